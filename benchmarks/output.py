@@ -15,11 +15,16 @@ RANKS = 4
 REPEATS = int(os.environ.get("BENCH_PRINTS", "30"))
 FLOOD_BYTES = 8_000_000
 LINE = 100
-FLOOD = f"""
-text = "x" * {LINE - 12}
-for number in range({FLOOD_BYTES // LINE}):
+FLOOD = """
+text = {text} * {width}
+for number in range({lines}):
     print(text, f"{{number:010d}}")
 """
+FLOODS = {
+    name: FLOOD.format(text=text, width=LINE - 12, lines=FLOOD_BYTES // LINE)
+    for name, text in (("the same", "'x'"), ("different", "str(rank)"))
+}
+"""What each rank prints: the same lines, which are shown once, or lines that no other rank prints."""
 LATE = "import time\nprint(repr(time.time()))\ntime.sleep(0.35)"
 
 
@@ -65,9 +70,13 @@ def print_delays(kernel: Kernel, how: str) -> list[float]:
     return [at - float(word) for word, at in first.items()]
 
 
-def flood(kernel: Kernel, how: str) -> tuple[float, int, bool]:
-    """Seconds, bytes at the front end, and whether every rank's lines are all there in order."""
-    heard = Heard(kernel, how + FLOOD)
+Flooded = tuple[float, int, bool]
+"""Seconds, bytes at the front end, and whether every rank's lines are all there in order."""
+
+
+def flood(kernel: Kernel, how: str, code: str) -> Flooded:
+    """Print a lot on every rank."""
+    heard = Heard(kernel, how + code)
     numbers: dict[str, list[int]] = {}
     last = "?"
     for line in heard.text.split("\n"):
@@ -100,6 +109,40 @@ def death(kernel: Kernel, end: str) -> tuple[float, int]:
     return ended - at, lines - len(re.findall(r"^\[1\] line \d+$", heard.text, re.MULTILINE))
 
 
+def floods(kernel: Kernel) -> list[Row]:
+    """Rows of both floods, each beside `%%px` in turns."""
+    rows: list[Row] = []
+    for (lines, code), limit in zip(FLOODS.items(), (1.25, 0.8), strict=True):
+        found: dict[str, list[Flooded]] = {"ours": [], "px": []}
+        for _ in range(3):
+            found["ours"].append(flood(kernel, "%%distributed\n", code))
+            found["px"].append(flood(kernel, "%%px\n", code))
+        ours_s, px_s = (middle([s for s, _, _ in found[k]]) for k in ("ours", "px"))
+        ours_b, px_b = (middle([b for _, b, _ in found[k]]) for k in ("ours", "px"))
+        whole = all(ok for _, _, ok in found["ours"])
+        rows.append(
+            Row(
+                f"8 MB of {lines} lines from each of 4 ranks, "
+                f"{'all there in order' if whole else 'LINES MISSING'}: time",
+                f"{ours_s:.2f} s",
+                f"{px_s:.2f} s, %%px",
+                ours_s / px_s if whole else 99.0,
+                limit,
+            )
+        )
+        if lines == "the same":
+            rows.append(
+                Row(
+                    "the same: bytes at the front end",
+                    f"{ours_b / 1e6:.0f} MB",
+                    f"{px_b / 1e6:.0f} MB, %%px",
+                    ours_b / px_b,
+                    0.4,
+                )
+            )
+    return rows
+
+
 def main() -> None:
     """All figures."""
     kernel = Kernel()
@@ -117,10 +160,7 @@ def main() -> None:
             random.shuffle(turns)
             for name, how in turns:
                 delays[name] += print_delays(kernel, how)
-        floods: dict[str, list[tuple[float, int, bool]]] = {"ours": [], "px": []}
-        for _ in range(3):
-            floods["ours"].append(flood(kernel, "%%distributed\n"))
-            floods["px"].append(flood(kernel, "%%px\n"))
+        flooded = floods(kernel)
         ends = {
             "os._exit": "os._exit(3)",
             "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
@@ -131,26 +171,13 @@ def main() -> None:
         kernel.close()
     one, everyone, px = (middle(delays[k]) for k in ("one", "all", "px"))
     peer = f"{px * 1e3:.0f} ms, %%px"
-    ours_s, px_s = (middle([s for s, _, _ in floods[k]]) for k in ("ours", "px"))
-    ours_b, px_b = (middle([b for _, b, _ in floods[k]]) for k in ("ours", "px"))
-    whole = all(ok for _, _, ok in floods["ours"])
     rows = [
         Row("print on one rank to the front end, p50", f"{one * 1e3:.1f} ms", peer, one / px, 0.12),
         Row(
             "print on all 4 ranks, merged, p50; limit 25 ms", f"{everyone * 1e3:.1f} ms", "–",
             everyone / 0.025, 1.0,
         ),
-        Row(
-            f"8 MB from each of 4 ranks, {'all there in order' if whole else 'LINES MISSING'}: time",
-            f"{ours_s:.2f} s",
-            f"{px_s:.2f} s, %%px",
-            ours_s / px_s if whole else 99.0,
-            1.25,
-        ),
-        Row(
-            "the same: bytes at the front end", f"{ours_b / 1e6:.0f} MB", f"{px_b / 1e6:.0f} MB, %%px",
-            ours_b / px_b, 0.4,
-        ),
+        *flooded,
     ]  # fmt: skip
     for name, found in deaths.items():
         seconds, lost = middle([s for s, _ in found]), max(n for _, n in found)

@@ -10,7 +10,7 @@ import psutil
 
 from benchmarks.cell_latency import Kernel
 from benchmarks.measure import Row, emit, tree
-from dtrain_lab.services.worlds import records
+from dtrain_lab.services.connection import records
 
 RANKS = 4
 CELLS = int(os.environ.get("BENCH_SOAK", "10000"))

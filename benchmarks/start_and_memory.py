@@ -17,7 +17,7 @@ import dtrain_lab as dt
 from benchmarks import start_peers
 from benchmarks.measure import PYTHON, Row, emit, middle, pss, tree
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.services.worlds import records
+from dtrain_lab.services.connection import records
 from dtrain_lab.wire import clients
 
 RANKS = 8

@@ -62,7 +62,7 @@ export interface IPoint {
   middle: number | null;
   /** Ranks that have been slow for some seconds now, and were not before. */
   slowed: readonly number[];
-  /** Of the rank that has most, bytes: of its GPU, else of its process. */
+  /** Memory of the rank that uses most, in bytes: of its GPU, or else of its process. */
   memory: number | null;
   /** Bytes a second that the busiest node sends and receives. */
   network: number | null;

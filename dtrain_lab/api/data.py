@@ -56,6 +56,11 @@ class Diff:
 def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None] | None) -> int:
     """Assign values on the ranks of a view; returns the total size of arrays and tensors in bytes.
 
+    Args:
+        view: A view of the ranks.
+        values: Name → value.
+        progress: Called with the bytes sent and the total bytes.
+
     Raises:
         BadRequest: A value can't be serialized.
     """
@@ -82,6 +87,10 @@ def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None]
 
 def pull(view: Any, name: str) -> list[Any]:
     """Return a variable's value on each rank of a view.
+
+    Args:
+        view: A view of the ranks.
+        name: Name of the variable.
 
     Raises:
         BadRequest: The name is invalid, a rank has no such variable, or its value can't be serialized.
@@ -110,6 +119,10 @@ def pull(view: Any, name: str) -> list[Any]:
 
 def compare(view: Any, name: str) -> Diff:
     """Compare a variable between the ranks of a view.
+
+    Args:
+        view: A view of the ranks.
+        name: Name of the variable.
 
     Raises:
         BadRequest: The name is invalid, or a rank has no such variable.
@@ -233,7 +246,15 @@ def _first_line(error: BaseException) -> str:
 def copied_sentence(
     ranks: Sequence[int], source: int, names: list[str], left: dict[str, str], size: int
 ) -> str:
-    """Return a sentence that says what a restart with another rank's variables did."""
+    """Return a sentence that says what a restart with another rank's variables did.
+
+    Args:
+        ranks: Ranks that were restarted.
+        source: Rank whose variables they have.
+        names: Variables that were copied.
+        left: Variables that were not copied → reason.
+        size: Size of the copied values in bytes.
+    """
     one = len(ranks) == 1
     count = "1 variable" if len(names) == 1 else f"{len(names)} variables"
     text = (

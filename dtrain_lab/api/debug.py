@@ -129,7 +129,12 @@ class Debugger:
         self._step("stepOut")
 
     def steps(self, mode: StepMode, ranks: rank_sets.Asked = None) -> None:
-        """Set which ranks a step moves: "all", "this" (the selected rank), or "some" (`ranks`)."""
+        """Set which ranks a step moves: "all", "this" (the selected rank), or "some" (`ranks`).
+
+        Args:
+            mode: "all", "this" or "some".
+            ranks: The ranks of "some".
+        """
         self._ask(
             "dtrain/mode", {"mode": mode, "ranks": list(rank_sets.asked(ranks, len(self._state.ranks)) or ())}
         )

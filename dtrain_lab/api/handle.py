@@ -25,7 +25,15 @@ class Handle:
         self._size = 0
 
     async def ask(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any:
-        """Send a request to the head; only in the portal's loop."""
+        """Send a request to the head; only in the portal's loop.
+
+        Args:
+            body: The request.
+            within_s: Timeout in seconds; None for no timeout.
+
+        Returns:
+            The head's answer.
+        """
         return await self._connection.ask(body, within_s)
 
     @property

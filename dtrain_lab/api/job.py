@@ -275,7 +275,13 @@ def warn(findings: tuple[Finding, ...]) -> None:
 
 
 def plan(portal: Portal, request: JobRequest, file: Path) -> JobPlan:
-    """Return the plan of a job without submitting it."""
+    """Return the plan of a job without submitting it.
+
+    Args:
+        portal: The portal of this process.
+        request: The request.
+        file: Path of the notebook.
+    """
     return portal.call(portal.jobs.plan(request, file))
 
 

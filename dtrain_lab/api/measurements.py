@@ -12,7 +12,7 @@ import msgspec
 from dtrain_lab.api.handle import Handle
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.metrics.advice import text
-from dtrain_lab.metrics.forecast import check_numbers
+from dtrain_lab.metrics.advice.forecast import check_numbers
 from dtrain_lab.services.connection import requests
 from dtrain_lab.services.export import write
 from dtrain_lab.services.profiles import files as profiles
@@ -26,6 +26,12 @@ def check_advise(
     tried: str | None, nodes: int | None, ranks_per_node: int | None, profile: str | None
 ) -> None:
     """Check the options of `advise`, in the notebook and in the terminal alike.
+
+    Args:
+        tried: The change to measure, if any.
+        nodes: Number of nodes of a forecast, if any.
+        ranks_per_node: Ranks on each of them.
+        profile: Profile of those nodes.
 
     Raises:
         BadRequest: Two questions at once, options of a forecast without its number of nodes, or numbers of
@@ -153,7 +159,13 @@ class Measurements(Handle):
     async def forecast_async(
         self, nodes: int, ranks_per_node: int | None = None, profile: str | None = None
     ) -> dict[str, Any]:
-        """Async twin of `forecast`."""
+        """Async twin of `forecast`.
+
+        Args:
+            nodes: Number of nodes, at least 2.
+            ranks_per_node: Ranks on each; by default as many as on a node of this cluster.
+            profile: Profile of those nodes; by default this cluster's.
+        """
         return await self._portal.wrap(self._forecast(nodes, ranks_per_node, profile))
 
     async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:

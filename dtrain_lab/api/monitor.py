@@ -13,10 +13,10 @@ import ipywidgets
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.history import network_of
-from dtrain_lab.metrics.units import least_share
+from dtrain_lab.metrics.units import least_share, share_text
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
-from dtrain_lab.wire.metrics.thresholds import ROUGH_SHARE, VAGUE_SHARE
+from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.world import Metrics
 
 PERIOD_S = 0.5
@@ -41,7 +41,12 @@ class Watched(Protocol):
         """Return the cluster's current state."""
 
     def watch(self, changed: Callable[[Info], None], period_s: float) -> None:
-        """Call a function with the cluster's state whenever it changes, at most every `period_s` seconds."""
+        """Call a function with the cluster's state whenever it changes, at most every `period_s` seconds.
+
+        Args:
+            changed: The function.
+            period_s: Minimum interval between two calls, in seconds.
+        """
 
     def unwatch(self, changed: Callable[[Info], None]) -> None:
         """Stop calling a function that was passed to `watch`."""
@@ -152,9 +157,7 @@ def _share(share: float, error: float, bound: str) -> str:
     """The share of communication as well as it is known; as the panel says it."""
     if error >= VAGUE_SHARE:
         return "too unsteady to tell"
-    if error >= ROUGH_SHARE:
-        return f"{100 * max(0.0, share - error):.0f}–{100 * min(1.0, share + error):.0f} %"
-    return least_share(share, bound) + (f" ± {max(1, round(100 * error))}" if error else "")
+    return least_share(share, bound) if bound or not error else share_text(share, error)
 
 
 def _number(value: float | None) -> str:

@@ -73,7 +73,14 @@ class Portal:
         server: int | None = None,
         pid: int | None = None,
     ) -> Portal:
-        """Return this process's portal. The arguments only take effect in the first call."""
+        """Return this process's portal. The arguments only take effect in the first call.
+
+        Args:
+            kind: What holds the leases of clusters that it starts.
+            notebook: Path of the notebook, for a kernel.
+            server: Process id of the Jupyter server, for a kernel.
+            pid: Process whose end ends the leases; by default this one.
+        """
         with cls._lock:
             if cls._instance is None or cls._instance.pid != os.getpid():
                 cls._instance = cls(kind, notebook, server, pid)
@@ -94,7 +101,12 @@ class Portal:
         return self._sweeps
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop thread and wait for it; an interrupt cancels it."""
+        """Run a coroutine in the loop thread and wait for it; an interrupt cancels it.
+
+        Raises:
+            RuntimeError: It was called in the loop's own thread, which would wait for itself.
+            Unreachable: This process is ending.
+        """
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError(

@@ -45,7 +45,14 @@ def start(
 async def start_async(
     profile: str = "local", ranks: int | None = None, name: str | None = None, **more: int | None
 ) -> Cluster:
-    """Async twin of `start`."""
+    """Async twin of `start`.
+
+    Args:
+        profile: Name of the profile to run with.
+        ranks: Number of ranks; by default one per GPU, or two on a machine without GPUs.
+        name: Name of the cluster; by default made from profile and size.
+        more: `nodes` and `ranks_per_node`, instead of `ranks`.
+    """
     portal = Portal.get()
     request = Request(profile, ranks, name=name, python=sys.executable, **more)  # type: ignore[arg-type]
     checked("dt.start_async", request)

@@ -44,6 +44,10 @@ async def find(portal: Portal, cluster: str | None, job: str | None) -> Target:
 async def reach_job(portal: Portal, name: str) -> JobTarget:
     """Connect to a running job's head. Runs in the portal's loop.
 
+    Args:
+        portal: The portal of this process.
+        name: Name or id of the job.
+
     Raises:
         NotFound: There is no such job.
         Conflict: It is not running.

@@ -36,14 +36,27 @@ class TurnedView(DirectView):  # type: ignore[misc]
     def hold_turns(
         self, take: Callable[[], None], give: Callable[[], None], lost: Callable[[], bool]
     ) -> TurnedView:
-        """Set the functions that take and give back a turn; `lost`: whether sent calls can't be answered."""
+        """Set the functions that take and give back a turn.
+
+        Args:
+            take: Waits for a turn.
+            give: Gives the turn back.
+            lost: Whether sent calls can't be answered any more.
+        """
         self._take, self._give, self._lost = take, give, lost
         self._calls = 0
         self._counting = threading.Lock()
         return self
 
     def execute(self, code: str, silent: bool = True, targets: Any = None, block: bool | None = None) -> Any:
-        """Run code on the ranks, as `DirectView.execute` does."""
+        """Run code on the ranks, as `DirectView.execute` does.
+
+        Args:
+            code: The code.
+            silent: Whether the ranks publish nothing about it.
+            targets: Engines to run it on; None for those of the view.
+            block: Whether to wait for the results; None for the setting of the view.
+        """
         return self._in_turn(lambda: super(TurnedView, self).execute(code, silent, targets, False), block)
 
     def _really_apply(
@@ -115,7 +128,12 @@ class Views:
         """Number of the controller that the client is connected to."""
 
     def of(self, ranks: Iterable[int], size: int) -> TurnedView:
-        """Return a view of these ranks, once all ranks of the world are registered with ipyparallel."""
+        """Return a view of these ranks, once all ranks of the world are registered with ipyparallel.
+
+        Args:
+            ranks: The ranks.
+            size: Number of ranks of the world.
+        """
         if self._client is not None and self._portal.call(self._count()) != self._begun:
             self.close()
         for attempt in range(ATTEMPTS):

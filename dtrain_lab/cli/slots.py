@@ -13,7 +13,7 @@ from dtrain_lab.cli.show import (
     reports_errors,
 )
 from dtrain_lab.metrics.units import counted
-from dtrain_lab.services import slots as service_slots
+from dtrain_lab.services.profiles import slots as service_slots
 
 
 @click.command()

@@ -24,7 +24,7 @@ from dtrain_lab.jobs.typed import once, typed_value
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
 from dtrain_lab.services.plans.code import Code
-from dtrain_lab.services.plans.plans import refuse
+from dtrain_lab.services.plans.refusal import refuse
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.job import JobPlan, JobRequest

@@ -70,6 +70,7 @@ class Stacks:
         waiting = set(stuck.peers[:MOST_PEERS]) - wanted if stuck is not None and alarm else set()
         if not wanted:
             figures.places.clear()
+            figures.lines.clear()
             figures.activities.clear()
             self._looked.clear()
         now = time.monotonic()
@@ -86,6 +87,7 @@ class Stacks:
             frame = users_frame(here.frames)
             if frame is not None:
                 self._figures.places[rank] = self._place(rank, frame)
+                self._figures.lines[rank] = frame.source
 
     def _stack(self, rank: int, here: links.Here | None) -> Stack:
         if here is not None:

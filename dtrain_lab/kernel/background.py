@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import NotFound
 from dtrain_lab.kernel.shown import Shown
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, Output
 
-if TYPE_CHECKING:
-    from dtrain_lab.kernel.session import Session
-
 OUTPUTS = 5000
 """Outputs that one request reads from the journal."""
+
+
+class CurrentCluster(Protocol):
+    """Which cluster the magics are for."""
+
+    portal: Portal
+    notebook: str | None
+
+    def cluster(self) -> Cluster:
+        """Return the cluster for a command."""
 
 
 class BackgroundCells:
@@ -23,17 +31,17 @@ class BackgroundCells:
 
     Args:
         shell: The kernel's shell.
-        session: State of the magics, which knows the cluster.
+        session: Knows the cluster of the magics.
     """
 
-    def __init__(self, shell: Any, session: Session) -> None:
+    def __init__(self, shell: Any, session: CurrentCluster) -> None:
         self._shell = shell
         self._session = session
         self._waiting: list[tuple[Cluster, str]] = []
 
     def start(self, target: Cluster, order: clients.Run) -> None:
         """Start a cell and return at once."""
-        self._session.call(target.start_order(order))
+        self._session.portal.call(target.start_order(order))
         self._waiting.append((target, order.cell))
         print(f"Cell {order.label} runs in the background. To follow it: %distributed wait")
 
@@ -68,7 +76,9 @@ class BackgroundCells:
         outputs: list[Output] = []
         while True:
             after = outputs[-1].seq if outputs else record.first_seq - 1
-            more: list[Output] = self._session.call(target.ask(clients.ReadOutput(after, OUTPUTS, cell)))
+            more: list[Output] = self._session.portal.call(
+                target.ask(clients.ReadOutput(after, OUTPUTS, cell))
+            )
             outputs += more
             if len(more) < OUTPUTS:
                 break
@@ -79,7 +89,9 @@ class BackgroundCells:
             print(record.result.sentence)
 
     def _record(self, target: Cluster, cell: str) -> CellRecord:
-        found = next((record for record in self._session.call(target.cells()) if record.id == cell), None)
+        found = next(
+            (record for record in self._session.portal.call(target.cells()) if record.id == cell), None
+        )
         if found is None:
             raise NotFound("The cluster no longer knows this cell.", "Its cluster may have been restarted.")
         return found
@@ -87,7 +99,7 @@ class BackgroundCells:
     def _last(self) -> tuple[Cluster, str]:
         """Return this notebook's last --no-wait cell, also if an earlier kernel started it."""
         target = self._session.cluster()
-        known = [record for record in self._session.call(target.cells()) if record.detached]
+        known = [record for record in self._session.portal.call(target.cells()) if record.detached]
         mine = [record for record in known if record.notebook == self._session.notebook] or known
         if not mine:
             raise NotFound("No cell was started with --no-wait.", "Start one: %%distributed --no-wait")

@@ -8,7 +8,7 @@ LATE_S = 0.6
 """Time after a cell's begin in which samples of the previous cell may still arrive, seconds."""
 OVERDUE_S = 5.0
 OVERDUE_STEPS = 4.0
-"""A step that takes both so many seconds and so many usual steps means that training has stopped."""
+"""A step that takes longer than both, in seconds and in usual steps, means that training has stopped."""
 
 
 OTHER = 1.5

@@ -31,7 +31,7 @@ GONE = (
 )
 """Why a step can't be repeated where its model was collected."""
 QUICK, QUICK_S = (9, 4), 2.0
-"""The same for steps that are fast: where all of a kind take no longer than so many seconds."""
+"""The scheme for fast steps, and the time that all steps of one kind may take for it, in seconds."""
 SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))
 """Numbers of cycles, and of steps of each kind per cycle (the first step isn't counted). The first pair that
 fits into `WITHIN_S` is used."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dtrain_lab.metrics.units import share_text
 from dtrain_lab.wire.metrics.diagnosis import Check
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
@@ -16,14 +17,14 @@ Say = Callable[[float, float, float, float, float], str]
 def communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
     """What communication takes; arguments as those of `Say`."""
     if not share:
-        return f"Communication takes {_share(share, error)} of a step: a step without it is no faster."
+        return f"Communication takes {share_text(share, error)} of a step: a step without it is no faster."
     if step_s == with_s:
         return (
-            f"Communication takes {_share(share, error)} of a step: "
+            f"Communication takes {share_text(share, error)} of a step: "
             f"{step_time(with_s)} with it, {step_time(without_s)} without."
         )
     return (
-        f"Communication takes {_share(share, error)} of a step of {step_time(step_s)}: "
+        f"Communication takes {share_text(share, error)} of a step of {step_time(step_s)}: "
         f"the same batch again takes {step_time(with_s)} with it, {step_time(without_s)} without."
     )
 
@@ -32,10 +33,10 @@ def data(share: float, error: float, with_s: float, without_s: float, step_s: fl
     """What waiting for data takes; arguments as those of `Say`."""
     if not share:
         same = "a step with the loader is no slower than one with the same batch again"
-        return f"Waiting for data takes {_share(share, error)} of a step: {same}."
+        return f"Waiting for data takes {share_text(share, error)} of a step: {same}."
     of = "a step" if step_s == with_s else f"a step of {step_time(step_s)}"
     return (
-        f"Waiting for data takes {_share(share, error)} of {of}: "
+        f"Waiting for data takes {share_text(share, error)} of {of}: "
         f"{step_time(with_s)} with the loader, {step_time(without_s)} with the same batch again."
     )
 
@@ -53,7 +54,7 @@ def verdict(communication: Check | None, data: Check | None, size: int, own: flo
     what, most = ("waiting for data", data) if fed > shared else ("communication", communication)
     if most is not None and most.share <= most.error:
         return (
-            f"Too unsure to say: {what} takes {_share(most.share, most.error)} of a step. "
+            f"Too unsure to say: {what} takes {share_text(most.share, most.error)} of a step. "
             "Diagnose again when the machine is less busy."
         )
     if fed > shared:
@@ -65,10 +66,6 @@ def slow_rank(slow: Verdict, share: float) -> str:
     """The verdict on a loop with a slow rank; `share` is the part of a step by which this rank is later."""
     waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
     return f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step."
-
-
-def _share(share: float, error: float) -> str:
-    return f"{share * 100:.0f} % ± {max(1, round(error * 100))}"
 
 
 def step_time(seconds: float) -> str:

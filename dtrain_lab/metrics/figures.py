@@ -16,12 +16,12 @@ from dtrain_lab.wire.links import RankFigures, RankSample
 from dtrain_lab.wire.metrics.world import Metrics
 
 WINDOW_S = 5.0
-"""Figures are taken from the steps of the last so many seconds, and from at least `FEWEST` steps."""
+"""Figures are computed from the steps of this window, and from at least `FEWEST` steps."""
 FEWEST = 2
 STALE_S = 10.0
-"""Without a step for so many seconds, rates are no longer shown."""
+"""Time without a step after which rates are no longer shown."""
 PAUSE = 20
-"""A step that takes so many usual steps contains a pause, as of a cell that waited or an idle notebook."""
+"""A step that takes this multiple of a usual one contains a pause: a cell that waited, an idle notebook."""
 
 
 def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = None) -> RankFigures:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 KEPT = 128
 PHASE = 24
-"""After so many steps of one optimizer in a row, training is taken to go on with that optimizer alone."""
+"""Number of steps of one optimizer in a row after which it counts as the only one."""
 
 
 class StepCycle:

@@ -39,6 +39,16 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
 
 
+def share_text(share: float, error: float) -> str:
+    """A share with its error, as the page writes it: "44 % ± 6".
+
+    Args:
+        share: 0 to 1.
+        error: its error; a small one is not none.
+    """
+    return f"{share * 100:.0f} % ± {max(1, round(error * 100))}"
+
+
 def least_share(share: float | None, bound: str) -> str:
     """A share as it stands in a table: "4 %", "≥ 4 %" where it is a lower bound, "–" where not known.
 

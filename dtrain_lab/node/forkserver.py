@@ -96,6 +96,7 @@ class ForkServer:
 
     def _load(self) -> None:
         began = time.monotonic()
+        gc.disable()  # what it would look through while modules load are modules
         for name in PRELOAD:
             try:
                 importlib.import_module(name)
@@ -106,6 +107,7 @@ class ForkServer:
         gc.collect()
         # the collector does not look at what is frozen, in children neither: it would copy all shared pages
         gc.freeze()
+        gc.enable()
         if threads() != 1:
             raise RuntimeError(f"the fork server has {threads()} threads; a fork would not be safe")
         import torch

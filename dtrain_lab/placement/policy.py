@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.placement.network import port_range
+from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.traits import Traits
@@ -37,7 +38,7 @@ def applied(policy: Policy, profile: Profile) -> Profile:
 
 
 def check(
-    policy: Policy, profile: Profile, traits: Traits, size: int = 0, environment: str | None = None
+    policy: Policy, profile: Profile, traits: Traits, size: int = 0, request: JobRequest | None = None
 ) -> None:
     """Check a plan; without a size, its profile, before any of its machines is contacted.
 
@@ -46,7 +47,7 @@ def check(
         profile: the profile.
         traits: traits of its back-end.
         size: number of ranks, once there is a plan.
-        environment: environment that the request of a job names.
+        request: request of a job, whose options and environment take the place of the profile's.
 
     Raises:
         Forbidden: the administrator does not allow it; the message names the reason.
@@ -67,7 +68,8 @@ def check(
         )
     for host in profile.ssh.names:
         check_host(policy, host)
-    if profile.slurm.options and not policy.options:
+    options = (*profile.slurm.options, *(request.options if request else ()))
+    if options and not policy.options:
         raise Forbidden(
             "The administrator does not allow options of a profile's own for the scheduler.",
             "Remove [slurm] options from the profile.",
@@ -80,7 +82,7 @@ def check(
             "Change [network] ports in the profile.",
             code="ports_not_allowed",
         )
-    if environment is not None and not policy.environments:
+    if request is not None and request.environment is not None and not policy.environments:
         raise Forbidden(
             "The administrator does not allow a job to name its environment.",
             "Leave the environment as the profile has it.",

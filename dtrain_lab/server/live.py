@@ -14,9 +14,8 @@ from tornado.websocket import WebSocketHandler
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.server.job_feeds import JobFeeds
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import Connection, records
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.worlds import records
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster

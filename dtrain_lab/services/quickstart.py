@@ -8,10 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import dtrain_lab
 from dtrain_lab.errors import NotFound
 
-PACKAGE = Path(dtrain_lab.__file__).parent
+PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE / "notebooks", PACKAGE.parent / "notebooks")
 """Their folder in the wheel, and in a checkout."""
 FIRST = "quickstart.ipynb"

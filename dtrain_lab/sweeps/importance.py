@@ -14,7 +14,7 @@ from dtrain_lab.wire.sweeps import Importance, SweepRecord
 LEAST_TRIALS = 10
 """Trials that have to be done: among fewer, chance decides which parameter looks important."""
 BEST_SHARE, LEAST_BEST = 0.1, 5
-"""The best tenth of trials is held against all; at least so many, which Optuna advises."""
+"""The best tenth of the trials is compared with all, and at least `LEAST_BEST`, as Optuna advises."""
 
 
 def importance(record: SweepRecord) -> Importance:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-import operator
 import re
 import symtable
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.errors import BadNotebook, BadRequest
+from dtrain_lab.jobs.check import values
 from dtrain_lab.jobs.check.parsed import parse
 from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
@@ -20,18 +20,6 @@ from dtrain_lab.wire.jobs.finding import Finding
 
 RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
 """A text that begins like a range; in a list, its comma has parted it."""
-NUMBER = re.compile(
-    r"[-+−–]?[.,]?\d[\d.,;_'\s*/ol]*(e[-+−–]?[\d.,ol]*)?[a-z%]?|[-+]?(inf|infinity|nan)", re.IGNORECASE
-)
-"""A text that looks like a number, also with a typing error: "0,1", "1e-3x", "1O"."""
-TRUTHS = ("true", "false", "yes", "no", "on", "off")
-OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-}  # fmt: skip
-COLLECTIONS = (list, tuple, dict, set)
-LARGEST_OPERAND = 1e4
-"""Beyond this a power could take long."""
 
 
 def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
@@ -45,7 +33,7 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
     Raises:
         BadNotebook: No cell is tagged, it is not Python, or it does not assign a name.
     """
-    tagged = next((cell for cell in cells if cell.runs and PARAMETERS in cell.tags), None)
+    tagged = values.tagged(cells)
     if tagged is None:
         raise BadNotebook(
             f'{file} has no cell tagged "{PARAMETERS}", so a sweep has nothing to vary.',
@@ -85,41 +73,37 @@ def check_values(
         fixed: Values that are the same in all trials.
 
     Returns:
-        A warning for each parameter that gets a string (`weights = False` may be meant for one, too), and for
-        each that has a whole number and gets fractions: what they do is known to the notebook alone.
+        Warnings of `values.strings`, and one for each parameter that has a whole number and gets fractions:
+        what they do is known to the notebook alone.
 
     Raises:
-        BadRequest: A string looks like a number with a typing error, like a range or like a part of a list.
+        BadRequest: A string is given for a number, or was meant for true or false, a range or a list.
     """
-    tagged = next((cell for cell in cells if cell.runs and PARAMETERS in cell.tags), None)
-    parsed = parse(tagged) if tagged is not None else None
-    usual = _usual(parsed.tree) if parsed is not None else {}
+    usual = values.usual(cells)
     given = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
     given |= {name: (value,) for name, value in (fixed or {}).items()}
     both = [(name, domain) for name, domain in space.items() if name in usual]
     found = [one for name, domain in both if (one := _of_fractions(name, domain, usual[name])) is not None]
-    for name, values in given.items():
-        texts = [value for value in values if isinstance(value, str)] if name in usual else []
-        if not texts:
-            continue
-        listed = isinstance(usual[name], COLLECTIONS)
-        what = "true or false" if isinstance(usual[name], bool) else "a list" if listed else "a number"
-        wrong = next((text for text in texts if _mistyped(text, usual[name])), None)
-        said = f'{name} has "{wrong or texts[0]}", which is a string; the notebook has {usual[name]!r}.'
-        if wrong is None:
-            fix = f"Trials get the string. Correct it if {what} was meant."
-            found.append(Finding("warning", "string_value", said, fix, field="space", parameter=name))
-            continue
-        called = RANGE.match(wrong)
-        hint = f"Give {what}."
-        if listed:
-            hint = "Lists can't vary: vary a number, and choose by it in the notebook. A fixed one: [1, 2]."
-        if called:
-            ranged = f"Choose the range {called[1]} in the place of a list."
-            hint = ranged if name in space else "Let it vary over that range."
-        details = {"field": "space", "parameter": name}
-        raise BadRequest(said, hint, code="bad_value", details=details)
+    for one in values.strings(usual, given, "space"):
+        if one.severity == "problem":
+            name = one.parameter or ""
+            details = {"field": one.field, "parameter": name}
+            hint = _hint(given[name], usual[name], varies=name in space)
+            raise BadRequest(one.message, hint or one.fix, code=one.code, details=details)
+        found.append(one)
     return found
+
+
+def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:
+    """Return what to do with a part of a range or of a list; "" with others."""
+    if isinstance(usual, values.COLLECTIONS):
+        return "Lists can't vary: vary a number, and choose by it in the notebook. A fixed one: [1, 2]."
+    called = next((found for text in given if isinstance(text, str) and (found := RANGE.match(text))), None)
+    if called is None:
+        return ""
+    return (
+        f"Choose the range {called[1]} in the place of a list." if varies else "Let it vary over that range."
+    )
 
 
 def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
@@ -140,40 +124,6 @@ def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
         field="space",
         parameter=name,
     )
-
-
-def _mistyped(text: str, usual: Any) -> bool:
-    """Whether a string was meant for a number or a range, or for what is usual: true or false, a list."""
-    if isinstance(usual, COLLECTIONS):
-        return text.strip()[:1] in ("[", "(", "{")
-    truth = isinstance(usual, bool) and text.strip().lower() in TRUTHS
-    return truth or NUMBER.fullmatch(text.strip()) is not None or RANGE.match(text) is not None
-
-
-def _usual(tree: ast.Module) -> dict[str, Any]:
-    """Return the names that a cell assigns a number, true or false, or a collection, and nothing else."""
-    found: dict[str, Any] = {}
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            targets = [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AnnAssign):
-                found[target.id] = _literal(node.value)
-    kinds = (bool, int, float, *COLLECTIONS)
-    return {name: value for name, value in found.items() if isinstance(value, kinds)}
-
-
-def _literal(node: ast.expr | None) -> Any:
-    """Return the value of a literal, or of numbers that are calculated with (`2**8`); None for others."""
-    try:
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
-            left, right = _literal(node.left), _literal(node.right)
-            small = all(isinstance(v, int | float) and abs(v) <= LARGEST_OPERAND for v in (left, right))
-            return OPERATIONS[type(node.op)](left, right) if small else None
-        return ast.literal_eval(node) if node is not None else None
-    except (ValueError, TypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
-        return None
 
 
 def _where(cell: Cell) -> str:

@@ -61,7 +61,12 @@ class Means:
             atexit.register(self.finish)
 
     def put(self, step: int, values: dict[str, float]) -> None:
-        """Hand in this rank's values of a step; returns at once."""
+        """Hand in this rank's values of a step; returns at once.
+
+        Args:
+            step: number of the step.
+            values: name → value.
+        """
         cell, store = self._cell()
         if store is None:
             store = self._store

@@ -48,7 +48,15 @@ def local_rank() -> int:
 
 
 def gather(value: Any, group: Any = None) -> list[Any]:
-    """Gather a value from every rank of a process group, by default from all, in order; a collective."""
+    """Gather a value from every rank of a process group, by default from all, in order; a collective.
+
+    Args:
+        value: what this rank gives; it is pickled.
+        group: the process group; None for the default one.
+
+    Returns:
+        The values, in the order of the ranks.
+    """
     if not grouped():
         return [value]
     import torch.distributed as dist

@@ -3013,8 +3013,8 @@ export interface components {
          *     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
          *     network speed that sending them takes, with several nodes.
          *     `rank_batch`: samples of one batch on each rank; None where ranks differ. `global_batch`: of all ranks.
-         *     `accumulated`: batches whose gradients are averaged together, so that the effective batch is so many times
-         *     `global_batch`.
+         *     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
+         *     times `global_batch`.
          *     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
          *     `no_advice`: why there is none on the loop that trains, or trained last; empty where there is some, or
          *     nothing trained.

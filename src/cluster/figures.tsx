@@ -4,7 +4,6 @@ import React from 'react';
 import { Cluster, IPoint } from '../tokens';
 import { batchText, weakScaling, weakScalingShort } from '../ui/batch';
 import {
-  errorPercent,
   formatRate,
   formatShare,
   formatTime,
@@ -13,7 +12,13 @@ import {
   UNKNOWN
 } from '../ui/format';
 import { IShownFigures, shownFigures } from '../ui/now';
-import { isRough, isVague, shareAsKnown, vagueText } from '../ui/share';
+import {
+  isVague,
+  plusMinus,
+  shareAsKnown,
+  shareInText,
+  vagueText
+} from '../ui/share';
 import { SPARK, Sparkline } from '../ui/sparkline';
 import { meanSplit, SplitBar, SplitLegend } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
@@ -133,14 +138,13 @@ function communicationWords(
     }
     if (measured) {
       return trans.__(
-        'measured: %1 ± %2 of the step',
-        formatShare(overhead),
-        errorPercent(error ?? 0)
+        'measured: %1 of the step',
+        shareInText(overhead, error, trans)
       );
     }
     return atLeast
       ? trans.__('last: %1 of the step, or more', formatShare(overhead))
-      : trans.__('last: %1 of the step', shareAsKnown(overhead, error));
+      : trans.__('last: %1 of the step', shareInText(overhead, error, trans));
   }
   if (vague && error !== null) {
     return vagueText(overhead, error, trans);
@@ -151,10 +155,7 @@ function communicationWords(
   if (!error) {
     return trans.__('of the step');
   }
-  if (measured) {
-    return trans.__('± %1 of the step, measured', errorPercent(error));
-  }
-  return isRough(error)
-    ? trans.__('of the step, estimated')
-    : trans.__('± %1 of the step, estimated', errorPercent(error));
+  return measured
+    ? trans.__('%1 of the step, measured', plusMinus(error))
+    : trans.__('%1 of the step, estimated', plusMinus(error));
 }

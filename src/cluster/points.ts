@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 
 /** Recent figures of clusters, oldest first. */
 export class Past {
-  /** Of a cluster; empty where nothing is known. */
+  /** Return the points of a cluster; empty if there are none. */
   of(id: string): readonly IPoint[] {
     return this._points.get(id) ?? [];
   }
@@ -52,14 +52,14 @@ export class Past {
     }
   }
 
-  /** Of each cluster, the episodes of slow ranks that are marked. */
+  /** Cluster → the episodes of slow ranks that are marked. */
   private _told = new Map<string, Set<string>>();
   private _points = new Map<string, IPoint[]>();
 }
 
 /**
- * An hour of points, at most so many: the latest quarter as they are, the older ones as far apart as an hour of
- * them needs. What is marked in the charts stays.
+ * Return at most `most` points of the last hour: all of the latest quarter, and older ones as far as they fit.
+ * Points that are marked in the charts are kept.
  */
 export function thinned(points: IPoint[], most: number): IPoint[] {
   const oldest = points[points.length - 1].at - HOUR_MS;

@@ -1,3 +1,4 @@
+import { IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 
@@ -15,12 +16,25 @@ export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
   return !!answer?.body?.isStarted;
 }
 
-/** Press the bug of a notebook that is in front: JupyterLab has no command for it. */
-export function pressBug(panel: NotebookPanel): void {
+/**
+ * Press the bug of a notebook that is in front: JupyterLab has no command for it.
+ *
+ * Once its debugger is on, JupyterLab shows the globals, also over the variables of a rank that has stopped in
+ * the meantime; those are then shown again.
+ */
+export async function pressBug(
+  panel: NotebookPanel,
+  service: IDebugger
+): Promise<void> {
   const bug = [...panel.toolbar.children()].find(
     (w): w is ToolbarButton =>
       w instanceof ToolbarButton &&
       w.node.querySelector('.jp-DebuggerBugButton') !== null
   );
-  bug?.onClick();
+  await (bug?.onClick() as unknown as Promise<void> | undefined);
+  const { callstack } = service.model;
+  const { frame } = callstack;
+  if (service.hasStoppedThreads() && frame) {
+    callstack.frame = frame; // its signal has the service ask for the frame's variables
+  }
 }

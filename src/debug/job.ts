@@ -97,7 +97,7 @@ async function running(
 async function failed(
   job: Job,
   panel: NotebookPanel,
-  { app, clusters, model, trans }: IAround
+  { app, clusters, debug, model, trans }: IAround
 ): Promise<void> {
   app.shell.activateById(panel.id);
   const at = job.error;
@@ -131,7 +131,7 @@ async function failed(
     }
   }
   if (!model.view?.on) {
-    pressBug(panel);
+    void pressBug(panel, debug);
   }
   app.shell.activateById('jp-debugger-sidebar');
   Notification.info(

@@ -91,7 +91,11 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       if (!model.view?.on) {
         const on = untilOn(model);
         if (!(await isDebugged(panel))) {
-          pressBug(panel);
+          const shown = pressBug(panel, debug);
+          // what JupyterLab shows at first would come over a rank's variables; while a cell runs it comes later
+          if (panel.sessionContext.session?.kernel?.status === 'idle') {
+            await Promise.race([shown, on.then(() => after(SHOWN_WITHIN))]);
+          }
         }
         await on;
       }
@@ -255,6 +259,12 @@ function untilOn(model: DebugModel): Promise<void> {
   });
 }
 
+function after(ms: number): Promise<void> {
+  return new Promise(resolve => window.setTimeout(resolve, ms));
+}
+
+/** Ms in which JupyterLab has shown the globals, once the debugger is on. */
+const SHOWN_WITHIN = 5000;
 /** Ms; pydevd takes a second to begin in each rank. */
 const ON_WITHIN = 30_000;
 

@@ -4,6 +4,7 @@ import React, { useRef, useState } from 'react';
 import { parseRanks } from '../output/lines';
 import { formatRanks, unbroken } from '../ui/format';
 import { Glyph } from '../ui/glyph';
+import { ByNumber } from './byNumber';
 import { DebugModel, DebugView, MANY } from './model';
 import {
   byPlace,
@@ -228,32 +229,39 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
   );
 }
 
-/** Too many ranks for a square each: where they are, and how many. */
+/** Too many ranks for a square each: one by its number, or where they are, and how many. */
 function Places({ model, view, trans, onError }: ISending): JSX.Element {
   return (
-    <ul className="jp-DtrainDebug-places">
-      {byPlace(view, trans).map(group => (
-        <li key={`${group.glyph} ${group.place}`}>
-          <button
-            type="button"
-            aria-pressed={
-              view.focus !== null && group.ranks.includes(view.focus)
-            }
-            onClick={() => void model.focus(group.ranks[0]).catch(onError)}
-          >
-            <Glyph kind={group.glyph} label={group.place} />
-            {trans._n(
-              '%1 rank: %2',
-              '%1 ranks: %2',
-              group.ranks.length,
-              group.place
-            )}
-            <span className="jp-DtrainUi-under">
-              {formatRanks(group.ranks)}
-            </span>
-          </button>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ByNumber
+        view={view}
+        trans={trans}
+        look={rank => void model.focus(rank).catch(onError)}
+      />
+      <ul className="jp-DtrainDebug-places">
+        {byPlace(view, trans).map(group => (
+          <li key={`${group.glyph} ${group.place}`}>
+            <button
+              type="button"
+              aria-pressed={
+                view.focus !== null && group.ranks.includes(view.focus)
+              }
+              onClick={() => void model.focus(group.ranks[0]).catch(onError)}
+            >
+              <Glyph kind={group.glyph} label={group.place} />
+              {trans._n(
+                '%1 rank: %2',
+                '%1 ranks: %2',
+                group.ranks.length,
+                group.place
+              )}
+              <span className="jp-DtrainUi-under">
+                {formatRanks(group.ranks)}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

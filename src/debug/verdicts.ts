@@ -9,7 +9,7 @@ import { formatRanks } from '../ui/format';
 import { alarmOf } from '../ui/verdict';
 import { IMark, LineMarks } from './lines';
 
-/** Ranks are named up to so many characters; of more, their number is told. */
+/** Maximum length of a list of ranks; a longer one is replaced by their number. */
 const MOST_NAMED = 16;
 
 /** A mark, and the cell that it belongs to. */

@@ -9,7 +9,7 @@ export interface IPicked {
   text: string;
   /** Null for none. */
   glyph: GlyphKind | null;
-  /** Of the glyph. */
+  /** The glyph's text. */
   word: string;
   /** Why nothing can be chosen now; null where it can. */
   why: string | null;

@@ -9,7 +9,7 @@ export interface IPlacedBlock extends IBlock {
 export class Between {
   constructor(private _area: HTMLElement) {}
 
-  /** So many are there from now on, in this order; those that are there are kept. */
+  /** Place these blocks, in this order; elements of blocks that exist already are reused. */
   set(blocks: readonly IBlock[]): readonly IPlacedBlock[] {
     this._hosts.splice(blocks.length).forEach(host => host.remove());
     while (this._hosts.length < blocks.length) {

@@ -25,9 +25,9 @@ import { IStanding, standingOf } from './state';
 import { shortLines } from './trim';
 import { CellView } from './view';
 
-/** At most so often a cell's output is read and drawn, ms. */
+/** Minimum interval between two renders of a cell, ms. */
 const EVERY = 200;
-/** All lines of a cell that runs are read again this often, once somebody has asked for them, ms. */
+/** Interval at which all lines of a running cell are read again, once the user has asked for them, ms. */
 const AGAIN = 5000;
 /** … and so soon once it has ended, ms. */
 const AGAIN_AT_END = 300;

@@ -105,7 +105,7 @@ export class MoreFigures extends ReactWidget {
     this.hide();
   }
 
-  /** So many are left. */
+  /** Number of displays that are not shown yet. */
   set count(count: number) {
     this._count = count;
     this.setHidden(!count);

@@ -15,7 +15,7 @@ export interface ILine {
   ranks: readonly number[];
   text: string;
   error: boolean;
-  /** Of the output, as `Parts` has them; the first one unless told. */
+  /** Index of its part of the output, as in `Parts`; 0 by default. */
   part?: number;
   /** Where lines of other ranks were folded into this one: the number that differs, and how far. */
   range?: IRange;

@@ -49,7 +49,7 @@ export interface ICellOutput {
   } | null;
   /** Ranks that have put out anything, in order. */
   ranks: readonly number[];
-  /** Of each output, how it is laid out. */
+  /** Layout of each output. */
   kinds: readonly DisplayKind[];
   /** Rank of each output that stays a picture; null for one that the view shows in its own way. */
   places: readonly (number | null | undefined)[];

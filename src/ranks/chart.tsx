@@ -39,7 +39,7 @@ export function TimeChart(props: {
   until?: number;
   /** What stands below the end of the axis; its time where there is no word. */
   end?: string;
-  /** Of the values beside the axis. */
+  /** Formats the values beside the axis. */
   format?: (value: number) => string;
   summary: string;
   /** px, with its axis. */

@@ -4,7 +4,6 @@ import React from 'react';
 import { Cluster, IPoint } from '../tokens';
 import { batchText, weakScaling } from '../ui/batch';
 import {
-  errorPercent,
   formatRate,
   formatShare,
   formatTime,
@@ -12,7 +11,7 @@ import {
   UNKNOWN
 } from '../ui/format';
 import { shownFigures } from '../ui/now';
-import { isRough, isVague, shareAsKnown, vagueText } from '../ui/share';
+import { isVague, plusMinus, shareAsKnown, vagueText } from '../ui/share';
 import { meanSplit } from '../ui/split';
 import { alarmOf } from '../ui/verdict';
 import { IMark, TimeChart } from './chart';
@@ -79,8 +78,8 @@ export function Charts(props: {
       ? trans.__('of the step, or more')
       : metrics.comm_overhead !== null && error !== null && isVague(error)
         ? vagueText(metrics.comm_overhead, error, trans)
-        : error && !isRough(error)
-          ? trans.__('± %1 of the step', errorPercent(error))
+        : error
+          ? trans.__('%1 of the step', plusMinus(error))
           : trans.__('of the step');
   return (
     <div className="jp-DtrainUi-charts">

@@ -42,7 +42,8 @@ function amount(seconds: number | null, scale: number): string {
 export function columnsOf(
   trans: TranslationBundle,
   gpus: boolean,
-  slowFrom: number,
+  /** Is its own time marked? */
+  marked: (f: IRankFigures) => boolean,
   [unit, scale]: ['s' | 'ms', number],
   nodes: number,
   alarm: Verdict | null
@@ -108,7 +109,7 @@ export function columnsOf(
       ...time('own', trans.__('Own'), f => f.own),
       width: 'minmax(98px, 1fr)',
       show: f =>
-        f.over !== null && f.over >= slowFrom ? (
+        f.over !== null && marked(f) ? (
           <b>
             {amount(f.own, scale)} +{Math.round(f.over * 100)} %
           </b>

@@ -2,7 +2,7 @@ import { median } from '../ui/own';
 
 /** Intervals on each side that say how far apart points usually are there. */
 const NEAR = 3;
-/** So many times as far apart as usual, and so many seconds at least: nothing was measured in between. */
+/** A gap is a distance between two points of `FACTOR` times the usual one, and of at least `LEAST_S` seconds. */
 const FACTOR = 3;
 const LEAST_S = 3;
 

@@ -1,22 +1,14 @@
 import React from 'react';
 
-import { Rank } from '../tokens';
 import { RankGrid } from './grid';
 import { NodeRows } from './nodeRows';
 import { IRowsProps, MapAndSlowest } from './slowest';
-import { listed, weightOf } from './words';
+import { listed, markedFirst } from './words';
 
 /** A row each up to here; above, a row a node with a square a rank. */
 export const MOST_ROWS = 16;
 /** Squares in rows of nodes up to here; above, a map of squares and the slowest. */
 export const MOST_SQUARES = 128;
-
-/** Ranks that differ come first: lost, stuck, slow, then the rest in order. */
-export function ordered(ranks: readonly Rank[]): Rank[] {
-  return [...ranks].sort(
-    (a, b) => weightOf(a) - weightOf(b) || a.rank - b.rank
-  );
-}
 
 /** The ranks of a cluster in the sidebar. */
 export function RankRows(props: IRowsProps): JSX.Element {
@@ -28,6 +20,6 @@ export function RankRows(props: IRowsProps): JSX.Element {
   return ranks.length > MOST_ROWS ? (
     <NodeRows {...told} />
   ) : (
-    <RankGrid {...told} ranks={ordered(ranks)} />
+    <RankGrid {...told} ranks={markedFirst(ranks)} />
   );
 }

@@ -7,7 +7,7 @@ import { Glyph } from '../ui/glyph';
 import { useSteadyOrder } from '../ui/order';
 import { ownTimes } from '../ui/own';
 import { RankMap } from './map';
-import { rankGlyph, rankWord } from './words';
+import { differs, markedFirst, rankGlyph, rankWord } from './words';
 
 const SLOWEST = 5;
 
@@ -31,7 +31,9 @@ export function MapAndSlowest(props: IRowsProps): JSX.Element {
   const { own, middle } = ownTimes(ranks);
   const bad = ranks.filter(r => r.state === 'stuck' || r.state === 'lost');
   const host = useRef<HTMLUListElement>(null);
-  const troubled = bad.slice(0, SLOWEST).map(r => r.rank);
+  const marked = markedFirst(ranks.filter(differs))
+    .slice(0, SLOWEST)
+    .map(r => r.rank);
   const order = useSteadyOrder(
     () =>
       ranks
@@ -42,7 +44,7 @@ export function MapAndSlowest(props: IRowsProps): JSX.Element {
     `${cluster.id} ${cluster.world.generation}`,
     host
   );
-  const shown = [...new Set([...troubled, ...order])]
+  const shown = [...new Set([...marked, ...order])]
     .map(rank => ranks[rank])
     .filter(Boolean);
   return (

@@ -14,13 +14,14 @@ const ROW_HEIGHT = 28;
 /** As many rows are all shown; more scroll in a place of their own. */
 const MOST_SHOWN = 64;
 
-/** What the rows were sorted by last, and by which column. */
+/** What the rows were sorted by last, by which column, and which own times were marked then. */
 interface IHeld {
   key: string;
   values: ReadonlyMap<number, SortValue>;
+  marked: ReadonlySet<number>;
 }
 
-/** All ranks, slowest first unless told; one tab stop, arrows, Home and End; the heads are above the first row. */
+/** All ranks, those that differ and then the slowest first unless told; one tab stop, arrows, Home and End; the heads are above the first row. */
 export function RankTable(props: {
   figures: readonly IRankFigures[];
   selected: number | null;
@@ -38,31 +39,43 @@ export function RankTable(props: {
   const { figures, selected, slowFrom, trans } = props;
   const [sort, setSort] = useViewState('sort', { key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);
+  const held = useRef<IHeld>({ key: '', values: new Map(), marked: new Set() });
   const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
   const nodes = new Set(figures.map(f => f.rank.node)).size;
   const columns = columnsOf(
     trans,
     gpus,
-    slowFrom,
+    f => held.current.marked.has(f.rank.rank),
     unitOf(figures),
     nodes,
     props.alarm
   );
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
-  const held = useRef<IHeld>({ key: '', values: new Map() });
+  // a rank that the head calls slow is the first at once, whatever its time is at this moment
+  const weight = (f: IRankFigures): number =>
+    sort.key === 'own' && sort.down ? weightOf(f.rank) : 0;
   const order = useSteadyOrder(
     () => {
       const { key, values } = held.current;
       const now = new Map(figures.map(f => [f.rank.rank, column.value(f)]));
       held.current = {
         key: sort.key,
-        values: settled(key === sort.key ? values : new Map(), now)
+        values: settled(key === sort.key ? values : new Map(), now),
+        marked: new Set(
+          figures
+            .filter(f => f.over !== null && f.over >= slowFrom)
+            .map(f => f.rank.rank)
+        )
       };
       return [...figures]
-        .sort((a, b) => compare(held.current.values, a, b, sort.down))
+        .sort(
+          (a, b) =>
+            weight(a) - weight(b) ||
+            compare(held.current.values, a, b, sort.down)
+        )
         .map(f => f.rank.rank);
     },
-    `${sort.key} ${sort.down} ${figures.map(f => f.rank.rank).join()}`,
+    `${sort.key} ${sort.down} ${figures.map(f => `${f.rank.rank} ${weight(f)}`).join()}`,
     scroll
   );
   const byRank = new Map(figures.map(f => [f.rank.rank, f]));

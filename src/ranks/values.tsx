@@ -21,25 +21,28 @@ export function namesOf(points: readonly Pick<IPoint, 'values'>[]): string[] {
   return [...names];
 }
 
+/** What of a point says which values were logged by then. */
+type ILogged = Pick<IPoint, 'at' | 'values'>;
+
 /**
- * A value that the user logs, at each point; null once nothing trains and it does not change any more. The head
- * goes on to report the last one.
+ * A value that the user logs, at the times when something was logged. Points in between repeat the latest: a line
+ * through them would go on where nobody measures any more.
  */
 export function loggedAt(
-  points: readonly IPoint[],
+  points: readonly ILogged[],
   name: string
-): (number | null)[] {
-  const values = points.map(p => p.values[name] ?? null);
-  let until = points.length - 1;
-  while (
-    until >= 0 &&
-    points[until].samples === null &&
-    points[until].overhead === null &&
-    (until === 0 || values[until] === values[until - 1])
-  ) {
-    until--;
-  }
-  return values.map((value, i) => (i > until ? null : value));
+): { times: number[]; values: (number | null)[] } {
+  const logged = points.filter((point, i) => {
+    const before = points[i - 1]?.values;
+    const { values } = point;
+    return (
+      !before || values[name] !== before[name] || values.step !== before.step
+    );
+  });
+  return {
+    times: logged.map(p => p.at),
+    values: logged.map(p => p.values[name] ?? null)
+  };
 }
 
 /** A chart of each value that the user logs with `dt.log`. */
@@ -56,7 +59,7 @@ export function OwnValues(props: {
   return (
     <div className="jp-DtrainUi-charts">
       {names.slice(0, MOST_CHARTS).map(name => {
-        const values = loggedAt(points, name);
+        const { times, values } = loggedAt(points, name);
         const last = [...values].reverse().find(v => v !== null) ?? null;
         const text = last === null ? UNKNOWN : formatValue(last, 3);
         return (
@@ -69,6 +72,7 @@ export function OwnValues(props: {
             </h3>
             <TimeChart
               {...props.axis}
+              times={times}
               series={[{ label: name, values, colour: '--jp-accent-color1' }]}
               summary={trans.__('%1: %2 now', name, text)}
             />

@@ -24,7 +24,7 @@ import { NodeGrid } from './nodes';
 import { MOST_SQUARES } from './rows';
 import { RankTable } from './table';
 import { OwnValues } from './values';
-import { listed } from './words';
+import { listed, weightOf } from './words';
 
 const HEAT_COLUMNS = 100;
 const CHOICE: IChoice = {
@@ -132,7 +132,7 @@ function View(props: IViewProps): JSX.Element {
         trans={trans}
       />
       <Charts cluster={cluster} points={points} axis={axis} trans={trans} />
-      <OwnValues points={points} axis={axis} trans={trans} />
+      <OwnValues points={shown.points} axis={axis} trans={trans} />
       {figures.length > 0 ? (
         <>
           <Maps {...shared} {...{ cluster, points, axis, choice }} />
@@ -178,7 +178,11 @@ function Maps(props: {
   const rows =
     choice.order === 'node'
       ? figures
-      : [...figures].sort((a, b) => (b.over ?? -1) - (a.over ?? -1));
+      : [...figures].sort(
+          (a, b) =>
+            weightOf(a.rank) - weightOf(b.rank) ||
+            (b.over ?? -1) - (a.over ?? -1)
+        );
   const slow = figures.find(f => f.rank.slow)?.rank.rank ?? null;
   const summary = slowest(figuresOf(cluster), trans);
   return (

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
 import { doing } from './facts';
-import { listed, rankGlyph, rankWord } from './words';
+import { differs, listed, markedFirst, rankGlyph, rankWord } from './words';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -20,4 +20,12 @@ it('lists a rank as failed whose peer goes on', () => {
     'failed'
   ]);
   expect(listed(makeCluster({ ranks }), trans)).toBe(ranks);
+});
+
+it('lists ranks that differ before the others', () => {
+  const ranks = [0, 1, 2, 3].map(rank => makeRank(rank, { state: 'busy' }));
+  ranks[2].slow = true;
+  ranks[3].state = 'lost';
+  expect(markedFirst(ranks).map(r => r.rank)).toEqual([3, 2, 0, 1]);
+  expect(ranks.filter(differs).map(r => r.rank)).toEqual([2, 3]);
 });

@@ -36,6 +36,18 @@ export function rankWord(rank: Rank, trans: TranslationBundle): string {
 
 const FIRST: readonly GlyphKind[] = ['lost', 'failed', 'stuck', 'slow'];
 
+/** Is a rank lost, failed, stuck or slow? */
+export function differs(rank: Rank): boolean {
+  return weightOf(rank) < FIRST.length;
+}
+
+/** Ranks that differ come first: lost, failed, stuck, slow, then the rest in order. */
+export function markedFirst(ranks: readonly Rank[]): Rank[] {
+  return [...ranks].sort(
+    (a, b) => weightOf(a) - weightOf(b) || a.rank - b.rank
+  );
+}
+
 /** Place of a rank in an order where those that differ come first. */
 export function weightOf(rank: Rank): number {
   const at = FIRST.indexOf(rankGlyph(rank));

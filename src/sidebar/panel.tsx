@@ -259,7 +259,7 @@ export class DistributedPanel extends SeenWidget {
     }
   }
 
-  /** Of those in view, so that the panel stays where it was scrolled to; else of all. */
+  /** Return the first element in view, so that the panel does not scroll; if there is none, the first of all. */
   private _first(): HTMLElement | null {
     const body = this.node.querySelector('.jp-DtrainCluster-body') ?? this.node;
     const { top, bottom } = body.getBoundingClientRect();

@@ -33,9 +33,9 @@ export interface IStacksProps {
   trans: TranslationBundle;
 }
 
-/** Waiting is shown after so long, ms. */
+/** Delay before the spinner is shown, ms: most answers are there sooner. */
 const SOON = 300;
-/** A verdict that comes so much later than the stacks is of these stacks, ms. */
+/** A verdict that arrives within this time after the stacks belongs to them, ms. */
 const SAID_WITHIN_MS = 5000;
 
 interface IAnswer {

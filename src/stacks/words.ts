@@ -4,7 +4,7 @@ import { StackFrame } from '../tokens';
 import { formatRanks } from '../ui/format';
 import { IStackGroup } from './group';
 
-/** Ranks are named in a title up to so many characters. */
+/** Maximum length of a list of ranks in a title. */
 const MOST_NAMED = 24;
 
 /** Whose stack it is: "Rank 5", "Ranks 0–4, 6", "63 ranks". */

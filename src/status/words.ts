@@ -18,7 +18,7 @@ import {
   stateWord
 } from '../ui/sentence';
 import { ranksIn } from '../ui/ranks';
-import { isVague, shareAsKnown } from '../ui/share';
+import { isVague, shareInText } from '../ui/share';
 import { alarmOf } from '../ui/verdict';
 import { briefly } from '../ui/verdictWords';
 
@@ -103,7 +103,7 @@ export interface IStatus {
   /** How it begins: as much as is shown where there is little room. */
   short: string;
   glyph: GlyphKind;
-  /** Of the glyph. */
+  /** The glyph's text. */
   word: string;
   /** Somebody is needed. */
   trouble: boolean;
@@ -194,7 +194,7 @@ export function statusText(
     parts.push(
       trans.__(
         'communication %1',
-        shareAsKnown(comm_overhead, comm_overhead_error)
+        shareInText(comm_overhead, comm_overhead_error, trans)
       )
     );
   }

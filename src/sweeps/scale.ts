@@ -20,7 +20,7 @@ export interface IScale {
 const RANGE =
   /^(loguniform|uniform|randint)\(\s*([^,\s]+)\s*,\s*([^)\s]+)\s*\)$/;
 
-/** Round steps between two numbers, at most so many. */
+/** Return at most `most` round numbers between two numbers. */
 export function roundSteps(low: number, high: number, most: number): number[] {
   const rough = (high - low) / Math.max(1, most);
   if (!(rough > 0)) {
@@ -38,7 +38,7 @@ export function roundSteps(low: number, high: number, most: number): number[] {
 const TIMES = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200];
 const DAY = 86_400;
 
-/** Round times from 0 on, s, at most so many. */
+/** Return at most `most` round times from 0 on, s. */
 export function timeSteps(until: number, most: number): number[] {
   const rough = until / Math.max(1, most);
   const step =

@@ -95,7 +95,7 @@ function read(text: string): IParameter[] {
 function OneVary(
   props: IPartOfSweep & {
     parameter: IParameter;
-    /** Of all trials, where it is fixed. */
+    /** The value that all trials have, if it is fixed. */
     value: string;
     fix: (value: string) => void;
     fixedFaults: readonly IFault[];

@@ -13,7 +13,7 @@ export type VaryKind = 'fixed' | 'list' | 'loguniform' | 'uniform' | 'randint';
 /** How one parameter varies, as it is typed. */
 export interface IVary {
   kind: VaryKind;
-  /** Of a list, with commas. */
+  /** Values of a list, separated by commas. */
   values: string;
   low: string;
   high: string;

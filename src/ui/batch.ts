@@ -9,7 +9,7 @@ export type Trains = Pick<Cluster, 'metrics' | 'world'>;
 /** A batch: of one rank, how many are averaged together, and all of it. */
 interface IBatch {
   each: number | null;
-  /** Of one pass on all ranks. */
+  /** Samples of one pass on all ranks. */
   pass: number;
   accumulated: number;
   /** The effective batch. */

@@ -44,7 +44,7 @@ export function formatRate(value: number | null): string {
   return value < 99.95 ? oneDecimal.format(value) : plain.format(value);
 }
 
-/** A number with so many digits behind the point, in the user's way of writing it: 1.80. */
+/** Format a number with a fixed number of decimals in the user's locale: 1.80. */
 export function formatFixed(value: number, digits: number): string {
   return value.toLocaleString(undefined, {
     minimumFractionDigits: digits,
@@ -53,7 +53,7 @@ export function formatFixed(value: number, digits: number): string {
 }
 
 /**
- * A number with so many significant digits, in the user's way of writing it: 1.20, 0.0345.
+ * Format a number with a fixed number of significant digits in the user's locale: 1.20, 0.0345.
  *
  * @param zeros Are zeros at its end shown?
  */
@@ -162,7 +162,7 @@ export function errorPercent(error: number): number {
   return Math.max(1, Math.round(error * 100));
 }
 
-/** A number that a user's code has made, so many digits of it: 0.2134, 1.2e-5, 4,096. */
+/** Format a number of the user's code with at most a number of digits: 0.2134, 1.2e-5, 4,096. */
 export function formatValue(value: unknown, digits = 4): string {
   if (value === null || value === undefined) {
     return UNKNOWN;

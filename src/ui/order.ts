@@ -1,6 +1,6 @@
 import React, { useRef } from 'react';
 
-/** Rows change places so often at most, ms. */
+/** Minimum interval between two changes of the order, ms: a row must not jump away from the pointer. */
 const EVERY = 5000;
 
 /** A figure that changes by a smaller share of itself has not changed, as far as an order goes. */

@@ -22,7 +22,7 @@ export function moveFocus(
   return true;
 }
 
-/** Where a key leads to from a place among so many; null where it leads nowhere. */
+/** Index that a key moves the focus to, from an index in a list of `count`; null if it moves nothing. */
 export function target(
   key: string,
   from: number,

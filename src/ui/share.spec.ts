@@ -8,15 +8,17 @@ const trans = nullTranslator.load('dtrain_lab');
 it('says a share as well as it is known', () => {
   expect(shareAsKnown(0.44, null)).toBe('44\u00a0%');
   expect(shareAsKnown(0.44, 0.06)).toBe('44\u00a0%');
-  expect(shareAsKnown(0.44, 0.2)).toBe('24–64\u00a0%');
-  expect(shareAsKnown(0.1, 0.2)).toBe('0–30\u00a0%');
+  expect(shareAsKnown(0.44, 0.2)).toBe('44\u00a0%');
   expect(shareAsKnown(0.58, 0.4)).toBe('–');
   expect(shareAsKnown(null, null)).toBe('–');
 });
 
 it('says it in running text with its error', () => {
   expect(shareInText(0.44, 0.06, trans)).toBe('44\u00a0% ± 6');
-  expect(shareInText(0.44, 0.2, trans)).toBe('24–64\u00a0%');
+  // in one way, whatever its error is
+  expect(shareInText(0.44, 0.2, trans)).toBe('44\u00a0% ± 20');
+  expect(shareInText(0.1, 0.2, trans)).toBe('10\u00a0% ± 20');
+  expect(shareInText(0.44, 0.001, trans)).toBe('44\u00a0% ± 1');
   expect(shareInText(0.58, 0.4, trans)).toBe('too unsteady to tell');
   expect(shareInText(0, 0, trans)).toBe('0\u00a0%');
   expect(vagueText(0.58, 0.4, trans)).toBe(

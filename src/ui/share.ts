@@ -1,32 +1,30 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { ROUGH_SHARE, VAGUE_SHARE } from '../api/thresholds';
-import { errorPercent, formatShare, NBSP, UNKNOWN } from './format';
+import { VAGUE_SHARE } from '../api/thresholds';
+import { errorPercent, formatShare, UNKNOWN } from './format';
 
 /** Whether a share is so uncertain that it tells nothing. */
 export function isVague(error: number | null): boolean {
   return error !== null && error >= VAGUE_SHARE;
 }
 
-/** Whether a share is told as a range. */
-export function isRough(error: number | null): boolean {
-  return error !== null && error >= ROUGH_SHARE;
+/**
+ * The error of a share, as it stands behind it: "± 6". It is the estimate's own, and not cut at 0 or 100 %: what is cut
+ * would look surer than it is.
+ */
+export function plusMinus(error: number): string {
+  return `± ${errorPercent(error)}`;
 }
 
-/** A share as well as it is known: "44 %", "29–59 %", and nothing where its error is as large as itself. */
+/** A share without its error: "44 %", and nothing where it is too uncertain to tell. */
 export function shareAsKnown(
   share: number | null,
   error: number | null
 ): string {
-  if (share === null || isVague(error)) {
-    return UNKNOWN;
-  }
-  return error !== null && isRough(error)
-    ? range(share, error)
-    : formatShare(share);
+  return share === null || isVague(error) ? UNKNOWN : formatShare(share);
 }
 
-/** `shareAsKnown` in running text, with an error that is small: "44 % ± 6". */
+/** A share with its error, in running text: "44 % ± 6". */
 export function shareInText(
   share: number | null,
   error: number | null,
@@ -36,9 +34,7 @@ export function shareInText(
     return trans.__('too unsteady to tell');
   }
   const known = shareAsKnown(share, error);
-  return share !== null && error && !isRough(error)
-    ? `${known} ± ${errorPercent(error)}`
-    : known;
+  return share !== null && error ? `${known} ${plusMinus(error)}` : known;
 }
 
 /** "44 % ± 46: too unsteady to tell". */
@@ -48,14 +44,8 @@ export function vagueText(
   trans: TranslationBundle
 ): string {
   return trans.__(
-    '%1 ± %2: too unsteady to tell',
+    '%1 %2: too unsteady to tell',
     formatShare(share),
-    errorPercent(error)
+    plusMinus(error)
   );
-}
-
-function range(share: number, error: number): string {
-  const percent = (value: number): number =>
-    Math.round(100 * Math.min(1, Math.max(0, value)));
-  return `${percent(share - error)}–${percent(share + error)}${NBSP}%`;
 }

@@ -68,7 +68,7 @@ def test_a_machine_that_slept_and_has_another_address_has_all_that_was_printed(w
             assert out.split() == ["True"]
             note(
                 f"the notebook's machine sleeps while a cell runs, and wakes up with another address ({way})",
-                "this end: hosts do not answer after a sleep in 20 s (here 3), or no heartbeat in 90 s (3)",
+                "your notebook: no host answers 20 s after a sleep (here 3), or no heartbeat in 90 s (3)",
                 "–",
                 "everything: the cell has gone on to its end",
                 "awake → all output there, the world stopped",

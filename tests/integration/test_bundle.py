@@ -16,7 +16,7 @@ import pytest
 
 from dtrain_lab.machine import logs, processes
 from dtrain_lab.services import folders
-from dtrain_lab.services.worlds import records
+from dtrain_lab.services.connection import records
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire import trouble as supervision
 from dtrain_lab.wire.processes.record import HeadRecord

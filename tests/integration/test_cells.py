@@ -11,6 +11,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.errors import BadCell, BadRankSet, BadRequest, CellFailed
 from tests.books import shadow
+from tests.faults import note
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -173,8 +174,13 @@ def test_modules_of_others_names_beside_the_notebook_end_nothing(
     with dt.start(ranks=2, name="shadowed") as cluster:
         code = "import os, random, socket, torch\nprint(os.getcwd(), torch.ones(1).item())"
         for _ in range(2):
+            began = time.monotonic()
             assert cluster.run(code).stdout == dict.fromkeys((0, 1), f"{tmp_path} 1.0\n")
+            took = time.monotonic() - began
             cluster.restart([1])
+    fault = "a file `random.py`, `socket.py`, `torch.py` or `logging.py` lies beside the notebook"
+    kept = "everything: ranks, and what keeps them, use Python's and PyTorch's own modules"
+    note(fault, "nobody has to", "–", kept, "a cell that imports them", took)
 
 
 def test_text_that_is_no_unicode_ends_no_cell(pair: dt.Cluster) -> None:

@@ -186,7 +186,7 @@ def test_an_exception_on_one_rank_frees_the_others(trained: dt.Cluster) -> None:
         trained.run("if rank == 1:\n    raise ValueError('bad batch')\ndist.barrier()")
     note(
         "an exception on one rank while others wait for it",
-        "the head, by the rank's reply",
+        "the cluster: the rank answers with its error",
         failed.value.message,
         "everything",
         "cell ended",
@@ -208,7 +208,7 @@ dist.barrier()
         trained.run(code)
     note(
         "a rank is killed in a collective",
-        "its node agent, by wait4",
+        "the cluster, as soon as the process ends",
         failed.value.message,
         "variables, models and groups of all others",
         "cell ended",
@@ -252,7 +252,7 @@ def test_the_controller_is_killed_and_views_and_new_ranks_find_the_next(
     wait_until(lambda: views(pair) == [7, 8], 60, "views to work again")
     note(
         "ipyparallel's controller is killed",
-        "the head, which starts another with the same ports and keys",
+        "the cluster, which starts another at the same address",
         "–",
         "everything; cells do without it, views wait for it",
         "views work again",
@@ -340,7 +340,7 @@ def test_a_time_out_ends_a_cell_also_when_a_rank_is_stopped_and_it_may_come_back
     )
     note(
         "a rank is stopped (SIGSTOP), or in C code that nothing interrupts, and the cell is interrupted",
-        "the head, 5 s after the rank should have answered",
+        "the cluster, 5 s after the rank should have answered",
         result.sentence,
         "everything; the rank's own as well, if it comes back",
         "cell ended, of that 2 s its time-out",

@@ -25,6 +25,7 @@ from jupyter_core.paths import jupyter_data_dir
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import state as job_state
@@ -32,7 +33,7 @@ from dtrain_lab.machine import local_facts
 from dtrain_lab.placement.slots import total
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.plans import planning
+from dtrain_lab.services.plans import folder_files
 from dtrain_lab.wire.jobs.job import JobRecord
 from tests.books import FAILING_LINE, shadow, training, write
 from tests.faults import note
@@ -59,10 +60,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def no_job_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A test that fails leaves no job behind that would hold slots; its patches hold until then."""
     yield
-    for job in dt.jobs():
-        if not job.ended:
-            job.cancel()
-            job.wait(60)
+    left = [job for job in dt.jobs() if not job.ended]
+    for job in left:
+        job.cancel()
+    for job in left:
+        job.wait(60)
 
 
 def terminal(*words: str, code: int = 0) -> Any:
@@ -100,13 +102,15 @@ def test_a_rank_ends_as_python_does(tmp_path: Path) -> None:
 
 
 HABITS = [
-    "import torch, torch.distributed as dist, torch.multiprocessing as mp\n"
+    "import weakref, torch, torch.distributed as dist, torch.multiprocessing as mp\n"
     "def sums(index, add):\n"
     "    dist.init_process_group('gloo', rank=index, world_size=2)\n"
     "    t = torch.tensor([float(add + index)])\n"
     "    dist.all_reduce(t)\n"
     "    print('sum', t.item())\n"
+    "    known = weakref.ref(dist.group.WORLD)\n"
     "    dist.destroy_process_group()\n"
+    "    print('kept while its threads may still work', known() is not None)\n"
     "mp.spawn(sums, args=(1,), nprocs=2)\n"
     "processes = [mp.Process(target=sums, args=(r, 2)) for r in range(2)]\n"
     "[p.start() for p in processes]; [p.join() for p in processes]",
@@ -144,6 +148,7 @@ def test_habits_of_notebooks_hold_in_a_job(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert part in said, said
     assert said.count("[0] rpc 4\n") == 2, said
+    assert said.count("[1] kept while its threads may still work True\n") == 2, said
 
 
 def test_a_job_is_planned_followed_and_exported_from_the_terminal(tmp_path: Path) -> None:
@@ -188,7 +193,10 @@ def test_jobs_go_on_are_copied_cancelled_and_deleted_from_the_terminal(tmp_path:
     again = terminal("job", "resume", "first")
     assert again["parent"] == first.id
     Portal.get().call(Portal.get().jobs.wait(again["id"]))
-    long = terminal("submit", str(book), "--ranks", "1", "--name", "long", "--param", "steps=1000000")
+    sleep = str(
+        write(tmp_path / "sleep.ipynb", [("seconds = 1", "parameters"), "import time", "time.sleep(seconds)"])
+    )
+    long = terminal("submit", sleep, "--ranks", "1", "--name", "long", "--param", "seconds=600")
     copy = terminal("job", "duplicate", long["id"])
     assert copy["parent"] is None
     for one in (long, copy):
@@ -300,7 +308,7 @@ def test_a_rank_that_ends_is_named_and_takes_the_others_along(
     assert message in error["message"]
     note(
         f"job: a rank ends: `{ends.split(chr(10))[-1].strip()}`",
-        "its node agent",
+        "the job, as soon as the process ends",
         job.info()["summary"]["text"],
         "log, checkpoints, executed notebook",
         "its last words are there → nothing left",
@@ -394,9 +402,11 @@ def test_what_the_check_warns_of_is_told_where_it_is_submitted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     book = write(tmp_path / "apart.ipynb", [ALONE])
-    one: Job = dt.submit(book, ranks=2)
+    sleep = write(tmp_path / "sleep.ipynb", ["import time\ntime.sleep(600)"])
+    before: Job = dt.submit(sleep, ranks=1)  # so that none of the others begins
+    dt.submit(book, ranks=2, after=before)
     assert SEPARATE in capsys.readouterr().err
-    words = ["dtrain-lab", "submit", str(book), "--ranks", "2", "--json"]
+    words = ["dtrain-lab", "submit", str(book), "--ranks", "2", "--after", before.id, "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "warning: " in done.stderr
     assert SEPARATE in done.stderr
@@ -404,7 +414,7 @@ def test_what_the_check_warns_of_is_told_where_it_is_submitted(
     done = subprocess.run(["dtrain-lab", "job", "duplicate", two], capture_output=True, text=True, check=True)
     assert SEPARATE in done.stderr
     for job in dt.jobs():
-        if job.id in (one.id, two) or job.name == "apart":
+        if job.name in ("apart", "sleep"):
             job.cancel()
 
 
@@ -637,6 +647,13 @@ def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> Non
         (lambda: dt.submit(good, ranks=0), BadSize, "at least one rank"),
         (lambda: dt.submit(good, ranks=1, launcher="srun"), BadRequest, "for Slurm"),
         (lambda: dt.submit(good, ranks=1, parameters={"a b": 1}), BadRequest, "not a Python name"),
+        (
+            lambda: dt.submit(
+                write(tmp_path / "p.ipynb", [("lr = 0.1", "parameters")]), parameters={"lr": "abc"}
+            ),
+            BadNotebook,
+            'lr gets "abc", which is a string; the notebook has 0.1. Give a number, such as 0.1.',
+        ),
         (lambda: dt.submit(good, ranks=1, after="no such"), NotFound, "no job"),
     ]
     for act, kind, text in cases:
@@ -704,11 +721,11 @@ def test_a_full_disk_stops_no_training(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(small)], check=True)
     try:
         write_profile("small", f'backend = "local"\nworkdir = "{small}"\n')
-        code = "for i in range(20000):\n    print('a line that fills the disk', i)"
+        code = "for i in range(2000):\n    print('a line that fills the disk', i, 'x' * 400)"
         job: Job = dt.submit(write(tmp_path / "fills.ipynb", [code]), "small", ranks=1)
         wait_until(lambda: not of_job(job.id), 60, "its end")
-        assert "a line that fills the disk 0" in job.logs()
-        assert "a line that fills the disk 19999" not in job.logs(), "the disk was full"
+        assert "a line that fills the disk 0 " in job.logs()
+        assert "a line that fills the disk 1999 " not in job.logs(), "the disk was full"
         assert job.state == "succeeded"
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
@@ -771,16 +788,16 @@ def test_a_record_of_a_job_survives_another_version(tmp_path: Path, monkeypatch:
         data["request"] |= {"urgent": {"since": 3}}
         return msgspec.json.encode({**data, "color": "red"})
 
-    def files_of(record: JobRecord) -> dict[str, bytes]:
-        return {**known_files(record), "job.json": younger(record)}
+    def files_of(record: JobRecord, backend: Backend) -> dict[str, bytes]:
+        return {**known_files(record, backend), "job.json": younger(record)}
 
     def add(store: Store, record: JobRecord, clashes: Any) -> JobRecord | None:
         other = known_add(store, record, clashes)
         store.put(record, younger(record))
         return other
 
-    known_files, known_add = planning.files_of, Store.add
-    monkeypatch.setattr(planning, "files_of", files_of)
+    known_files, known_add = folder_files.files_of, Store.add
+    monkeypatch.setattr(folder_files, "files_of", files_of)
     monkeypatch.setattr(Store, "add", add)
     job: Job = dt.submit(write(tmp_path / "v.ipynb", ["1"]), ranks=1)
     assert job.wait(60) == "succeeded", (Path(job.info()["directory"]) / "launcher.log").read_text()

@@ -82,11 +82,37 @@ def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_p
             if listening(process)
         }
         assert at == {("node1", True)}
+        found = {address for process in hosts.running("node1", job.id) for address in listening(process)}
+        assert hosts.address("node1") in found
+        assert found.isdisjoint({"0.0.0.0", "::", "127.0.0.1", "::1"}), "its own addresses only"
         first, second = slots_of("hosts")
         holds = [slot["held_by"]["id"] for slot in first["slots"] if slot["held_by"]]
         assert (first["name"], holds, first["waiting"]) == ("node1", [job.id], []), "kept for it"
         assert (second["name"], [one["id"] for one in second["waiting"]]) == ("node2", [job.id])
     assert job.wait(60) == "succeeded", job.logs()
+
+
+def test_the_store_of_its_ranks_is_at_one_address(hosts: Hosts, tmp_path: Path) -> None:
+    cell = """import time, torch, torch.distributed as dist
+dist.all_reduce(torch.ones(1))
+print("joined", flush=True)
+time.sleep(600)"""
+    job: Job = dt.submit(write(tmp_path / "listens.ipynb", [cell]), "hosts", nodes=2, ranks_per_node=1)
+    wait_until(lambda: job.logs().count("joined") == 2, 60, "its ranks to meet")
+    found = {
+        node: {
+            address
+            for process in hosts.running(node, job.id)
+            if "dtrain_lab.rank" in command_line(process)
+            for address in listening(process)
+        }
+        for node in ("node1", "node2")
+    }
+    job.cancel()
+    assert job.wait(60) == "cancelled"
+    assert hosts.address("node1") in found["node1"], "the store of rank 0"
+    for node, addresses in found.items():
+        assert addresses <= {hosts.address(node), "127.0.0.1"}, "gloo's own beside it; not every interface"
 
 
 def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Path) -> None:

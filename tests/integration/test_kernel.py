@@ -20,7 +20,7 @@ from dtrain_lab.api.start import connect
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.kernel.shown import PATIENT_S
 from dtrain_lab.services import notebooks
-from dtrain_lab.services.worlds import records
+from dtrain_lab.services.connection import records
 from tests.faults import note
 from tests.waiting import wait_until
 
@@ -338,7 +338,7 @@ def test_a_head_that_stands_holds_up_no_notebook(started: Notebook) -> None:
     assert took > PATIENT_S, "it was patient"
     note(
         "a cluster's head hangs while a cell runs, and the cell is interrupted again and again",
-        "the notebook's kernel, 8 s after the first interrupt",
+        "your notebook, 8 s after the first interrupt",
         ran.stderr.strip(),
         "everything, once the head goes on",
         "first interrupt → the notebook is free",

@@ -40,7 +40,7 @@ def test_no_line_is_lost_however_a_rank_ends(pair: dt.Cluster, way: str) -> None
     result = pair.run(PRINT + code, ranks=[1], check=False)
     note(
         f"a rank ends by {way} while it prints",
-        "its node agent, by wait4",
+        "the cluster, as soon as the process ends",
         result.sentence,
         "every line that it printed; all other ranks",
         "cell ended, its prints included",
@@ -123,7 +123,7 @@ def test_what_a_rank_printed_is_shown_while_it_stands(pair: dt.Cluster, way: str
     assert result.stderr[1] == "ein fehler\n"
     note(
         f"a rank prints, and then stands ({way})",
-        "its node agent, which has what it printed",
+        "its node, which has what it printed, once the rank is silent",
         "what it printed last, in its cell",
         "everything; nothing is shown twice afterwards",
         "printed → shown",
@@ -153,7 +153,7 @@ def test_a_rank_that_nobody_can_reach_ends_and_is_told(pair: dt.Cluster) -> None
     result = pair.run(CUT, ranks=[1], check=False, timeout=30)
     note(
         "a rank's connection to its head breaks",
-        "itself; its node agent, by wait4",
+        "the rank itself, which ends; then the cluster",
         result.sentence,
         "every line that it printed; all other ranks",
         "broken → cell ended",

@@ -16,8 +16,8 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed, Conflict, DtrainError, EnvironmentUnfit, StartFailed, Unreachable
+from dtrain_lab.services.connection import records
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import records
 from tests.conftest import ours
 from tests.waiting import wait_until
 

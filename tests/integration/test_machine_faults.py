@@ -65,7 +65,7 @@ def test_a_rank_of_a_cluster_says_so_and_what_to_do(inside: list[str]) -> None:
         assert result.sentence.startswith(f"Rank 1 was lost: {TOLD}"), result.sentence
         note(
             "a rank uses up the memory (OOM kill)",
-            "its node agent, by the control group's count",
+            "the cluster: its node's kernel counts such kills",
             result.sentence.partition(" Rank 0")[0],
             "variables, models and groups of all others",
             "allocation of 4 GB begun → cell ended",
@@ -110,7 +110,7 @@ def test_a_full_disk_costs_no_line_and_no_cell(monkeypatch: pytest.MonkeyPatch) 
             assert cluster.run("import torch.distributed as d\nd.barrier()", timeout=60).ok
             note(
                 "the disk of the journal is full (8 MB of output, 6 MB of disk)",
-                "the journal, which lets its oldest part go",
+                "the cluster, which drops the oldest output that it keeps",
                 "–",
                 "every line reaches whoever ran the cell; the latest can be replayed",
                 "cell ended",
@@ -201,7 +201,7 @@ def test_whoever_stops_reading_costs_the_head_no_memory_and_misses_no_line() -> 
         assert reader.wait(60) == 0, "it has every line, in order"
         note(
             "whoever runs a cell stops reading (a suspended notebook) while it prints 115 MB",
-            f"the head, which then holds {grown >> 20} MB and has the rest on disk",
+            f"the cluster, which then holds {grown >> 20} MB and has the rest on disk",
             "–",
             "every line, up to the 256 MB that the journal keeps; beyond it, how much is missing",
             "reads again → has all",
@@ -227,7 +227,7 @@ def test_whoever_runs_a_cell_may_die_or_stop_reading_and_it_goes_on(ends: str) -
         if ends == "killed":
             note(
                 "the notebook's kernel is killed in the middle of a cell",
-                "the head",
+                "the cluster",
                 "–",
                 "everything: the cell goes on to its end, and what it prints is kept",
                 "the cell's own end",

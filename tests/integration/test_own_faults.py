@@ -137,8 +137,8 @@ def test_a_cluster_goes_on(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         [trouble] = (t for t in cluster.cluster().troubles if t.name == "head.watch")
         assert cluster.run("print(rank)", timeout=30).stdout == {0: "0\n", 1: "1\n"}
         note(
-            "an I/O error in the head's own watch (a fault of ours, or of the disk), for the fourth time",
-            "the head's supervisor, which begins the watch anew",
+            "an I/O error in the cluster's watch over its ranks (ours, or of the disk), for the fourth time",
+            "the cluster, which begins the watch anew",
             trouble.text,
             "everything: cells run",
             "counted among the cluster's troubles",
@@ -203,9 +203,9 @@ def test_garbage_and_other_versions_are_answered_or_dropped(pair: dt.Cluster) ->
         assert f"speaks version {VERSION + 3}" in answers[5].error["message"]
         note(
             "a process of another version of dtrain-lab, or a stranger, talks to a cluster's head",
-            "the head, which answers what was a question, and drops the rest with a line in its log",
+            "the cluster, which answers a question, and drops the rest with a line in its log",
             f"{answers[5].error['message']} {answers[5].error['hint']}",
-            "everything: the head goes on",
+            "everything: the cluster goes on",
             "answered",
             time.monotonic() - began,
         )
@@ -455,7 +455,7 @@ def test_a_server_lives_on_a_disk_that_is(how: str, tmp_path: Path) -> None:
             assert slowest < 2.0, f"the server stood for {slowest:.1f} s"
             note(
                 f"the disk with the server's own files is {how}{' (5 s a call)' if how == 'slow' else ''}",
-                "the server, whose loops go on",
+                "Jupyter's server, which goes on",
                 said,
                 "everything; other pages of the server are answered meanwhile",
                 "slowest answer meanwhile",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.services.worlds import records
+from dtrain_lab.services.connection import records
 from tests.integration.test_kernel import Notebook, by_rank
 from tests.waiting import wait_until
 

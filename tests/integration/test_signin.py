@@ -19,7 +19,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import signin as backends_signin
 from dtrain_lab.backends import ssh_connections
 from dtrain_lab.errors import NotFound, SignInNeeded
-from dtrain_lab.services import signin
+from dtrain_lab.services.profiles import signin
 from dtrain_lab.wire.site import SignIn
 from tests.doorkeeper import CODE, Guarded, doorkeeper
 from tests.integration.test_ssh import write_profile

@@ -24,9 +24,8 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed, Unreachable
 from dtrain_lab.machine import processes
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import Connection, records
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import records
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.processes.record import HeadRecord
@@ -165,7 +164,7 @@ def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Ho
         cluster.run("1")
     note(
         "scancel from outside (Slurm asked every second; by default every 30 s)",
-        "the broken connection, then squeue",
+        "your notebook, whose connection breaks; then Slurm is asked",
         ended.value.message,
         "the job's folder with its log",
         "told",

@@ -102,7 +102,7 @@ def test_a_job_that_is_preempted_is_warned_says_why_and_goes_on_from_its_checkpo
     assert "me@example.org" in mails
     note(
         "Slurm takes the nodes of a job away (preemption, with a time of grace)",
-        "its batch script, by the warning signal, and its agents, which pass it on to each rank once",
+        "the job, by Slurm's warning, of which each rank hears once",
         job.info()["summary"]["text"],
         "checkpoints, log; Resume goes on from there, by itself with `--requeue` in the options",
         "the other job asks → every rank has written its checkpoint",
@@ -148,7 +148,7 @@ def test_a_cluster_that_is_preempted_says_why(hosts: Hosts) -> None:
         cluster.run("1")
     note(
         "Slurm takes the nodes of a cluster away (preemption, with a time of grace)",
-        "its head, which asks the scheduler when it is warned",
+        "the cluster, which asks Slurm when it is warned",
         f"{says} Then: {ended.value.message}",
         "what was pulled or written in time",
         "the other job asks → its end is told",

@@ -20,8 +20,9 @@ import zmq
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
-from dtrain_lab.services import folders, slots
+from dtrain_lab.services import folders
 from dtrain_lab.services.policy import policy
+from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.processes.settings import Policy
 from tests.faults import note
@@ -102,6 +103,17 @@ def test_views_and_values_cross_hosts(cluster: Any) -> None:
     assert cluster.diff("values")
 
 
+def test_calls_and_cells_reach_ranks_of_all_hosts_in_one_order(cluster: Any) -> None:
+    """The notebook's process does not run on the head's machine, which can't look whether it lives."""
+    cluster.run("import time\norder = []")
+    view = cluster.view()
+    for number in range(0, 20, 2):
+        call = view.execute(f"time.sleep(0.02 * (rank + 1))\norder.append({number})", block=False)
+        cluster.run(f"order.append({number + 1})")
+        call.get(30)
+    assert cluster.pull("order") == {rank: list(range(20)) for rank in range(4)}
+
+
 def test_what_hosts_tell_each_other_is_seen_for_each(cluster: Any) -> None:
     """While 4 MB go back and forth, each host sends megabytes a second; at rest it does not."""
     code = (
@@ -170,7 +182,7 @@ def test_a_rank_of_the_other_host_is_killed_and_training_goes_on(cluster: Any) -
     assert cluster.run("steps(3); print('trained')").stdout == dict.fromkeys(range(4), "trained\n")
     note(
         "a rank is killed on another node",
-        "its node agent, by wait4",
+        "the cluster, as soon as the process ends",
         says,
         "variables, models and groups of all others; its own with `restart 3 --from 0`",
         "replaced, group whole",
@@ -208,8 +220,8 @@ def test_an_agent_is_killed_and_its_node_comes_back(cluster: Any, hosts: Hosts) 
     began = time.monotonic()
     wait_until(lambda: cluster.state == "degraded", 10, "the loss")
     note(
-        "a node agent is killed",
-        "the process that keeps it, which starts another",
+        "the process that keeps the ranks of a node (its agent) is killed",
+        "the cluster, which starts another",
         cluster.info()["summary"]["text"],
         "variables of all other nodes",
         "named",
@@ -261,7 +273,7 @@ def test_a_connection_that_breaks_comes_back_and_no_line_is_lost(cluster: Any, h
     wait_until(lambda: cluster.state == "ready", 20, "the connection to come back")
     note(
         "the connection between notebook and head breaks (a laptop sleeps, its address changes)",
-        "this end, which connects again by itself",
+        "your notebook, which connects again by itself",
         "–",
         "everything; what was printed meanwhile is sent again",
         "connected again",
@@ -339,8 +351,8 @@ def test_the_end_of_the_head_ends_everything_everywhere(hosts: Hosts) -> None:
         world.run("1")
     assert left < 2
     note(
-        "the head is killed",
-        "agents and clients, by the broken connection",
+        "the process that keeps the cluster (its head) is killed",
+        "every node and every notebook, as their connection breaks",
         ended.value.message,
         "what was printed, as far as a page or a notebook has it",
         "nothing of it left on any node",
@@ -392,7 +404,7 @@ def test_nodes_that_cannot_reach_each_other_are_named(hosts: Hosts) -> None:
         subprocess.run(["ip", "-n", space, "route", "del", "blackhole", other], check=True)
     note(
         "two nodes can't reach each other",
-        "an all-pairs check before ranks are made",
+        "the start: every two nodes connect before ranks are made",
         str(error.value.message),
         "–",
         "from the start to the message",

@@ -13,6 +13,8 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.rank.torch import names
+from tests.books import write
+from tests.integration.test_ssh import write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
@@ -53,7 +55,7 @@ def get_code(self, name):
 builtins.dtrain_gone = gone
 SourceFileLoader.get_code = get_code
 words = " ".join(sys.orig_argv)
-if "dtrain_lab.node" in words or "dtrain_lab.rank.torch" in words:
+if "dtrain_lab.node" in words or "dtrain_lab.rank" in words:
     from dtrain_lab.rank.torch import names
 
     find = names.find
@@ -148,6 +150,20 @@ def test_doctor_says_what_this_torch_lacks(tmp_path: Path, monkeypatch: pytest.M
         assert line in json.load(report)["torch_lacks"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "torch has no" in printed
+
+
+def test_a_job_says_what_this_torch_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    path = names.LOADERS.names[0]
+    remove(path, tmp_path, monkeypatch)
+    variables = f'PYTHONPATH = "{tmp_path}"\nRENAMED = "{path}"'  # a job has no others of ours
+    write_profile("renamed", f'backend = "local"\n[environment.variables]\n{variables}\n')
+    book = write(tmp_path / "book.ipynb", ["import torch\nprint('runs', rank)"])
+    job = dt.submit(book, "renamed", ranks=2)
+    assert job.wait(90) == "succeeded", job.logs()
+    line = f"[0] dtrain-lab: {names.LOADERS.without} (torch has no {path})"
+    assert job.logs().count(f"{names.LOADERS.without} (torch") == 1
+    assert line in job.logs()
 
 
 @pytest.mark.parametrize("missing", [*GROUPS.values(), "all"], ids=[*GROUPS, "all"])

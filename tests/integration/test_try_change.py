@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import types
 from collections.abc import Iterator
@@ -21,15 +22,25 @@ from dtrain_lab.wire.metrics.diagnosis import Change
 pytestmark = pytest.mark.processes
 
 
+@pytest.fixture(scope="module", autouse=True)
+def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """It outlives the models: see rank/group/kept.py."""
+    store = dist.FileStore(str(tmp_path_factory.mktemp("group") / "store"), 1)
+    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield
+    kept = dist.group.WORLD
+    dist.destroy_process_group()
+    gc.collect()
+    del kept
+
+
 @pytest.fixture
-def seen(tmp_path: Path) -> Iterator[types.SimpleNamespace]:
+def seen() -> types.SimpleNamespace:
     """What the monitor sees of a training."""
-    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
     torch.manual_seed(0)
     model = DistributedDataParallel(torch.nn.Linear(4, 4))
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.1)]
-    yield types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, passes=(True,))
-    dist.destroy_process_group()
+    return types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, passes=(True,))
 
 
 class Stream(torch.utils.data.IterableDataset[int]):

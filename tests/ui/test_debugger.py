@@ -272,3 +272,23 @@ def test_the_rank_that_others_wait_for_is_debugged_from_the_panel(lab: Lab, page
     execute(page, "notebook:interrupt-kernel")
     output(page, 2).get_by_text("Interrupted.", exact=True).wait_for()
     lab.request("DELETE", "clusters/hangs")
+
+
+RAISES = """%%distributed
+def normalize(rows):
+    if rank == 1:
+        raise ValueError(rows)
+normalize([3, 4])"""
+
+
+def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, page: Any) -> None:
+    start = START.replace("dbg", "failed").replace("4", "2")
+    open_notebook(page, lab, lab.notebook("failed.ipynb", [start, RAISES]))
+    run_cell(page, 0)
+    page.get_by_text("failed is ready").wait_for()
+    run_cell(page, 1)
+    output(page, 1).get_by_role("button", name="Debug rank 1 here").click()
+    page.locator(".jp-DtrainDebug-ranks [data-rank='1'][aria-selected='true']").wait_for()
+    page.locator(".jp-DebuggerVariables-name").get_by_text("rows", exact=True).wait_for()
+    page.locator(".jp-DebuggerBugButton").click()
+    lab.request("DELETE", "clusters/failed")

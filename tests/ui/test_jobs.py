@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ import pytest
 
 from tests import accounting
 from tests.books import FAILING_LINE, training, write
+from tests.faults import note
 from tests.gpus import Gpus, computing
 from tests.hosts import SLURM, need, running_hosts
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import PATIENCE, TOKEN, Lab, run_lab
-from tests.ui.test_debugger import execute, stack, toggle_breakpoint
-from tests.ui.test_panel import TRAINING
+from tests.ui.test_debugger import execute, in_view, stack, toggle_breakpoint
+from tests.ui.test_panel import TRAINING, output, run_cell
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(400)]
@@ -59,6 +61,11 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     wrong = form.locator(".jp-DtrainJob-fieldError")
     wrong.get_by_text("“0.0.5” is not a number").wait_for()
     wrong.get_by_text("-1 is too low. Enter 1 or more.").wait_for()
+    fill(page, "steps", "'6'")
+    wrong.get_by_text("steps: '6' is text, as it is in quotes. Enter it without quotes.").wait_for()
+    assert form.get_by_label("steps", exact=True).get_attribute("aria-invalid") == "true"
+    assert form.get_by_label("fails", exact=True).get_attribute("aria-invalid") == "false"
+    fill(page, "steps", "0.0.5")
     fill(page, "Ranks on each", "abc")
     wrong.get_by_text("“abc” is not a whole number.").wait_for()
     assert wrong.get_by_text("-1 is too low").is_visible(), "each says what is wrong with it"
@@ -206,11 +213,16 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
     page.context.set_offline(True)
     log.get_by_text("No connection to the server.").wait_for()
     last = log.locator(".jp-DtrainJob-logRow").last.inner_text()
+    began = time.monotonic()
     page.context.set_offline(False)
     log.get_by_text("No connection to the server.").wait_for(state="detached")
     page.wait_for_function(
         "last => [...document.querySelectorAll('.jp-DtrainJob-logRow')].at(-1).innerText !== last", arg=last
     )
+    took = time.monotonic() - began
+    fault = "the browser's network is away while the page shows a job's log"
+    kept = "everything: the job runs on, and the log goes on where it stood"
+    note(fault, "the page", "No connection to the server.", kept, "back → the log goes on", took)
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
     page.get_by_text("Slots: in use and queued").click()
     slots = page.locator(".jp-DtrainJob-slots")
@@ -241,6 +253,49 @@ def finds(view: Any, page: Any) -> None:
     view.locator(".jp-DtrainJob-logRow").first.wait_for(state="detached")
     view.get_by_label("Ranks", exact=True).fill("0")
     view.locator(".jp-DtrainJob-logRow").first.wait_for()
+
+
+DIVIDES = """%%distributed
+import torch.distributed as dist
+def bad(n):
+    secret = 40 + n
+    return 1 / (n - 1)
+bad(rank)
+dist.barrier()"""
+
+
+def test_a_failed_job_is_debugged_in_a_cluster_that_is_started_for_it(lab: Lab, page: Any) -> None:
+    """From the failed job to the variables of the rank that failed; no cluster runs before."""
+    name = lab.notebook("divides.ipynb", [DIVIDES])
+    open_notebook(page, lab, name)
+    page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
+    fill(page, "Ranks on each", "2")
+    view = submit(page)
+    view.get_by_role("alert").get_by_text("rank 1 failed in cell [1]").wait_for(timeout=60_000)
+    assert lab.request("GET", "clusters") == []
+    view.get_by_role("button", name="Debug in a cluster").click()
+    asked = page.locator(".jp-Dialog")
+    asked.get_by_text("This notebook has no cluster").wait_for()
+    asked.get_by_role("button", name="Start a cluster…").click()
+    asked.get_by_text("This notebook has no cluster").wait_for(state="detached")
+    assert asked.get_by_label("Ranks", exact=True).input_value() == "2", "as many as the job has"
+    asked.get_by_role("button", name="Start", exact=True).click()
+    ranks = page.locator(".jp-DtrainDebug-ranks")
+    ranks.get_by_text("2 ranks").first.wait_for(timeout=60_000)
+    page.get_by_text("Run its cells: where a rank fails").first.wait_for(timeout=60_000)
+    (cluster,) = lab.request("GET", "clusters")
+    assert (cluster["world"]["size"], len(cluster["notebooks"])) == (2, 1), "and it is this notebook's"
+    run_cell(page, 0)
+    output(page, 0).get_by_text("Rank 1 failed: ZeroDivisionError").first.wait_for()
+    look = ranks.get_by_role("button", name="Look where it failed")
+    in_view(look)
+    look.click()
+    ranks.locator("[data-rank='1'][data-phase='paused']").wait_for()
+    ranks.locator("[data-rank='1']").click()
+    stack(page, 5)
+    page.locator(".jp-DebuggerVariables").get_by_text("secret").wait_for()
+    shot(page, "job-debugged")
+    lab.request("DELETE", f"clusters/{cluster['id']}")
 
 
 def test_the_form_follows_the_notebook(lab: Lab, page: Any) -> None:

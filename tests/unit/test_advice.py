@@ -385,7 +385,7 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
     ("changes", "said"),
     [
         ({}, "Communication takes 40 % of a step, but no change that is known here would surely shorten it."),
-        ({"error": 0.5}, "Communication takes 40 % of a step ± 50, which is too unsteady to promise a gain."),
+        ({"error": 0.5}, "Communication takes 40 % ± 50 of a step, which is too unsteady to promise a gain."),
         (
             {"transfer_s": 0.01},
             "Communication takes 40 % of a step, most of it waiting for a slower rank: averaging less would "

@@ -37,7 +37,8 @@ def on(backend: Any, **more: Any) -> JobRecord:
 
 def waits(record: JobRecord, first: JobRecord, state: Any = "running") -> str | None:
     seen = replace(job(first, Found(), Status("running"), 200.0), state=state)
-    return asyncio.run(dependencies.resolve(record, seen, first)).request.after
+    backend = registry.backend(record.plan.backend)
+    return asyncio.run(dependencies.resolve(record, seen, first, backend)).request.after
 
 
 def test_slurm_is_asked_for_the_number(monkeypatch: pytest.MonkeyPatch) -> None:

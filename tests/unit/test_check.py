@@ -99,7 +99,7 @@ def test_a_path_of_a_home_folder_is_right_on_this_machine() -> None:
 
 def test_names_of_the_kernel_alone_are_hidden_state() -> None:
     assert codes("print(x)", kernel=frozenset({"x"})) == [("hidden_state", "[1]", 1)]
-    assert codes("print(x)", parameters=frozenset({"x"})) == []
+    assert codes("print(x)", parameters={"x": 1}) == []
 
 
 @pytest.mark.parametrize("shard", ["num_replicas=2, rank=0", "2, 0"])
@@ -143,7 +143,7 @@ def test_a_shard_that_is_the_same_on_all_ranks_is_found(shard: str) -> None:
 def test_a_module_may_be_in_a_folder_that_can_not_be_read_or_not_be_needed(
     source: str, severity: str
 ) -> None:
-    around = Around(missing=frozenset({"einops"}), parameters=frozenset({"f", "folder"}))
+    around = Around(missing=frozenset({"einops"}), parameters={"f": 1, "folder": "x"})
     [found] = [f for f in check(cells(source), around) if f.code == "module_missing"]
     assert found.severity == severity
     assert "pip install einops" in found.fix
@@ -242,3 +242,29 @@ def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
     )
     assert made == after
     compile(WRAPS + made + STEPS, "cell", "exec")
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "fix"),
+    [
+        ({"lr": "abc"}, 'lr gets "abc", which is a string; the notebook has 0.1.', "Give a number, such as"),
+        ({"lr": "0.5"}, 'lr gets "0.5", which is a string; the notebook has 0.1.', "Give 0.5 without quotes"),
+        ({"width": "wide"}, 'width gets "wide", which is a string; the notebook has 32.', "Give a number"),
+        ({"sure": "yes"}, 'sure gets "yes", which is a string; the notebook has True.', "Give true or false"),
+        ({"dims": "[1"}, 'dims gets "[1", which is a string; the notebook has [1].', "Give a list."),
+    ],
+)
+def test_a_string_for_a_number_is_a_problem_of_its_parameter(
+    given: dict[str, object], said: str, fix: str
+) -> None:
+    source = "lr: float = 0.1\nwidth = 2**5\nsure = True\ndims = [1]\nopt = 'sgd'"
+    tagged = Cell("[1]", "a", source, ("parameters",))
+    (found,) = check([tagged], Around(parameters=given))
+    assert (found.severity, found.code, found.field) == ("problem", "bad_value", "parameters")
+    assert found.parameter == next(iter(given))
+    assert found.message == said
+    assert found.fix.startswith(fix)
+    fine = {"lr": 1, "width": 0.5, "opt": "adam", "sure": 0, "unknown": "x"}
+    assert check([tagged], Around(parameters=fine)) == ()
+    (warned,) = check([tagged], Around(parameters={"sure": "imagenet"}))
+    assert (warned.severity, warned.code) == ("warning", "string_value")

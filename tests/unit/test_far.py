@@ -11,9 +11,8 @@ import pytest
 
 from dtrain_lab.backends.base import Status, Way
 from dtrain_lab.errors import BadRequest, Conflict, Unreachable
-from dtrain_lab.services.connection import far
+from dtrain_lab.services.connection import far, records
 from dtrain_lab.services.connection.connection import Connection
-from dtrain_lab.services.worlds import records
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys

@@ -11,9 +11,7 @@ from tests.faults import ROOT, read
 
 
 def test_every_row_has_a_test_that_measures_it() -> None:
-    known = [
-        pattern for path in (ROOT / "tests" / "integration").glob("test_*.py") for pattern in noted(path)
-    ]
+    known = [pattern for path in tests_that_note() for pattern in noted(path)]
     rows = read(ROOT / "docs" / "faults.md")
     assert len(rows) > 40
     assert [row[0] for row in rows if not any(re.fullmatch(pattern, row[0]) for pattern in known)] == []
@@ -21,9 +19,7 @@ def test_every_row_has_a_test_that_measures_it() -> None:
 
 
 def test_every_time_is_the_difference_of_two_readings() -> None:
-    paths = sorted((ROOT / "tests" / "integration").glob("test_*.py"))
-    words = [f"{path.name}:{where}" for path in paths for where in unmeasured(path)]
-    assert words == []
+    assert [f"{path.name}:{where}" for path in tests_that_note() for where in unmeasured(path)] == []
 
 
 def test_a_figure_that_nobody_measured_is_found(tmp_path: Path) -> None:
@@ -32,6 +28,14 @@ def test_a_figure_that_nobody_measured_is_found(tmp_path: Path) -> None:
         call = f"    note('a', 'b', 'c', 'd', 'e', {seconds})\n"
         path.write_text(f"def test() -> None:\n    took = time.monotonic() - began\n{call}")
         assert len(list(unmeasured(path))) == wrong, seconds
+
+
+def tests_that_note() -> list[Path]:
+    """Files of tests that import `note`."""
+    paths = sorted((ROOT / "tests").glob("*/test_*.py"))
+    found = [path for path in paths if "from tests.faults import note\n" in path.read_text()]
+    assert len(found) > 10
+    return found
 
 
 def unmeasured(path: Path) -> Iterator[str]:

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.metrics.advice.forecast import forecast
 from dtrain_lab.metrics.advice.measured import Measured
-from dtrain_lab.metrics.forecast import forecast
 from dtrain_lab.wire.node import MeasuredSpeed
 
 LOOP = Measured(

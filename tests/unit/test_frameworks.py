@@ -20,7 +20,8 @@ from dtrain_lab.placement import profile as profiles
 from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorflow
 from dtrain_lab.placement.frameworks.ranks import ports, variables
 from dtrain_lab.placement.frameworks.started import Started
-from dtrain_lab.services.jobs.request import as_asked, launcher
+from dtrain_lab.placement.overrides import as_asked
+from dtrain_lab.services.plans.request import launcher
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.kinds import Strategy

@@ -138,6 +138,27 @@ def test_a_rank_that_works_is_waited_for_without_an_alarm(
     assert (found.kind, found.text) == (kind, text)
 
 
+def test_the_line_that_a_rank_is_in_is_said_in_the_place_of_a_guess() -> None:
+    late = [waits(0, 12), waits(1, 12), works(2), works(3)]
+    alone, lines = [*late[:2], waits(2, 12), late[3]], {2: "x = f.read()", 3: "    time.sleep(600)"}
+    found = verdict(alone, ALL, ALL, 4, {}, lines=lines)
+    assert found is not None
+    assert (found.code, found.hint) == ("stuck", "It is in this line: time.sleep(600)")
+    found = verdict(late, ALL, ALL, 4, {}, lines=lines)
+    assert found is not None
+    assert found.hint == "Rank 2 is in this line: x = f.read()"
+    found = verdict(late, ALL, ALL, 4, {}, lines=dict.fromkeys((2, 3), "g(" + "x" * 99 + ")"))
+    assert found is not None
+    assert found.hint == f"They are in this line: g({'x' * 77}…"
+    alone[3] = replace(works(3), beat_s=0.3, step=9)
+    found = verdict(alone, ALL, ALL, 4, {}, lines=lines)
+    assert found is not None
+    assert (found.text, found.hint[-15:]) == ("Rank 3 works on. 3 ranks wait for it.", "time.sleep(600)")
+    found = verdict(alone, ALL, ALL, 4, {}, lines={3: ""})
+    assert found is not None
+    assert found.hint.startswith("Often"), "where it is not known"
+
+
 def test_what_a_stack_tells_of_a_rank() -> None:
     def frames(file: str) -> list[Frame]:
         return [Frame("cell [3]", 4, "<module>", "", "[3]"), Frame(file, 9, "f")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sqlite3
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
@@ -31,6 +32,7 @@ from dtrain_lab.wire.profile import Profile, Ssh
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.submission import ClusterRecord
 from dtrain_lab.wire.traits import Traits
+from tests.faults import note
 from tests.unit.test_job_state import RECORD
 
 TAKEN = replace(RECORD, checkpoints="/f/1234abcd/checkpoints", directory="/f/1234abcd")
@@ -104,6 +106,9 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     return made
 
 
+usual = folder_reads.LATE_AFTER_S
+
+
 def with_jobs(tmp_path: Path, work: Callable[[Jobs], Coroutine[Any, Any, None]]) -> Store:
     store = Store(tmp_path / "jobs.sqlite")
     if store.find(TAKEN.id) is None:
@@ -124,7 +129,14 @@ def test_an_end_that_is_shown_late_is_waited_for(
 
     async def main(ours: Jobs) -> None:
         monkeypatch.setattr(host, "small", small)
-        assert (await ours.wait(TAKEN.id)).state == "succeeded"
+        monkeypatch.setattr(folder_reads, "LATE_AFTER_S", usual)
+        began = time.monotonic()
+        ended = await ours.wait(TAKEN.id)
+        took = time.monotonic() - began
+        assert ended.state == "succeeded"
+        fault = "job: a network file system shows its end half a second late"
+        kept = "everything: it is not taken for lost, and never started a second time"
+        note(fault, "whoever looks, and asks again", ended.summary.text, kept, "asked → told", took)
 
     with_jobs(tmp_path, main)
 
@@ -156,12 +168,16 @@ def test_a_job_that_cant_be_looked_at_hides_no_other(
         return host.small_files
 
     monkeypatch.setattr(host, "small", small)
+    began = time.monotonic()
     listed = {job.id: job for job in asyncio.run(Jobs(store).listing())}
+    took = time.monotonic() - began
     assert list(listed) == ["fine", "gone", "broken"]
     told = {name: job.reason.message for name, job in listed.items() if job.reason is not None}
     assert told["gone"] == "/gone can't be read: Stale file handle."
     assert "ours" in told["broken"]
     assert listed["fine"].state == "lost"
+    fault = "the folder of one of your jobs can't be read (a file system that is gone)"
+    note(fault, "whoever lists jobs", told["gone"], "all jobs are listed", "asked → all jobs listed", took)
 
 
 def test_a_lost_job_is_told_to_end(tmp_path: Path, host: Host) -> None:
@@ -249,8 +265,14 @@ def test_checkpoints_outlive_whoever_made_them(tmp_path: Path, host: Host) -> No
         host.small_files["exit"] = b'{"code": 1, "at": 60.0}'
         child = await ours.resume(TAKEN.id)
         assert child.state in JOB_ENDED
-        with pytest.raises(Conflict, match=f"Checkpoints of n \\({child.id}\\) lie in the folder of n"):
+        began = time.monotonic()
+        lie = f"Checkpoints of n \\({child.id}\\) lie in the folder of n"
+        with pytest.raises(Conflict, match=lie) as refused:
             await ours.delete(TAKEN.id)
+        took = time.monotonic() - began
+        fault = "job: somebody deletes a job whose checkpoints another one still uses"
+        told, kept = refused.value.message.replace(child.id, "ID"), "both jobs and their checkpoints"
+        note(fault, "whoever deletes it", told, kept, "asked → refused", took)
         assert host.removed == []
         assert [job.id for job in await ours.old(100.0)] == [child.id, TAKEN.id]
         await ours.delete(child.id)
@@ -278,8 +300,14 @@ def test_from_another_machine_nobody_sees_whether_it_runs(monkeypatch: pytest.Mo
         RECORD, directory="/no/such", host="far", handle=Handle("1234abcd", "far", 1, 1.0, "/no/such")
     )
     for question in (local.status(away), local.find(replace(away, handle=None)), local.cancel(away)):
-        with pytest.raises(Unreachable, match=f"It was started on far; from {socket.gethostname()}"):
+        began = time.monotonic()
+        with pytest.raises(Unreachable, match=f"It was started on far; from {socket.gethostname()}") as told:
             asyncio.run(question)
+        took = time.monotonic() - began
+    fault = "job: it runs on another machine that shares your home folder, and is looked at from here"
+    text = told.value.message.replace(socket.gethostname(), "near")
+    kept = "everything: it is called unknown, not lost, and cancel, resume and delete are refused"
+    note(fault, "whoever looks", text, kept, "asked → told", took)
     for system, local_disk, ended in (
         (processes.system(), False, True),  # this machine, by another name
         ("another-boot pid:[1]", True, True),  # it has booted since

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.api.monitor import _parts
+from dtrain_lab.api.monitor import _parts, _share
 from dtrain_lab.wire.metrics.world import Metrics
 
 STEP = Metrics(
@@ -19,3 +19,11 @@ def test_a_step_is_split_only_where_communication_is_known() -> None:
     )
     vague = replace(STEP, comm_overhead_error=0.51)
     assert _parts(vague) == "<br>step 100.0 ms: data 2 % · the rest is too unsteady to split"
+
+
+def test_a_share_has_its_error_in_one_way() -> None:
+    said = [_share(0.44, error, "") for error in (0.0, 0.001, 0.06, 0.2)]
+    assert said == ["44 %", "44 % ± 1", "44 % ± 6", "44 % ± 20"]
+    assert _share(0.1, 0.2, "") == "10 % ± 20"
+    assert _share(0.44, 0.2, "lower") == "≥ 44 %"
+    assert _share(0.44, 0.4, "") == "too unsteady to tell"

@@ -19,7 +19,8 @@ from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing, plans
 from dtrain_lab.services.plans.answer_cache import Recent
-from dtrain_lab.services.plans.plans import known, refuse
+from dtrain_lab.services.plans.plans import submittable
+from dtrain_lab.services.plans.refusal import refuse
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding
@@ -96,7 +97,7 @@ def test_a_plan_has_an_age(tmp_path: Path, host: Host, book: Path, monkeypatch: 
         plan = await jobs.plan(REQUEST, book)
         at = jobs._plans._previews[plan.id].record.created_at
         for later, left in ((3600.0, [plan.id]), (3601.0, [])):
-            assert list(known(jobs._plans._previews, at + later)) == left
+            assert list(submittable(jobs._plans._previews, at + later)) == left
         monkeypatch.setattr(plans.time, "time", lambda: at + 3601.0)
         with pytest.raises(Conflict) as old:
             await jobs.submit(REQUEST, book, plan=plan.id)

@@ -13,6 +13,7 @@ from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.machine import processes
 from dtrain_lab.placement.policy import applied, check
 from dtrain_lab.services.policy import options, policy
+from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy, ServerSettings
 from dtrain_lab.wire.profile import Network, Profile, Slurm, Ssh
 from dtrain_lab.wire.traits import Traits
@@ -45,7 +46,9 @@ def test_size_and_environment_are_part_of_the_check() -> None:
     with pytest.raises(BadSize, match="at most 2 ranks; this asks for 3"):
         check(Policy(ranks=2), Profile(), Traits(), 3)
     with pytest.raises(Forbidden, match="name its environment"):
-        check(Policy(environments=False), Profile(), Traits(), 1, "venv:/tmp")
+        check(
+            Policy(environments=False), Profile(), Traits(), 1, JobRequest("a.ipynb", environment="venv:/tmp")
+        )
 
 
 def test_this_machine_is_told_by_its_trait() -> None:

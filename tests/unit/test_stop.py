@@ -12,8 +12,8 @@ import pytest
 from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection
-from dtrain_lab.services.worlds import heads, records
+from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
+from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
 from dtrain_lab.wire.profile import Profile

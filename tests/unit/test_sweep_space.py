@@ -130,13 +130,13 @@ TAGGED = "lr: float = 0.1\nsure = True\nopt = 'sgd'\nn = 1\nn = None\nwidth: int
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lr=a,1e-3x", 'lr has "1e-3x", which is a string; the notebook has 0.1. Give a number.'),
-        ('lr=["0.1;0.2"]', 'lr has "0.1;0.2", which is a string'),
+        ("lr=a,1e-3x", 'lr gets "a", which is a string; the notebook has 0.1. Give a number, such as 0.1.'),
+        ('lr=["0.1;0.2"]', 'lr gets "0.1;0.2", which is a string'),
         (
             'lr=["uniform(0", "1)"]',
-            'lr has "uniform(0", which is a string; the notebook has 0.1. Choose the range',
+            'lr gets "uniform(0", which is a string; the notebook has 0.1. Choose the range',
         ),
-        ("sure=yes,no", 'sure has "yes", which is a string; the notebook has True. Give true or false.'),
+        ("sure=yes,no", 'sure gets "yes", which is a string; the notebook has True. Give true or false.'),
     ],
 )
 def test_mistyped_numbers_are_refused(text: str, said: str) -> None:
@@ -151,9 +151,10 @@ def test_mistyped_numbers_are_refused(text: str, said: str) -> None:
     ("name", "value", "said"),
     [
         *(
-            ("lr", text, "Give a number.")
-            for text in ("0,1", "1e-3x", "1O", "1 000", "1e–3", "1/8", "0.1", "-inf")
+            ("lr", text, "Give a number, such as 0.1.")
+            for text in ("0,1", "1e-3x", "1O", "1 000", "1e–3", "1/8", "-inf", "NaN", "true", "abc", "")
         ),
+        ("lr", "0.5", "Give 0.5 without quotes."),
         ("lr", "uniform(0, 1)", "Let it vary over that range."),
         ("width", "64 ,", "the notebook has 32"),
         ("sure", "False", "Give true or false."),
@@ -167,14 +168,13 @@ def test_a_fixed_mistyped_number_is_refused(name: str, value: str, said: str) ->
     assert error.value.details["parameter"] == name
 
 
-def test_other_strings_for_a_number_are_warnings() -> None:
+def test_strings_that_may_be_meant_are_warnings() -> None:
     cells = [cell(TAGGED, "parameters")]
     for text in ("imagenet", "ten", "resnet50", "4bit", "1cycle", "tree", "2024-01-01"):
-        for name in ("sure", "lr"):
-            (found,) = check_values(cells, {}, {name: text})
-            assert (found.severity, found.code, found.parameter) == ("warning", "string_value", name)
-    assert found.message == 'lr has "2024-01-01", which is a string; the notebook has 0.1.'
-    assert found.fix == "Trials get the string. Correct it if a number was meant."
+        (found,) = check_values(cells, {}, {"sure": text})
+        assert (found.severity, found.code, found.parameter) == ("warning", "string_value", "sure")
+    assert found.message == 'sure gets "2024-01-01", which is a string; the notebook has True.'
+    assert found.fix == "The notebook gets the string. Correct it if true or false was meant."
     assert [f.parameter for f in check_values(cells, space.parse({"sure": ["tree", "forest"]}))] == ["sure"]
     plain = {"opt": ["a", "b"], "n": ["1x", "b"], "lr": [None, 1], "sure": [0, 1]}
     assert check_values(cells, space.parse(plain)) == []

@@ -15,7 +15,7 @@ from dtrain_lab.head.lifetime import leases
 from dtrain_lab.machine import processes, slots_folder, tickets
 from dtrain_lab.placement.slots import Ticket
 from dtrain_lab.server import live
-from dtrain_lab.services.worlds import records
+from dtrain_lab.services.connection import records
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.clients import Lease
 from dtrain_lab.wire.processes.record import HeadRecord

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import functools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -74,7 +75,6 @@ OTHERS = {
     "rank/children.py": {"_default_context", "_actual_context"},
     "rank/launchers.py": {"_args", "_kwargs", "_MultiProcessingLauncher", "_strategy"},
     "rank/job/script.py": {"_shutdown", "_run_exitfuncs", "_exit"},
-    "rank/job/display.py": {"_stream"},
     "rank/cells/backward_threads.py": {"_DummyThread", "_active", "_current_frames"},
     "rank/group/main_thread.py": {"_current_frames"},
     "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},
@@ -109,13 +109,19 @@ def test_each_private_name_behind_the_fence_has_a_feature() -> None:
 
 
 def test_private_names_of_others_stand_where_the_architecture_says() -> None:
-    ours = {"_fields", "_info", "_actions"}  # of a NamedTuple; of our own classes
+    ours = {"_fields", "_info", "_actions", "_stream"}  # of a NamedTuple; of our own classes
     found = {
         str(path.relative_to(PACKAGE)): names
         for path in PACKAGE.rglob("*.py")
         if not path.is_relative_to(FENCE) and (names := private(path) - ours)
     }
     assert found == OTHERS
+
+
+def test_the_architecture_lists_each_private_name_of_others() -> None:
+    section = (PACKAGE.parent / "ARCHITECTURE.md").read_text().partition("## Private parts of others")[2]
+    listed = set(re.findall(r"\w+", section))
+    assert set().union(*OTHERS.values()) - listed == set()
 
 
 def test_an_ipykernel_without_its_lock_gets_one_of_ours() -> None:
@@ -148,14 +154,15 @@ def test_a_renamed_one_turns_its_features_off_in_words(missing: str) -> None:
 def test_what_is_off_and_says_nothing_later_is_said_in_the_first_cell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lost = (names.Lost(names.LOADERS, ("torch:a",)), names.Lost(names.MODELS, ("torch:b",)))
-    monkeypatch.setattr(names, "lost", lambda: lost)
+    monkeypatch.setattr(names, "has", lambda f: f not in (names.LOADERS, names.MODELS))
+    monkeypatch.setattr(names, "_there", lambda *_: False)
     heard: list[Callable[[object], None]] = []
     events = SimpleNamespace(register=lambda _, hear: heard.append(hear))
     say_in_first_cell(events, names.silently_lost())
     for _ in range(2):
         heard[0](None)
-    assert capsys.readouterr().err == f"dtrain-lab: {names.LOADERS.without} (torch has no torch:a)\n"
+    [name] = names.LOADERS.names
+    assert capsys.readouterr().err == f"dtrain-lab: {names.LOADERS.without} (torch has no {name})\n"
     say_in_first_cell(events, ())
     assert len(heard) == 1
 

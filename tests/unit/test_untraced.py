@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -106,16 +108,23 @@ print("FOUND", json.dumps(found))
 """
 
 
-def compiled(how: str) -> Any:
-    """Of each function: graph breaks, whether it can be one graph, warnings. And of a compiled DDP model."""
-    done = subprocess.run([sys.executable, "-c", FUNCTIONS, how], capture_output=True, text=True)
-    assert "FOUND " in done.stdout, done.stderr[-3000:]
-    return json.loads(done.stdout.split("FOUND ")[1])
+def compiled() -> Iterator[Any]:
+    """Of each function: graph breaks, whether it can be one graph, warnings. And of a compiled DDP model.
+
+    First without a monitor, then with it.
+    """
+    both = [
+        subprocess.Popen([sys.executable, "-c", FUNCTIONS, how], stdout=PIPE, stderr=PIPE, text=True)
+        for how in ("plain", "watched")
+    ]
+    for said, errors in [one.communicate() for one in both]:
+        assert "FOUND " in said, errors[-3000:]
+        yield json.loads(said.split("FOUND ")[1])
 
 
 @pytest.mark.timeout(120)
 def test_code_compiles_as_without_a_monitor_and_its_steps_are_seen() -> None:
-    plain, watched = compiled("plain"), compiled("watched")
+    plain, watched = compiled()
     assert watched.pop("steps") == [3, 0], "and no error in a hook"
     flags = watched.pop("flags")
     assert len(flags) == 12

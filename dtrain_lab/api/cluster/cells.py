@@ -65,7 +65,14 @@ class Cells(Handle):
         timeout: float | None = None,
         check: bool = True,
     ) -> Result:
-        """Async twin of `run`."""
+        """Async twin of `run`.
+
+        Args:
+            code: Code as in a cell; magics and top-level await work.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
+            timeout: Seconds from the start on the ranks, after which the code is interrupted.
+            check: Raise an exception if a rank fails.
+        """
         return await self._portal.wrap(self.run_here(code, ranks, timeout=timeout, check=check))
 
     async def run_here(
@@ -76,7 +83,14 @@ class Cells(Handle):
         timeout: float | None = None,
         check: bool = True,
     ) -> Result:
-        """Variant of `run` for use in the portal's loop."""
+        """Variant of `run` for use in the portal's loop.
+
+        Args:
+            code: Code as in a cell.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
+            timeout: Seconds from the start on the ranks, after which the code is interrupted.
+            check: Raise an exception if a rank fails.
+        """
         cell = cell_id()
         order = clients.Run(
             cell=cell,
@@ -115,7 +129,12 @@ class Cells(Handle):
         await self.ask(order)
 
     async def follow(self, cell: str, on_output: OnOutput) -> Result:
-        """Wait for a running cell, with its output from the start; only in the portal's loop."""
+        """Wait for a running cell, with its output from the start; only in the portal's loop.
+
+        Args:
+            cell: Id of the cell.
+            on_output: Called with each piece of its output.
+        """
         return Result(await self._connection.follow(cell, on_output), [])
 
     async def cells(self) -> list[CellRecord]:

@@ -81,7 +81,12 @@ class Cluster(Cells, Variables, Measurements):
         return self.copy(source, numbers)
 
     async def restart_async(self, ranks: rank_sets.Asked = None, source: int | None = None) -> str:
-        """Async twin of `restart`."""
+        """Async twin of `restart`.
+
+        Args:
+            ranks: Ranks to restart, which lose their variables; all by default.
+            source: A rank whose variables are copied to the restarted ranks.
+        """
         return await asyncio.to_thread(self.restart, ranks, source)
 
     def resize(self, ranks: int) -> str:
@@ -109,6 +114,10 @@ class Cluster(Cells, Variables, Measurements):
         """Call a function with the cluster's state on each change, at most every `period_s` seconds.
 
         The function is called in another thread, until `unwatch` or the cluster's end.
+
+        Args:
+            changed: The function.
+            period_s: Minimum interval between two calls, in seconds.
         """
 
         async def watch() -> None:

@@ -26,6 +26,10 @@ class Variables(Handle):
         Arrays and tensors, also inside state dicts and models, go through shared memory that the ranks of a
         machine map copy-on-write.
 
+        Args:
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
+            values: Name → value.
+
         Returns:
             Total size of the arrays and tensors in bytes.
 
@@ -35,11 +39,21 @@ class Variables(Handle):
         return data.push(self._view_of(ranks), values, None)
 
     async def push_async(self, ranks: rank_sets.Asked = None, **values: Any) -> int:
-        """Async twin of `push`."""
+        """Async twin of `push`.
+
+        Args:
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
+            values: Name → value.
+        """
         return await asyncio.to_thread(self.push, ranks, **values)
 
     def push_watched(self, values: dict[str, Any], progress: Callable[[int, int], None]) -> int:
-        """Push to all ranks; `progress` is called with the bytes sent and the total bytes."""
+        """Push to all ranks; `progress` is called with the bytes sent and the total bytes.
+
+        Args:
+            values: Name → value.
+            progress: Called with the bytes sent and the total bytes.
+        """
         return data.push(self._view_of(None), values, progress)
 
     def pull(self, name: str, ranks: rank_sets.Asked = None) -> dict[int, Any]:
@@ -56,7 +70,12 @@ class Variables(Handle):
         return dict(zip(view.targets, data.pull(view, name), strict=True))
 
     async def pull_async(self, name: str, ranks: rank_sets.Asked = None) -> dict[int, Any]:
-        """Async twin of `pull`."""
+        """Async twin of `pull`.
+
+        Args:
+            name: Name of the variable.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
+        """
         return await asyncio.to_thread(self.pull, name, ranks)
 
     def diff(self, name: str, ranks: rank_sets.Asked = None) -> data.Diff:
@@ -72,7 +91,12 @@ class Variables(Handle):
         return data.compare(self._view_of(ranks), name)
 
     async def diff_async(self, name: str, ranks: rank_sets.Asked = None) -> data.Diff:
-        """Async twin of `diff`."""
+        """Async twin of `diff`.
+
+        Args:
+            name: Name of the variable.
+            ranks: 0, [0, 2] or "0,2-3"; None for all.
+        """
         return await asyncio.to_thread(self.diff, name, ranks)
 
     def view(self) -> Any:

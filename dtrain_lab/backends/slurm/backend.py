@@ -54,7 +54,11 @@ class SlurmBackend(Backend):
         self._ways = Routes()
 
     async def facts(self, profile: Profile) -> SlurmFacts:
-        """Return partitions with their nodes; queried at most every five minutes."""
+        """Return partitions with their nodes; queried at most every five minutes.
+
+        Raises:
+            Unreachable: `sinfo` fails.
+        """
         if allocation.used(profile):
             return await allocation.facts(profile)
         login = profile.ssh.login
@@ -71,7 +75,11 @@ class SlurmBackend(Backend):
         return known[1]
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
-        """Check as many nodes of the partition as the profile uses, in a short step."""
+        """Check as many nodes of the partition as the profile uses, in a short step.
+
+        Raises:
+            StartFailed: Slurm refuses the step, or no node is free now.
+        """
         nodes = len((await self._plan_of(profile, python)).nodes)
         words = [*environment.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
@@ -131,7 +139,11 @@ class SlurmBackend(Backend):
         return f"sbatch {shlex.quote(submission.directory)}/{job_files.BATCH}"
 
     async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
-        """Write the submission's folder, and submit its script."""
+        """Write the submission's folder, and submit its script.
+
+        Raises:
+            StartFailed: Slurm refuses the script; its folder is removed.
+        """
         profile = submission.profile
         way = transport(profile.ssh.login)
         if isinstance(submission, ClusterRecord):
@@ -240,7 +252,11 @@ class SlurmBackend(Backend):
         return self._handle(submission, job.id)
 
     async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
-        """Return an address: over TCP if possible, else through the login node or a step of the job."""
+        """Return an address: over TCP if possible, else through the login node or a step of the job.
+
+        Raises:
+            Unreachable: The job has no head yet, or no way to it is open.
+        """
         assert submission.handle is not None
         if endpoints is None:
             raise Unreachable(f"The job {submission.handle.job} has no head yet.", "Wait until it runs.")

@@ -29,7 +29,16 @@ def script(node: int) -> str:
 
 
 async def start(record: JobRecord, used: Sequence[str], given: Mapping[str, bytes]) -> Handle:
-    """Write the folder on each host, and start the scripts on all hosts or none."""
+    """Write the folder on each host, and start the scripts on all hosts or none.
+
+    Args:
+        record: Record of the job.
+        used: Its hosts.
+        given: Files of its folder.
+
+    Raises:
+        DtrainError: A host can't be reached, or refuses.
+    """
     files = {**given, job_files.GANG: msgspec.json.encode(GangKeys(*new_keys()))}
     await Login(used[0]).write(record.directory, files)
     await asyncio.gather(*(_write_too(host, record, files) for host in used[1:]))
@@ -47,7 +56,15 @@ async def start(record: JobRecord, used: Sequence[str], given: Mapping[str, byte
 
 
 async def status(record: JobRecord, used: Sequence[str]) -> Status:
-    """Return whether a script runs: the first host's, or after its end one of the others'."""
+    """Return whether a script runs: the first host's, or after its end one of the others'.
+
+    Args:
+        record: Record of the job.
+        used: Its hosts.
+
+    Raises:
+        Exception: Asking a host failed in another way than by not reaching it.
+    """
     if await _process(used[0], record, 0).runs(ASK_WITHIN_S):
         return Status("running")
     rest = await asyncio.gather(
@@ -86,7 +103,15 @@ async def find(record: JobRecord, host: str) -> Handle | None:
 
 
 async def cancel(record: JobRecord, used: Sequence[str]) -> None:
-    """End the scripts of all hosts; each ends its own processes."""
+    """End the scripts of all hosts; each ends its own processes.
+
+    Args:
+        record: Record of the job.
+        used: Its hosts.
+
+    Raises:
+        DtrainError: A host can't be reached; the others were told.
+    """
     told = await asyncio.gather(
         *(_process(host, record, node).end() for node, host in enumerate(used)), return_exceptions=True
     )

@@ -8,7 +8,7 @@ from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.figures.advice import Changes
 from dtrain_lab.head.figures.figures import Figures
 from dtrain_lab.head.requests import Handlers
-from dtrain_lab.metrics.forecast import forecast
+from dtrain_lab.metrics.advice.forecast import forecast
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.forecast import Forecast

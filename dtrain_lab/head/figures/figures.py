@@ -36,6 +36,8 @@ class Figures:
         """Node → utilization of its whole host."""
         self.places: dict[int, Where] = {}
         """Rank that others wait for → where it is."""
+        self.lines: dict[int, str] = {}
+        """Rank that others wait for → the source of the user's own line that it is in."""
         self.activities: dict[int, str] = {}
         """Rank that others wait for → what it does, by its stack."""
         self.unpointed: dict[int, tuple[str, ...]] = {}
@@ -83,6 +85,7 @@ class Figures:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
         self._samples.pop(rank, None)
         self.places.pop(rank, None)
+        self.lines.pop(rank, None)
         self._ended.discard(rank)
 
     def ended(self, rank: int) -> None:
@@ -220,6 +223,7 @@ class Figures:
             self.places,
             self._stuck_after_s,
             self.activities,
+            self.lines,
         )
         return self._steady.update(found, time.monotonic()) if found is not None else None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training
+from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training, values
 from dtrain_lab.jobs.check.local_modules import Module, at_once, imported, imported_by
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.check.search_paths import search
@@ -29,7 +30,7 @@ class Around(Struct, frozen=True):
         missing: modules that the job's environment lacks.
         files: files of the notebook's folder that are copied with the job, as relative paths.
         shared: whether the nodes can read the notebook's own folder.
-        parameters: names of the parameters given at submission.
+        parameters: values of the parameters given at submission.
         framework: the framework of the job.
         modules: files of the notebook's folder that it imports.
     """
@@ -40,7 +41,7 @@ class Around(Struct, frozen=True):
     missing: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
     shared: bool = False
-    parameters: frozenset[str] = frozenset()
+    parameters: Mapping[str, Any] = {}
     framework: frameworks.Chosen = frameworks.Chosen()
     modules: tuple[Module, ...] = ()
 
@@ -61,7 +62,9 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
         *training.samplers(parsed, around.ranks),
         *launchers.sizes(parsed, around.ranks, around.ranks_per_node),
     ]
+    given = {name: (value,) for name, value in around.parameters.items()}
     found = [
+        *values.strings(values.usual(cells), given, "parameters"),
         *names.undefined(parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"),
         *_missing(parsed, around),
         *machine.files(parsed, around.files, shared=around.shared),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from dtrain_lab.jobs.notebook import magic_helpers
-from dtrain_lab.jobs.notebook.torch_use import FRAMEWORKS, has_torch
+from dtrain_lab.jobs.notebook.torch_use import FRAMEWORKS
 from dtrain_lab.wire.kinds import Accelerator, Framework
 
 _HEAD = '''\
@@ -47,7 +47,7 @@ _GROUP = """\
 if "RANK" in os.environ and not torch.distributed.is_initialized():
     torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
 """
-_END = """\
+END = """\
 if torch.distributed.is_initialized():  # a rank that leaves its group behind takes the others down
     torch.distributed.destroy_process_group()
 """
@@ -151,6 +151,7 @@ def text(
     accelerator: Accelerator = "gpu",
     local_torch_text: str | None = None,
     *,
+    with_torch: bool,
     makes_group: bool = False,
     futures: Sequence[str] = (),
 ) -> str:
@@ -162,7 +163,8 @@ def text(
         helpers: names of `magic_helpers` that the cells use.
         framework: what the cells train with; others than torch make their own groups.
         accelerator: kind of the nodes' devices.
-        local_torch_text: text of files that the cells import, where these stand for torch, see `has_torch`.
+        local_torch_text: text of files that the cells import, where these stand for torch.
+        with_torch: whether the script has torch's process group and device.
         makes_group: whether the notebook makes the process group itself.
         futures: names that cells import from `__future__`.
     """
@@ -170,7 +172,7 @@ def text(
     named = title.replace("\\", "").replace('"', "'")
     first = f"from __future__ import {', '.join(futures)}\n" if futures else ""
     parts = [_HEAD.format(title=named, by_hand=_BY_HAND[framework], futures=first)]
-    if has_torch(sources, framework, local_torch_text):
+    if with_torch:
         if not re.search(FRAMEWORKS, code):  # what the cells call is in their files
             code = f"{code}\n{local_torch_text}"
         npu = accelerator == "npu"
@@ -187,8 +189,3 @@ def text(
         parts.append(_DISPLAY)
     parts += magic_helpers.code(helpers)
     return "\n".join(parts)
-
-
-def end(sources: Sequence[str], framework: Framework = "torch", local_torch_text: str | None = None) -> str:
-    """Return the code after the cells, which destroys the process group; empty if there can be no group."""
-    return _END if has_torch(sources, framework, local_torch_text) else ""

@@ -14,6 +14,7 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.notebook import own_group, preamble
 from dtrain_lab.jobs.notebook.magics import Converted, convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, SKIP, Cell
+from dtrain_lab.jobs.notebook.torch_use import has_torch
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.kinds import Accelerator, Framework
 
@@ -63,6 +64,7 @@ def convert(
     values = _assignments(parameters or {})
     tagged = next((cell.name for cell, _ in made if PARAMETERS in cell.tags), None)
     sources = [c.source for _, c in made]
+    with_torch = has_torch(sources, framework, local_torch_text)
     parts = ["# %% preamble"]
     parts.append(
         preamble.text(
@@ -72,6 +74,7 @@ def convert(
             framework,
             accelerator,
             local_torch_text,
+            with_torch=with_torch,
             makes_group=own_group.of_sources(sources) if makes_group is None else makes_group,
             futures=tuple(dict.fromkeys(name for _, one in made for name in one.futures)),
         )
@@ -82,8 +85,7 @@ def convert(
         parts += [f"# %% cell {cell.name} {_plain(cell.id)}", one.source, ""]
         if values and cell.name == tagged:
             parts += ["# %% parameters", *values, ""]
-    last = preamble.end(sources, framework, local_torch_text)
-    parts += ["# %% end", last] if last else []
+    parts += ["# %% end", preamble.END] if with_torch else []
     installs = tuple(text for _, one in made for text in one.installs)
     return Script("\n".join(parts).rstrip("\n") + "\n", tuple(findings), installs)
 

@@ -19,7 +19,7 @@ ERROR = 0.02
 WAITS = 0.5
 """Share of the processors' time below which reading is taken to wait for something else …"""
 WAITING_PER_CORE = 4
-"""… so that a core has time for so many workers; else for one."""
+"""… so that one core serves this number of workers; otherwise one."""
 SPREAD = 0.3
 """Error of what workers gain, as a share: they take time to start, and to hand over each batch."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
+from dtrain_lab.metrics.units import share_text
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
 
@@ -26,9 +27,10 @@ def why_none(of: Measured | None, busy: str) -> str:
         return missing[0]
     reading = (of.data_s or 0.0) / of.step_s
     if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
-        told = f"Communication takes {_percent(of.share)} of a step"
         if of.share <= of.error:
-            return f"{told} ± {100 * of.error:.0f}, which is too unsteady to promise a gain. {MEASURE}"
+            told = f"Communication takes {share_text(of.share, of.error)} of a step"
+            return f"{told}, which is too unsteady to promise a gain. {MEASURE}"
+        told = f"Communication takes {_percent(of.share)} of a step"
         if of.transfer_s < of.share * of.step_s / 2:
             return f"{told}, most of it waiting for a slower rank: averaging less would not shorten that."
         return f"{told}, but no change that is known here would surely shorten it."

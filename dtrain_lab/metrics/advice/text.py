@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.cells import rank_sets
+from dtrain_lab.metrics.advice.forecast import weak_scaling
 from dtrain_lab.metrics.advice.reasons import MEASURE
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
 from dtrain_lab.metrics.advice.tried import between, outcome, percent
 from dtrain_lab.metrics.advice.tried import faster as with_error
-from dtrain_lab.metrics.forecast import weak_scaling
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.thresholds import ROUGH_GAIN

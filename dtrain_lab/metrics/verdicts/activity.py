@@ -1,9 +1,10 @@
-"""What a rank that others wait for does, by its stack: compiles, loads, saves. Pure."""
+"""What a rank that others wait for does, by its stack: compiles, loads, saves, or the line it is in. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.wire.stacks import Frame
 
 ACTIVITIES = (
@@ -12,6 +13,8 @@ ACTIVITIES = (
     ("data", ("torch/utils/data/",)),
 )
 """Activities that may take long, and the files in a rank's stack that tell of them."""
+LONGEST_LINE = 80
+"""Characters of a line of code that are shown."""
 BUSY_WORDS = {
     "compile": ("compiles", "torch.compile takes its time on the first step, and for each new shape."),
     "checkpoint": ("reads or writes a checkpoint", "Often one rank saves for all: the others wait for it."),
@@ -26,3 +29,22 @@ def activity(frames: Sequence[Frame]) -> str:
             if any(part in frame.file for part in files):
                 return name
     return ""
+
+
+def in_line(ranks: Sequence[int], lines: Mapping[int, str]) -> str:
+    """The user's own line that ranks are in, such as a sleep or a read, as a sentence; empty where not known.
+
+    Args:
+        ranks: ranks that others wait for.
+        lines: for each rank the source of its innermost frame that is the user's own.
+    """
+    known = [rank for rank in ranks if lines.get(rank, "").strip()]
+    if not known:
+        return ""
+    text = lines[known[0]].strip()
+    same = tuple(rank for rank in known if lines[rank].strip() == text)
+    if len(same) < len(ranks):
+        who = f"{rank_names.sentence_name(same)} {'is' if len(same) == 1 else 'are'}"
+    else:
+        who = "It is" if len(ranks) == 1 else "They are"
+    return f"{who} in this line: {text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + '…'}"

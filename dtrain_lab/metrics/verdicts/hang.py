@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.verdicts import mismatch
-from dtrain_lab.metrics.verdicts.activity import BUSY_WORDS
+from dtrain_lab.metrics.verdicts.activity import BUSY_WORDS, in_line
 from dtrain_lab.metrics.verdicts.standings import by_operation, standings, waits
 from dtrain_lab.wire.kinds import VerdictKind
 from dtrain_lab.wire.links import RankSample
@@ -23,7 +23,7 @@ BACKWARD = "backward"
 SUSPECT_SHARE = 0.6
 """Share of the threshold after which the missing ranks are asked for their stacks."""
 PROGRESS_S = 4.0
-"""A rank whose monitor has written within so many seconds is still working."""
+"""A rank whose monitor has written within this time is still working."""
 ALARMS = ("stuck", "mismatch")
 """Kinds of verdict on a world that does not recover by itself."""
 
@@ -50,6 +50,7 @@ def verdict(
     places: Mapping[int, Where],
     threshold_s: float = STUCK_AFTER_S,
     activities: Mapping[int, str] | None = None,
+    lines: Mapping[int, str] | None = None,
 ) -> Verdict | None:
     """Judge a world.
 
@@ -61,11 +62,12 @@ def verdict(
         places: positions of ranks in the user's code, where known.
         threshold_s: time in a collective after which the world is judged, seconds.
         activities: activities of ranks by their stacks, where known.
+        lines: source of the user's own line that ranks are in, where known; said in the place of a guess.
 
     Returns:
         The verdict; None where the world moves or can't be judged.
     """
-    found = _judged(samples, busy, in_cell, size, places, threshold_s, activities)
+    found = _judged(samples, busy, in_cell, size, places, threshold_s, activities, lines or {})
     if found is None or found.standings:
         return found
     each = standings(found.ranks, found.peers, samples, places)
@@ -80,6 +82,7 @@ def _judged(
     places: Mapping[int, Where],
     threshold_s: float,
     activities: Mapping[int, str] | None,
+    lines: Mapping[int, str],
 ) -> Verdict | None:
     inside = {s.rank for s in samples if s.operation}
     missing = tuple(rank for rank in range(size) if rank not in inside)
@@ -140,12 +143,13 @@ def _judged(
     lately = min(PROGRESS_S, SUSPECT_SHARE * threshold_s)
     working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {}, lately)
     if working is not None and len(working[1]) == len([r for r in missing if r in busy]):
-        return _busy(working[0], working[1], peers, first, since, places)
+        return _busy(working[0], working[1], peers, first, since, places, lines)
     return _verdict(
         "stuck", missing, peers, first, since, places.get(missing[0]),
         f"{rank_names.sentence_name(missing)} {'is' if one else 'are'} stuck. "
         f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}.",
-        "Often its data ended early, or a branch skipped a step on this rank alone.",
+        in_line(missing, lines)
+        or "Often its data ended early, or a branch skipped a step on this rank alone.",
     )  # fmt: skip
 
 
@@ -171,6 +175,7 @@ def _busy(
     first: RankSample,
     since: float,
     places: Mapping[int, Where],
+    lines: Mapping[int, str],
 ) -> Verdict:
     """Verdict on missing ranks that are busy with something that takes long; not an alarm."""
     who, they = rank_names.sentence_name(tuple(ranks)), "it" if len(ranks) == 1 else "them"
@@ -183,6 +188,8 @@ def _busy(
             kind="input_bound",
         )  # fmt: skip
     verb, hint = BUSY_WORDS[what]
+    if what == "works":
+        hint = in_line(ranks, lines) or hint
     return _verdict(
         "behind", tuple(ranks), peers, first, since, places.get(ranks[0]),
         f"{who} {verb if len(ranks) == 1 else _plural(verb)}. {waits}", hint, kind="slow",

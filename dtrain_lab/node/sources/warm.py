@@ -67,6 +67,7 @@ class Template:
 
     def run(self) -> None:
         """Load torch, then fork until nobody has asked for a while."""
+        gc.disable()  # what it would look through while modules load are modules
         for name in PRELOAD:
             try:
                 importlib.import_module(name)
@@ -75,6 +76,7 @@ class Template:
                     raise
         gc.collect()
         gc.freeze()  # for good: a collection in a child would copy all pages that they share
+        gc.enable()
         if len(os.listdir("/proc/self/task")) != 1:
             return  # a fork would not be safe
         for end in self._wake:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dtrain_lab import __version__
+from dtrain_lab._version import __version__
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import processes
 

@@ -79,7 +79,14 @@ class Frames:
             raise Refused(pydevd_texts.error_of(answer["body"]["result"])) from None
 
     def at_depth(self, arguments: Dap) -> int:
-        """Id of the frame at the given depth; the outermost frame where the stack is less deep."""
+        """Id of the frame at the given depth; the outermost frame where the stack is less deep.
+
+        Args:
+            arguments: `depth`, 0 for the innermost frame.
+
+        Raises:
+            Refused: the rank has no frame.
+        """
         if not self.ids:
             raise Refused(f"Rank {self._rank} has no frame to look at.")
         return self.ids[min(int(arguments.get("depth", 0)), len(self.ids) - 1)]

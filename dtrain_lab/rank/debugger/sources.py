@@ -64,7 +64,14 @@ class Sources:
         return {"success": True}
 
     def text(self, path: str) -> str:
-        """Text of a cell or file, for an editor that lacks it."""
+        """Text of a cell or file, for an editor that lacks it.
+
+        Args:
+            path: path of a file, or name of a cell as on the wire.
+
+        Raises:
+            Refused: the rank has run no such cell yet.
+        """
         if not path.startswith(CELL):
             return Path(path).read_text(encoding="utf-8")
         text = self._cells.text(path.removeprefix(CELL))

@@ -17,6 +17,7 @@ from typing import Any
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from dtrain_lab.rank.group.kept import KeptGroups
 from dtrain_lab.rank.group.numbers import begun
 from dtrain_lab.rank.group.resize import resize
 from dtrain_lab.rank.group.sockets import GlooSockets
@@ -27,7 +28,6 @@ from dtrain_lab.wire.links import Form, GroupSpec
 WORLD_NAME = "0"
 FIRST_FREE_SLOT = 7
 LAST_SLOT = 255
-KEPT_DESTROYED = 16
 
 
 class Group:
@@ -50,7 +50,7 @@ class Group:
         self._store = LinkStore(calls)
         """Referenced here because torch holds the C++ half only, and that fails without the Python half."""
         self._sockets = GlooSockets()
-        self._made: list[Any] = []
+        self._kept = KeptGroups()
         self._models: weakref.WeakSet[Any] = weakref.WeakSet()
         self._slot = FIRST_FREE_SLOT
         self._remakes = 0
@@ -70,19 +70,7 @@ class Group:
         with self._sockets.watch():
             group = make()
         if group is not None:
-            self._keep(group)
-
-    def _keep(self, group: Any) -> None:
-        """Keep a reference to a group after its destruction, until it has long been idle.
-
-        torch's destructor of a gloo group joins its threads with the GIL held, and a thread that still frees
-        the last collective's Python objects waits for the GIL: a cell that destroys its group right after
-        training, as every DDP tutorial does, would sometimes hang there.
-        """
-        self._made.append(group)
-        destroyed = [g for g in self._made if not groups.is_live(g) and g is not group]
-        for old in destroyed[:-KEPT_DESTROYED]:
-            self._made.remove(old)
+            self._kept.keep(group)
 
     def form(self, order: Form) -> tuple[str, ...]:
         """Form the group of a generation; a collective over all ranks.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
 from pathlib import Path
@@ -45,9 +46,11 @@ class Setup:
             self._begin_framework(framework.name, metrics if monitored.on else "")
         if not needed:
             return
+        gc.disable()  # what it would look through while torch loads are torch's modules
         import torch
         import torch.distributed as dist
 
+        gc.enable()
         threads = os.environ.get("OMP_NUM_THREADS")
         if threads:
             torch.set_num_threads(int(threads))
@@ -67,10 +70,15 @@ class Setup:
         if metrics and monitored.on:
             from dtrain_lab.rank.monitor import Monitor
             from dtrain_lab.rank.notes import Notes
+            from dtrain_lab.rank.torch import names
 
+            notes = Notes()
             self._ring = mmap.mmap(int(metrics), 0)
             probe, guard = monitored.probe, monitored.guard
-            self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=Notes().say)
+            self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=notes.say)
+            if self.rank == 0:  # the others lack the same
+                for text in names.silently_lost():
+                    notes.say(text)
         if "RANK" in os.environ:
             local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
             self._tell_frameworks(size, local)
@@ -78,6 +86,9 @@ class Setup:
             collectives = collectives_of(own_gpu)
             if npu:
                 collectives = ascend.COLLECTIVES
+            from dtrain_lab.rank.group.kept import KeptGroups
+
+            KeptGroups().watch()
             store = elastic.init(dist.init_process_group, collectives, "first")
             if self.monitor is not None:
                 keeps = self.rank == 0 and not elastic.under_torchrun()

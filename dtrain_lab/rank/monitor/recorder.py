@@ -17,7 +17,7 @@ FORWARD, BACKWARD, OPTIMIZER, DATA = (
     ring.DOINGS.index(n) for n in ("forward", "backward", "optimizer", "data")
 )
 WITHOUT_OPTIMIZER = 32
-"""After so many backward passes without an optimizer each pass is taken for a step, marked as a guess."""
+"""Number of backward passes without an optimizer after which each pass counts as a step, as a guess."""
 GUESSED_STEP, GUESSED_SAMPLES = 1, 2
 
 

@@ -21,7 +21,7 @@ from dtrain_lab.cells.output_buffer import PIECE, Region
 PART = 1 << 14
 """Characters kept and sent as one piece; in bytes at most a quarter of a region."""
 SPACE_WITHIN_S = 30.0
-"""Longest wait for room, seconds: a head that confirms nothing for so long is gone, and its ranks too."""
+"""Timeout for free space, seconds: a head that confirms nothing in this time is gone, and its ranks too."""
 
 _QUICK = hasattr(OutStream, "_flush_buffers")
 """Whether ipykernel's stream has what a flush of ours needs; otherwise its own sends a message of Jupyter."""

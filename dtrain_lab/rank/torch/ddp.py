@@ -119,7 +119,7 @@ def watch_inner_forward(around: Callable[..., Any]) -> None:
 
 
 def time_every(module: Any, steps: int) -> None:
-    """Make DDP time one backward pass in so many steps; needs `names.BACKWARD`."""
+    """Set the number of steps of which DDP times one backward pass; needs `names.BACKWARD`."""
     module.__dict__[RATE] = steps
     module._set_ddp_runtime_logging_sample_rate(steps)
 

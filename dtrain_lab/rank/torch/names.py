@@ -231,7 +231,8 @@ def lost() -> tuple[Lost, ...]:
 
 def silently_lost() -> tuple[str, ...]:
     """What the user is told at the start: each feature that can't be used and says nothing later."""
-    return tuple(one.text for one in lost() if not one.feature.told_in_use)
+    off = (feature for feature in FEATURES if not feature.told_in_use and not has(feature))
+    return tuple(Lost(f, tuple(p for p in f.names if not _there(p, find))).text for f in off)
 
 
 @cache

@@ -12,8 +12,8 @@ from tornado import web
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRequest, Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services import slots
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire.jobs.job import JobRequest, JobSubmit
 
 T = TypeVar("T", bound=JobRequest)
@@ -164,7 +164,15 @@ class JobActionHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def post(self, identity: str, action: str) -> None:
-        """Cancel or resume a job; answers 202, progress arrives as events."""
+        """Cancel or resume a job; answers 202, progress arrives as events.
+
+        Args:
+            identity: Id of the job.
+            action: "cancel" or "resume".
+
+        Raises:
+            BadRequest: The request has a body.
+        """
         if self.request.body not in (b"", b"{}", b"null"):
             raise BadRequest("This takes no body.", "Send none.", code="bad_body")
         jobs = self.ours.jobs
@@ -180,7 +188,11 @@ class SlotsHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Return the slots of this machine or of a profile's hosts, with holders and those waiting."""
+        """Return the slots of this machine or of a profile's hosts, with holders and those waiting.
+
+        Raises:
+            Forbidden: The user may only watch, and the profile's hosts would have to be asked.
+        """
         profile = self.get_query_argument("profile", "local")
         if profiles.load(profile).ssh.names and not await self.may_write():
             raise Forbidden(

@@ -37,7 +37,11 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        """Open the socket for users with read permission."""
+        """Open the socket for users with read permission.
+
+        Raises:
+            HTTPError: 403, the user may not read.
+        """
         if not await allowed(self, "read"):
             raise web.HTTPError(403)
         self._can_write = await allowed(self, "write")

@@ -6,7 +6,7 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services.signin import sign_in
+from dtrain_lab.services.profiles.signin import sign_in
 from dtrain_lab.wire.site import SignIn
 
 

@@ -85,7 +85,15 @@ class SweepActionHandler(_SweepsHandler):
     @web.authenticated
     @authorized
     async def post(self, identity: str, action: str) -> None:
-        """Stop or resume a sweep; answers 202."""
+        """Stop or resume a sweep; answers 202.
+
+        Args:
+            identity: Id of the sweep.
+            action: "stop" or "resume".
+
+        Raises:
+            BadRequest: The request has a body.
+        """
         if self.request.body not in (b"", b"{}", b"null"):
             raise BadRequest("This takes no body.", "Send none.", code="bad_body")
         sweeps = self.ours.sweeps

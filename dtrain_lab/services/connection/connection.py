@@ -282,7 +282,11 @@ class Connection:
         self._cells.keep_output(cell, on_output)
 
     def send(self, call: clients.Call) -> None:
-        """Send a call, which waits while the head is not connected or does not read."""
+        """Send a call, which waits while the head is not connected or does not read.
+
+        Raises:
+            DtrainError: The head has ended, or does not read.
+        """
         self.presence.sent(call)
         if not self._transport.send(clients.encode(call)):
             raise self.presence.gone()

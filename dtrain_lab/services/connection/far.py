@@ -22,10 +22,10 @@ from dtrain_lab.backends.base import Backend, Status, Way
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import supervision
+from dtrain_lab.services.connection import records
 from dtrain_lab.services.connection.headless import without_head
 from dtrain_lab.services.connection.presence import Client, Presence, ended
 from dtrain_lab.services.connection.unanswered import Unanswered
-from dtrain_lab.services.worlds import records
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
@@ -79,7 +79,11 @@ class Far(Presence):
         return self._up.is_set()
 
     async def stand_in(self, body: clients.AnyBody) -> Any:
-        """Answer a request in place of a head that does not listen yet."""
+        """Answer a request in place of a head that does not listen yet.
+
+        Raises:
+            Conflict: Only the head could answer.
+        """
         match body:
             case clients.Info():
                 return self._cluster()

@@ -58,7 +58,11 @@ class Presence:
         self._connection.connect(self._way)
 
     async def stand_in(self, body: clients.AnyBody) -> Any:
-        """Answer a request in place of a head that is not up."""
+        """Answer a request in place of a head that is not up.
+
+        Raises:
+            DtrainError: The head has ended, as `gone` says.
+        """
         raise self.gone()
 
     async def forward(self, address: str, port: int) -> tuple[str, int]:

@@ -205,7 +205,11 @@ class Debugging:
         return answer
 
     async def across(self, expression: str) -> compared.AcrossRow:
-        """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle."""
+        """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle.
+
+        Raises:
+            BadRequest: The expression is empty, or runs a collective while some ranks are not paused.
+        """
         if not expression.strip():
             raise BadRequest("The expression is empty.", "Write one, such as: loss")
         if requests.COLLECTIVE.search(expression) and len(self.state.paused) < len(self.state.ranks):

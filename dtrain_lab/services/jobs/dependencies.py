@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import Conflict
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 
 
-async def resolve(record: JobRecord, first: Job, other: JobRecord) -> JobRecord:
+async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Backend) -> JobRecord:
     """Fill in the dependency as the back-end refers to it: the job's folder, or the scheduler's job number.
 
     Args:
         record: Record of the waiting job.
         first: Current state of the job that has to succeed first.
         other: Record of that job.
+        backend: Back-end of the waiting job.
 
     Returns:
         `record` with the dependency filled in.
@@ -24,7 +25,6 @@ async def resolve(record: JobRecord, first: Job, other: JobRecord) -> JobRecord:
     Raises:
         Conflict: The jobs are not in the same queue, or the first one can no longer succeed.
     """
-    backend = registry.backend(record.plan.backend)
     if first.state in JOB_ENDED and first.state != "succeeded":
         raise Conflict(
             f"{first.name} has not succeeded ({first.state}): a job that waits for that would never start.",

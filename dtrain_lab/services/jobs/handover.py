@@ -8,8 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
-from dtrain_lab.backends.base import UNSURE
+from dtrain_lab.backends.base import UNSURE, Backend
 from dtrain_lab.backends.transport import private_folders
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
 from dtrain_lab.services.index.async_index import Index
@@ -33,14 +32,19 @@ class HandOver:
         self._states = looks
 
     async def hand_over(
-        self, record: JobRecord, files: dict[str, bytes], prepare: Callable[[], Awaitable[None]]
+        self,
+        record: JobRecord,
+        files: dict[str, bytes],
+        complete: Callable[[], Awaitable[None]],
+        backend: Backend,
     ) -> Job:
         """Add a job to the index, and submit it to its back-end.
 
         Args:
             record: Record of the job.
             files: Files of the job's folder, by relative path.
-            prepare: Called before the submission, to add what else the folder needs.
+            complete: Called before the submission, to add what else the folder needs.
+            backend: The job's back-end.
 
         Raises:
             DtrainError: The job was refused; its folder and its index entry are removed.
@@ -48,17 +52,16 @@ class HandOver:
         Returns:
             The job; in the state *planned*, with the reason, where the scheduler may have it and did not say.
         """
-        backend = registry.backend(record.plan.backend)
-        await self._note(record)
+        await self._add(record)
         self._states.handing_over.add(record.id)
         try:
-            await prepare()
+            await complete()
             handle = await backend.submit(record, files)
         except DtrainError as error:
             if error.code == UNSURE:
                 return await self._unsure(record, error)
-            if not await self._was_taken(record):
-                await self._clean(record)
+            if not await _was_accepted(record, backend):
+                await _remove_folders(record, backend)
                 await self._index.ask(self._index.store.remove, record.id)
             raise
         finally:
@@ -76,26 +79,11 @@ class HandOver:
         """Keep a job that the scheduler may have: each look at it asks the scheduler for it."""
         log.warning("job %s: %s", record.id, error)
         self._states.handing_over.discard(record.id)
-        if (await self.record(record.id)).cancelled_at is not None:
-            await self._states.end(await self.record(record.id))
-        return await self._states.read(await self.record(record.id))
+        if (await self.indexed_record(record.id)).cancelled_at is not None:
+            await self._states.end(await self.indexed_record(record.id))
+        return await self._states.read(await self.indexed_record(record.id))
 
-    async def _was_taken(self, record: JobRecord) -> bool:
-        """Whether a scheduler that answered too late has accepted the job: then the job is kept."""
-        try:
-            return await registry.backend(record.plan.backend).find(record) is not None
-        except DtrainError:  # unknown; the job will be found later, or shown as lost
-            return True
-
-    async def _clean(self, record: JobRecord) -> None:
-        """Remove the folders of a job that was refused."""
-        for place in registry.backend(record.plan.backend).files(record):
-            try:
-                await place.transport.remove(record.directory)
-            except DtrainError as error:
-                log.warning("job %s was refused, and its folder is left: %s", record.id, error)
-
-    async def _note(self, record: JobRecord) -> None:
+    async def _add(self, record: JobRecord) -> None:
         """Add a new job to the index.
 
         Raises:
@@ -129,20 +117,20 @@ class HandOver:
             else:
                 raise Conflict(f'A job "{other.name}" already exists.', "Choose another name, or cancel it.")
 
-    async def known(self, name: str) -> tuple[JobRecord, Job | None]:
+    async def indexed(self, name: str) -> tuple[JobRecord, Job | None]:
         """Return a job's record, and its state as last seen.
 
         Raises:
             NotFound: There is no job of that name or id.
         """
-        known = await self._index.ask(self._index.store.find, name)
-        if known is None:
+        found = await self._index.ask(self._index.store.find, name)
+        if found is None:
             raise NotFound(f'There is no job "{name}".', "List them: dtrain-lab job list", code="no_job")
-        return known
+        return found
 
-    async def record(self, identity: str) -> JobRecord:
+    async def indexed_record(self, identity: str) -> JobRecord:
         """Return a job's record from the index."""
-        return (await self.known(identity))[0]
+        return (await self.indexed(identity))[0]
 
     async def fresh(self, name: str) -> tuple[JobRecord, Job]:
         """Read a job's state now, bypassing the cache.
@@ -150,9 +138,9 @@ class HandOver:
         Returns:
             Its record, which that look may have changed, and its state.
         """
-        record, _ = await self.known(name)
+        record, _ = await self.indexed(name)
         made = await self._states.read(record, fresh=True)
-        return await self.record(record.id), made
+        return await self.indexed_record(record.id), made
 
     async def end_rest(self, record: JobRecord, made: Job) -> None:
         """End processes that may be left of a job that is known to have ended or is lost.
@@ -174,6 +162,23 @@ class HandOver:
             log.info("job %s has ended; whether anything is left can't be asked: %s", record.id, error)
 
 
+async def _was_accepted(record: JobRecord, backend: Backend) -> bool:
+    """Whether a scheduler that answered too late has accepted the job: then the job is kept."""
+    try:
+        return await backend.find(record) is not None
+    except DtrainError:  # unknown; the job will be found later, or shown as lost
+        return True
+
+
+async def _remove_folders(record: JobRecord, backend: Backend) -> None:
+    """Remove the folders of a job that was refused."""
+    for place in backend.files(record):
+        try:
+            await place.transport.remove(record.directory)
+        except DtrainError as error:
+            log.warning("job %s was refused, and its folder is left: %s", record.id, error)
+
+
 def link_rest(source: Path, code: Path, left: tuple[str, ...]) -> None:
     """Symlink files that were too large to pack, instead of copying them; on this machine only.
 
@@ -181,6 +186,9 @@ def link_rest(source: Path, code: Path, left: tuple[str, ...]) -> None:
         source: The notebook's folder.
         code: The job's code folder.
         left: Relative paths of the files.
+
+    Raises:
+        Unreachable: The job's folder can't be written.
     """
     try:
         private_folders(code)

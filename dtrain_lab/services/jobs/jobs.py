@@ -26,9 +26,10 @@ from dtrain_lab.services.jobs import deletion, dependencies, resumption
 from dtrain_lab.services.jobs.handover import HandOver, link_rest
 from dtrain_lab.services.jobs.reader import JobReader
 from dtrain_lab.services.jobs.status import StateReader, still_runs, unsure
-from dtrain_lab.services.plans import planning
+from dtrain_lab.services.plans import folder_files
 from dtrain_lab.services.plans.planning import Planned, new_id
-from dtrain_lab.services.plans.plans import Plans, refuse
+from dtrain_lab.services.plans.plans import Plans
+from dtrain_lab.services.plans.refusal import refuse
 from dtrain_lab.services.policy import limits
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest
@@ -71,7 +72,7 @@ class Jobs:
 
     async def planned(self, request: JobRequest, file: Path, *, ask: bool = False) -> tuple[JobPlan, Planned]:
         """Plan a job as `plan` does, and return also what the plan was made from."""
-        return await self._plans.preview(request, file, await self._first_host(request), ask=ask)
+        return await self._plans.preview(request, file, await self._first_job(request), ask=ask)
 
     async def submit(
         self,
@@ -97,8 +98,9 @@ class Jobs:
         """
         if plan is None:
             self._plans.anew()
-            plan = (await self._plans.make(request, file, await self._first_host(request))).record.id
-        made = await self._plans.take(plan, request)
+            first = await self._first_job(request)
+            plan = (await self._plans.plan_job(request, file, first)).record.id
+        made = await self._plans.take_preview(plan, request)
         if named is not None:
             named(made.record.id)
         try:
@@ -115,15 +117,18 @@ class Jobs:
         if warned is not None and warnings:
             warned(warnings)
         self._plans.anew()
-        record = await self._after(replace(made.record, created_at=time.time()))
-        files = {**made.files, **planning.files_of(record)}
+        record = replace(made.record, created_at=time.time())
+        if record.request.after is not None:
+            other, state = await self._handover.fresh(record.request.after)
+            record = await dependencies.resolve(record, state, other, made.backend)
+        files = {**made.files, **folder_files.files_of(record, made.backend)}
 
         async def link() -> None:
             if record.plan.traits.one_machine:
                 code = Path(record.directory) / job_files.CODE
                 await asyncio.to_thread(link_rest, made.file.parent, code, made.left)
 
-        return await self._handover.hand_over(record, files, link)
+        return await self._handover.hand_over(record, files, link, made.backend)
 
     async def resume(self, name: str, *, force: bool = False, named: Named | None = None) -> Job:
         """Submit a new job with the same code, which continues from the last complete checkpoint.
@@ -139,37 +144,28 @@ class Jobs:
         old, parent = await self._handover.fresh(name)
         if parent.state not in JOB_ENDED and not (force and unsure(parent)):
             raise still_runs(parent, f"dtrain-lab job resume {parent.id} --force")
-        limits.recheck(old)
+        backend = registry.backend(old.plan.backend)
+        limits.recheck(old, backend)
         if not force:
             await self._handover.end_rest(old, parent)
-        record = resumption.record(old, new_id())
+        record = resumption.continued_record(old, new_id())
         if named is not None:
             named(record.id)
 
         async def copy() -> None:
-            await resumption.copy_code(old, record.directory, parent.name)
+            await resumption.copy_code(old, record.directory, parent.name, backend)
 
-        return await self._handover.hand_over(record, planning.files_of(record), copy)
+        return await self._handover.hand_over(record, folder_files.files_of(record, backend), copy, backend)
 
-    async def _after(self, record: JobRecord) -> JobRecord:
-        if record.request.after is None:
-            return record
-        other, first = await self._handover.fresh(record.request.after)
-        return await dependencies.resolve(record, first, other)
-
-    async def _first_host(self, request: JobRequest) -> str | None:
-        """Return the host that has to run rank 0, None for any.
-
-        Over SSH, a dependent job waits for the other job's exit file, which is on that job's first host.
-        """
+    async def _first_job(self, request: JobRequest) -> JobRecord | None:
+        """Return the record of the job that has to succeed first, None where a job waits for no other one."""
         if request.after is None:
             return None
         try:
-            plan = (await self._handover.record((await self.job(request.after)).id)).plan
+            return await self._handover.indexed_record(request.after)
         except NotFound as error:
             where = {"field": "after"}
             raise NotFound(error.message, error.hint, code=error.code, details=where) from None
-        return None if registry.backend(plan.backend).traits.shares_folder else plan.nodes[0].name
 
     # ---- state
 
@@ -183,7 +179,7 @@ class Jobs:
         Raises:
             NotFound: There is no such job.
         """
-        record, seen = await self._handover.known(name)
+        record, seen = await self._handover.indexed(name)
         if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
             return seen
         return await self._states.read_or_last_seen(record, seen)
@@ -211,7 +207,7 @@ class Jobs:
             NotFound: There is no such job.
         """
         made = await self.job(name)
-        return JobReader(await self._handover.record(made.id), made)
+        return JobReader(await self._handover.indexed_record(made.id), made)
 
     # ---- end
 
@@ -221,7 +217,7 @@ class Jobs:
         Raises:
             DtrainError: A host can't be reached. The request is repeated when the job's state is next read.
         """
-        record, seen = await self._handover.known(name)
+        record, seen = await self._handover.indexed(name)
         try:
             seen = await self._states.read(record, fresh=True)
         except DtrainError as error:  # the request is recorded, and repeated later
@@ -244,7 +240,7 @@ class Jobs:
             Conflict: The job still runs, or another job has its checkpoints in the job's folder.
             Unreachable: The folder can't be removed; the job stays in the index.
         """
-        record, seen = await self._handover.known(name)
+        record, seen = await self._handover.indexed(name)
         made = await self._ended(record, seen, force=force)
         if not force:
             await self._handover.end_rest(record, made)
@@ -276,7 +272,7 @@ class Jobs:
     async def request_of(self, name: str) -> tuple[JobRequest, Path]:
         """Return the request of a job, for duplicating it, and the file of its notebook."""
         made = await self.job(name)
-        record = await self._handover.record(made.id)
+        record = await self._handover.indexed_record(made.id)
         file = Path(record.source or record.request.notebook).expanduser().absolute()
         return replace(record.request, after=None, names=None, sweep=None, at_once=1), file
 

@@ -179,7 +179,11 @@ class JobReader:
         return f"{self._record.directory}/{job_files.CODE}"
 
     async def export(self) -> bytes:
-        """Pack notebook, script, packages, parameters, metrics and logs, no checkpoints, into a .tar.gz."""
+        """Pack notebook, script, packages, parameters, metrics and logs, no checkpoints, into a .tar.gz.
+
+        Raises:
+            Unreachable: The job's folder can't be read.
+        """
         left = [
             f"--exclude=./{name}" for name in (job_files.CHECKPOINTS, job_files.ENDPOINTS, job_files.GANG)
         ]

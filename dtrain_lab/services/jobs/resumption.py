@@ -8,14 +8,14 @@ import time
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import processes
 from dtrain_lab.wire.jobs.job import JobRecord
 
 
-def record(old: JobRecord, identity: str) -> JobRecord:
+def continued_record(old: JobRecord, identity: str) -> JobRecord:
     """Return the record of a job that continues another one, in a folder beside the other's.
 
     Args:
@@ -39,20 +39,21 @@ def record(old: JobRecord, identity: str) -> JobRecord:
     )
 
 
-async def copy_code(old: JobRecord, directory: str, name: str) -> None:
+async def copy_code(old: JobRecord, directory: str, name: str, backend: Backend) -> None:
     """Copy a job's code into another folder, on all hosts that have it.
 
     Args:
         old: Record of the job.
         directory: The other folder.
         name: Name of the job, for errors.
+        backend: The job's back-end.
 
     Raises:
         Unreachable: The code can't be read, or a host can't be reached.
     """
     here, there = shlex.quote(f"{old.directory}/{job_files.CODE}"), shlex.quote(directory)
     line = f"umask 077; mkdir -p -- {there} && cp -rP -- {here} {there}/"
-    for place in registry.backend(old.plan.backend).files(old):
+    for place in backend.files(old):
         done = await place.transport.run(["bash", "-c", line])
         if done.code:
             raise Unreachable(

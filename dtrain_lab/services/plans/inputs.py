@@ -13,6 +13,8 @@ from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.profile import Profile
 
 MOST_NAMED = 3
+UNSEEN = ("names", "python")
+"""Fields of a request that have no effect on the plan that the user sees."""
 
 
 class Sources(Struct, frozen=True):
@@ -54,3 +56,19 @@ def changed(before: Sources, now: Sources, file: Path) -> list[str]:
     if before.profile != now.profile:
         found.append(f'the profile "{now.profile.name}"')
     return found
+
+
+def changed_fields(planned: JobRequest, asked: JobRequest) -> list[str]:
+    """Return fields whose requested value differs from the plan's; defaults count as the plan's.
+
+    Args:
+        planned: The plan's request.
+        asked: The request of the submission.
+    """
+    usual = JobRequest(asked.notebook)
+    another = ["notebook"] if asked.notebook != planned.notebook else []
+    return another + [
+        name
+        for name in JobRequest.__struct_fields__
+        if name not in UNSEEN and getattr(asked, name) not in (getattr(usual, name), getattr(planned, name))
+    ]

@@ -8,38 +8,35 @@ import secrets
 import socket
 import time
 import unicodedata
-from functools import partial
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadNotebook, BadSize, DtrainError, EnvironmentUnfit, NotFound
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.check import check
 from dtrain_lab.jobs.check import frameworks as framework_check
 from dtrain_lab.jobs.check.notebook import Around
 from dtrain_lab.jobs.notebook.script import Script, convert
-from dtrain_lab.jobs.notebook.source import read
+from dtrain_lab.jobs.notebook.source import Cell, read
 from dtrain_lab.machine import processes
 from dtrain_lab.placement import layout
 from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.placement.frameworks import names
-from dtrain_lab.services.jobs import request as job_request
-from dtrain_lab.services.jobs.request import as_asked, check_request, data_missing
-from dtrain_lab.services.plans import packing
+from dtrain_lab.services.plans import facts, folder_files, packing
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.inputs import Sources
-from dtrain_lab.services.policy import limits
+from dtrain_lab.services.plans.request import settings
+from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.kinds import Framework
-from dtrain_lab.wire.plan import Facts, HostsFacts, Plan, Request
-from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.plan import Facts, Request
 
 LARGEST_NOTEBOOK = 64 << 20
 
@@ -47,11 +44,12 @@ LARGEST_NOTEBOOK = 64 << 20
 class Planned(Struct, frozen=True):
     """A job that is ready to submit: its record, and the files of its folder.
 
-    `facts`: what the nodes have. `sources`: what the plan was made from. `code`: the notebook's, with the
-    files that the job takes along.
+    `backend`: the one that gets it. `facts`: what the nodes have. `sources`: what the plan was made from.
+    `code`: the notebook's, with the files that the job takes along.
     """
 
     record: JobRecord
+    backend: Backend
     file: Path
     files: dict[str, bytes]
     findings: tuple[Finding, ...]
@@ -66,7 +64,7 @@ class Planned(Struct, frozen=True):
 
 
 async def prepare(
-    request: JobRequest, file: Path, sources: Sources, recent: Recent, first_host: str | None = None
+    request: JobRequest, file: Path, sources: Sources, recent: Recent, first: JobRecord | None = None
 ) -> Planned:
     """Plan a job; nothing is written or submitted.
 
@@ -75,108 +73,78 @@ async def prepare(
         file: Path of the notebook.
         sources: Current sources of the plan.
         recent: Cache of answers from hosts and environments.
-        first_host: Host that has to run rank 0, for back-ends that choose hosts.
+        first: Record of the job that has to succeed first.
 
     Raises:
         DtrainError: The notebook, profile, size, name or environment is unusable.
     """
-    text = await asyncio.to_thread(read_notebook, file)
-    cells = read(text, str(file))
-    if not any(cell.runs for cell in cells):
-        raise BadNotebook(f"{file.name} has no code that would run.", "Write a cell, or remove its tags.")
+    book = await _read(file, sources, recent)
     backend = registry.backend(sources.profile.backend)
-    allowed = limits.allowed(as_asked(sources.profile, request, backend.traits), request)
-    profile = allowed.profile
-    check_request(request)
-    framework = profile.framework or "torch"
-    packed = await recent.ask(
-        ("files", str(file.parent), sources.files),
-        lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),
-    )
-    read_code = await asyncio.to_thread(Code.of, cells, packed)
+    asked = settings(request, sources.profile, backend)
+    profile, framework = asked.allowed.profile, asked.allowed.profile.framework or "torch"
+    found = await facts.find(asked.allowed, request, recent, first)
     script = convert(
-        cells,
+        book.cells,
         title=file.name,
         parameters=request.parameters,
         framework=framework,
         accelerator=profile.accelerator,
-        local_torch_text=read_code.torch_text,
-        makes_group=read_code.makes_group,
+        local_torch_text=book.code.torch_text,
+        makes_group=book.code.makes_group,
     )
-    python = request.python or environment.kernel_python(request.kernel)
-    if backend.traits.one_machine:
-        python = environment.of_machine(profile.environment, python)
-    strategy = framework_check.strategy(read_code.everything) if framework == "tensorflow" else None
-    wanted = Request(
-        request.profile,
-        request.ranks,
-        request.nodes,
-        frameworks.ranks_per_node(strategy, request, profile),
-        monitor=request.monitor,
-    )
-    place = msgspec.json.encode(profile)
-    facts = await recent.ask(("facts", place), partial(backend.facts, profile))
-    root = await recent.ask(("root", place), partial(backend.root, profile))
-    if isinstance(facts, HostsFacts):
-        facts = replace(facts, first=first_host)
+    strategy = framework_check.strategy(book.code.everything) if framework == "tensorflow" else None
+    per_node = frameworks.ranks_per_node(strategy, request, profile)
+    wanted = Request(request.profile, request.ranks, request.nodes, per_node, monitor=request.monitor)
     never = None
     try:
-        plan = allowed.plan(facts, wanted, python=python, directory="")
+        plan = asked.allowed.plan(found.facts, wanted, python=found.python, directory="")
     except BadSize as error:
         if error.code != "too_long":
             raise
         never = error  # its script can still be shown, with the offending line
         unlimited = replace(profile, slurm=replace(profile.slurm, time=None))
-        plan = limits.Allowed(unlimited, backend).plan(facts, wanted, python=python, directory="")
-    plan = layout.among(plan, request.at_once, facts)
-    evaluates = framework_check.evaluates(read_code.everything)
+        plan = Allowed(unlimited, backend).plan(found.facts, wanted, python=found.python, directory="")
+    evaluates = framework_check.evaluates(book.code.everything)
     adapter = frameworks.plan(framework, strategy, plan.size, evaluates=evaluates)
-    record = replace(_draft(request, profile, plan, f"{root}/jobs", file), framework=adapter)
-    missing, no_torch = await _missing(read_code, record, packed, python, recent)
-    around = Around(
-        ranks=plan.size,
-        ranks_per_node=plan.nodes[0].ranks,
-        kernel=frozenset(request.names) if request.names is not None else None,
-        missing=missing,
-        files=frozenset(packed.files),
-        shared=backend.traits.one_machine,
-        # Python normalizes identifiers in this way
-        parameters=frozenset(unicodedata.normalize("NFKC", name) for name in request.parameters),
-        framework=framework_check.Chosen(
-            profile.framework,
-            plan.size,
-            len(plan.nodes),
-            profile.accelerator,
-            profile.environment.variables,
-            no_torch,
-        ),
-        modules=read_code.files,
+    plan = layout.among(plan, request.at_once, found.facts)
+    identity = new_id()
+    directory = f"{found.jobs}/{identity}"
+    record = JobRecord(
+        id=identity,
+        request=request,
+        profile=profile,
+        plan=replace(plan, directory=f"{directory}/{job_files.CODE}"),
+        name=request.name or file.stem[:40],
+        directory=directory,
+        owner=getpass.getuser(),
+        host=socket.gethostname(),
+        created_at=time.time(),
+        launcher=asked.launcher,
+        checkpoints=f"{directory}/{job_files.CHECKPOINTS}",
+        framework=adapter,
+        system=processes.system(),
+        source=str(file.absolute()),
     )
-    findings = check(cells, around) + script.findings + data_missing(request, profile, backend.traits)
+    missing, no_torch = await _missing(book.code, record, book.packed, recent)
+    findings = _checked(book, record, missing, no_torch=no_torch) + script.findings + found.findings
     if never is not None:
         field, value = never.details["field"], never.details["value"]
-        first = Finding("problem", never.code, never.message, never.hint, field=field, value=value)
-        findings = (first, *findings)
+        first_of_all = Finding("problem", never.code, never.message, never.hint, field=field, value=value)
+        findings = (first_of_all, *findings)
     return Planned(
         record,
+        backend,
         file.expanduser().absolute(),
-        _files(record, text, script, packed),
+        _files(record, backend, book, script),
         findings,
-        facts,
+        found.facts,
         sources,
-        read_code,
-        packed.left,
+        book.code,
+        book.packed.left,
         never,
-        sum(cell.runs for cell in cells),
-        len(read_code.imported) - len(missing) if backend.traits.one_machine else None,
+        sum(cell.runs for cell in book.cells),
+        len(book.code.imported) - len(missing) if backend.traits.one_machine else None,
     )
-
-
-def files_of(record: JobRecord) -> dict[str, bytes]:
-    """Return the scripts and the record as files of the job's folder."""
-    scripts = registry.backend(record.plan.backend).scripts(record)
-    made = {name: text.encode() for name, text in scripts.items()}
-    return {**made, job_files.JOB: msgspec.json.encode(record)}
 
 
 def new_id() -> str:
@@ -209,28 +177,63 @@ def read_notebook(file: Path) -> str:
 # ----
 
 
-def _draft(request: JobRequest, profile: Profile, plan: Plan, base: str, file: Path) -> JobRecord:
-    identity = new_id()
-    directory = f"{base}/{identity}"
-    return JobRecord(
-        id=identity,
-        request=request,
-        profile=profile,
-        plan=replace(plan, directory=f"{directory}/{job_files.CODE}"),
-        name=request.name or file.stem[:40],
-        directory=directory,
-        owner=getpass.getuser(),
-        host=socket.gethostname(),
-        created_at=time.time(),
-        launcher=job_request.launcher(request, profile, plan.traits),
-        checkpoints=f"{directory}/{job_files.CHECKPOINTS}",
-        system=processes.system(),
-        source=str(file.absolute()),
+class _Book(Struct, frozen=True):
+    """A notebook that was read. `packed`: the files beside it. `code`: what it and they do."""
+
+    text: str
+    cells: tuple[Cell, ...]
+    packed: packing.Packed
+    code: Code
+
+
+async def _read(file: Path, sources: Sources, recent: Recent) -> _Book:
+    text = await asyncio.to_thread(read_notebook, file)
+    cells = read(text, str(file))
+    if not any(cell.runs for cell in cells):
+        raise BadNotebook(f"{file.name} has no code that would run.", "Write a cell, or remove its tags.")
+    packed = await recent.ask(
+        ("files", str(file.parent), sources.files),
+        lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),
     )
+    return _Book(text, cells, packed, await asyncio.to_thread(Code.of, cells, packed))
+
+
+def _checked(
+    book: _Book, record: JobRecord, missing: frozenset[str], *, no_torch: bool
+) -> tuple[Finding, ...]:
+    """Return what the check of the notebook found.
+
+    Args:
+        book: The notebook.
+        record: Record of the job.
+        missing: Modules that the environment lacks.
+        no_torch: Whether torch is one of them.
+    """
+    request, plan, profile = record.request, record.plan, record.profile
+    around = Around(
+        ranks=plan.size,
+        ranks_per_node=plan.nodes[0].ranks,
+        kernel=frozenset(request.names) if request.names is not None else None,
+        missing=missing,
+        files=frozenset(book.packed.files),
+        shared=plan.traits.one_machine,
+        # Python normalizes identifiers in this way
+        parameters={unicodedata.normalize("NFKC", name): value for name, value in request.parameters.items()},
+        framework=framework_check.Chosen(
+            profile.framework,
+            plan.size,
+            len(plan.nodes),
+            profile.accelerator,
+            profile.environment.variables,
+            no_torch,
+        ),
+        modules=book.code.files,
+    )
+    return check(book.cells, around)
 
 
 async def _missing(
-    code: Code, record: JobRecord, packed: packing.Packed, python: str, recent: Recent
+    code: Code, record: JobRecord, packed: packing.Packed, recent: Recent
 ) -> tuple[frozenset[str], bool]:
     """Return modules that the environment lacks, and whether torch is one, if it is on this machine.
 
@@ -243,7 +246,7 @@ async def _missing(
     if not record.plan.traits.one_machine:
         return frozenset(), False
 
-    asked = record.profile.environment
+    asked, python = record.profile.environment, record.plan.python
 
     async def fits(named: Framework | None) -> None:
         await recent.ask(
@@ -274,13 +277,13 @@ async def _missing(
     return frozenset(missing), no_torch
 
 
-def _files(record: JobRecord, text: str, script: Script, packed: packing.Packed) -> dict[str, bytes]:
+def _files(record: JobRecord, backend: Backend, book: _Book, script: Script) -> dict[str, bytes]:
     notebook = record.request.notebook.rpartition("/")[2]
     code = {
-        **{f"{job_files.CODE}/{path}": data for path, data in packed.files.items()},
-        f"{job_files.CODE}/{notebook}": text.encode(),
+        **{f"{job_files.CODE}/{path}": data for path, data in book.packed.files.items()},
+        f"{job_files.CODE}/{notebook}": book.text.encode(),
         f"{job_files.CODE}/{job_files.MAIN}": script.text.encode(),
     }
     if script.installs:
         code["requirements.txt"] = "".join(f"{line}\n" for line in script.installs).encode()
-    return {**code, **files_of(record)}
+    return {**code, **folder_files.files_of(record, backend)}

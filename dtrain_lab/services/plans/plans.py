@@ -8,13 +8,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry, ssh_connections
 from dtrain_lab.backends.base import Forecast
 from dtrain_lab.backends.transport import Here, room
-from dtrain_lab.errors import BadNotebook, Conflict, DtrainError
+from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.services.index.async_index import Index
@@ -23,7 +22,6 @@ from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, Recent
 from dtrain_lab.services.plans.planning import Planned, prepare
 from dtrain_lab.services.plans.preview import preview
 from dtrain_lab.services.policy import limits
-from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobPlan, JobRecord, JobRequest
 from dtrain_lab.wire.jobs.quota import Room
 
@@ -34,10 +32,6 @@ OLDEST_S = 3600.0
 """Age in seconds after which a plan is unknown: its nodes may be others by then."""
 CHECK_AGAIN = "Check again, then submit."
 SUBMITTED = "This plan was already submitted or has expired."
-TOLD = 3
-"""Problems named in a refusal; the others are counted."""
-UNSEEN = ("names", "python")
-"""Fields of a request that have no effect on the plan that the user sees."""
 
 
 class Plans:
@@ -55,14 +49,14 @@ class Plans:
         """Profile → monotonic time at which refusals of its hosts were last reset."""
 
     async def preview(
-        self, request: JobRequest, file: Path, first_host: str | None, *, ask: bool
+        self, request: JobRequest, file: Path, first: JobRecord | None, *, ask: bool
     ) -> tuple[JobPlan, Planned]:
         """Plan a job, and return its preview with the plan that it shows.
 
         Args:
             request: The user's request.
             file: Path of the notebook.
-            first_host: Host that has to run rank 0, for back-ends that choose hosts.
+            first: Record of the job that has to succeed first.
             ask: Also ask the scheduler for a forecast.
 
         Raises:
@@ -70,11 +64,10 @@ class Plans:
         """
         if ask:
             self.anew()
-        made = await self.make(request, file, first_host)
-        backend = registry.backend(made.record.plan.backend)
-        left = await self._room(made.record)
+        made = await self.plan_job(request, file, first)
+        left = await self._room(made)
         found = [quota.finding(left, sum(map(len, made.files.values())))]
-        forecast = await backend.forecast(made.record) if ask else Forecast()
+        forecast = await made.backend.forecast(made.record) if ask else Forecast()
         found += [forecast.refused, budget.finding(forecast.budget) if forecast.budget else None]
         findings = (*made.findings, *(f for f in found if f is not None))
         try:
@@ -90,8 +83,13 @@ class Plans:
         )
         return shown, made
 
-    async def make(self, request: JobRequest, file: Path, first_host: str | None) -> Planned:
+    async def plan_job(self, request: JobRequest, file: Path, first: JobRecord | None) -> Planned:
         """Plan a job, and keep the plan for its submission.
+
+        Args:
+            request: The user's request.
+            file: Path of the notebook.
+            first: Record of the job that has to succeed first.
 
         Raises:
             DtrainError: The job can't be planned.
@@ -102,11 +100,11 @@ class Plans:
             self._asked_for[request.profile] = now
             for host in seen.profile.ssh.names:  # count as the user's attempt, but not at each keystroke
                 ssh_connections.forget_refusal(host)
-        made = await prepare(request, file, seen, self._recent, first_host)
-        self._previews = known({**self._previews, made.record.id: made}, time.time())
+        made = await prepare(request, file, seen, self._recent, first)
+        self._previews = submittable({**self._previews, made.record.id: made}, time.time())
         return made
 
-    async def take(self, identity: str, request: JobRequest | None = None) -> Planned:
+    async def take_preview(self, identity: str, request: JobRequest | None = None) -> Planned:
         """Remove and return a kept plan for submission, so that it can't be submitted twice.
 
         Args:
@@ -117,7 +115,7 @@ class Plans:
             Conflict: The plan is no longer known, or its sources have changed.
             Forbidden, BadSize: The administrator no longer allows it.
         """
-        self._previews = known(self._previews, time.time())
+        self._previews = submittable(self._previews, time.time())
         made = self._previews.get(identity)
         if made is None:
             raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
@@ -125,7 +123,7 @@ class Plans:
         changed = inputs.changed(
             made.sources, await asyncio.to_thread(inputs.read, record.request, made.file), made.file
         )
-        changed += _changed_fields(record.request, request) if request is not None else []
+        changed += inputs.changed_fields(record.request, request) if request is not None else []
         if changed:
             raise Conflict(
                 f"{', '.join(changed)} changed after this plan was made.",
@@ -133,7 +131,7 @@ class Plans:
                 code="plan_changed",
                 details={"changed": changed},
             )
-        limits.recheck(record)
+        limits.recheck(record, made.backend)
         if self._previews.pop(identity, None) is None:  # submitted twice at once
             raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
         return made
@@ -147,10 +145,11 @@ class Plans:
         self._recent.forget()
         self._asked_for.clear()
 
-    async def _room(self, record: JobRecord) -> Room:
+    async def _room(self, made: Planned) -> Room:
         """Return the free space and quota at the job's folder."""
+        record = made.record
         base = record.directory.rpartition("/")[0]
-        way = registry.backend(record.plan.backend).files(record)[0].transport
+        way = made.backend.files(record)[0].transport
         return await self._recent.ask(("room", record.plan.profile, base), lambda: room(way, base))
 
     async def _last_script(self, notebook: str) -> str | None:
@@ -169,7 +168,7 @@ class Plans:
         return None
 
 
-def known(plans: Mapping[str, Planned], now: float) -> dict[str, Planned]:
+def submittable(plans: Mapping[str, Planned], now: float) -> dict[str, Planned]:
     """Return those plans that can still be submitted.
 
     Args:
@@ -178,44 +177,3 @@ def known(plans: Mapping[str, Planned], now: float) -> dict[str, Planned]:
     """
     young = [(i, made) for i, made in plans.items() if now - made.record.created_at <= OLDEST_S]
     return dict(young[-KEPT:])
-
-
-def _changed_fields(planned: JobRequest, asked: JobRequest) -> list[str]:
-    """Return fields whose requested value differs from the plan's; defaults count as the plan's."""
-    usual = JobRequest(asked.notebook)
-    another = ["notebook"] if asked.notebook != planned.notebook else []
-    return another + [
-        name
-        for name in JobRequest.__struct_fields__
-        if name not in UNSEEN and getattr(asked, name) not in (getattr(usual, name), getattr(planned, name))
-    ]
-
-
-def refuse(findings: tuple[Finding, ...], never: DtrainError | None = None) -> None:
-    """Raise if the job would fail.
-
-    Args:
-        findings: Findings of the check.
-        never: Why the job could never start.
-
-    Raises:
-        DtrainError: `never`, if given.
-        BadNotebook: There are problems; the message is the first one, the details carry all.
-    """
-    if never is not None:
-        raise never
-    found = [f for f in findings if f.severity == "problem"]
-    if not found:
-        return
-    told = [_located(f, "cell" if at else "Cell") for at, f in enumerate(found[:TOLD])]
-    more = f" And {len(found) - TOLD} more." if len(found) > TOLD else ""
-    raise BadNotebook(
-        f"{'; also '.join(text.removesuffix('.') for text in told)}.{more}",
-        found[0].fix,
-        code="notebook_problems",
-        details={"findings": msgspec.to_builtins(found)},
-    )
-
-
-def _located(found: Finding, cell: str) -> str:
-    return f"{cell} {found.cell}, line {found.line}: {found.message}" if found.cell else found.message

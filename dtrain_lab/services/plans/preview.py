@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 
-from dtrain_lab.backends import registry
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.command import submit_command
 from dtrain_lab.placement import slurm
@@ -34,7 +33,7 @@ def preview(made: Planned, before: str | None = None) -> JobPlan:
     node = record.plan.nodes[0]
     return JobPlan(
         files=tuple(_file(path, data) for path, data in sorted(made.files.items(), key=_order)),
-        command=registry.backend(record.plan.backend).command(record),
+        command=made.backend.command(record),
         findings=made.findings,
         size=JobSize(len(record.plan.nodes), node.ranks),
         changes=changes,

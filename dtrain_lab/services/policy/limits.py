@@ -30,29 +30,34 @@ class Allowed(NamedTuple):
         return plan
 
 
-def allowed(profile: Profile, request: JobRequest | None = None) -> Allowed:
-    """Check a profile before any of its machines is contacted.
+def allowed(profile: Profile, request: JobRequest | None = None, backend: Backend | None = None) -> Allowed:
+    """Check a profile, and what a request overrides in it, before any of its machines is contacted.
 
     Args:
-        profile: The profile, with the request's overrides.
+        profile: The profile.
         request: The request, for a job.
+        backend: The profile's back-end, for callers that have looked it up.
 
     Raises:
         Forbidden: The administrator does not allow the profile or the request.
     """
-    rules, backend = policy.current(), registry.backend(profile.backend)
-    check(rules, profile, backend.traits, environment=request.environment if request else None)
-    return Allowed(applied(rules, profile), backend)
+    rules, backend = policy.current(), backend or registry.backend(profile.backend)
+    profile = applied(rules, profile)
+    check(rules, profile, backend.traits, request=request)
+    return Allowed(profile, backend)
 
 
-def recheck(record: JobRecord) -> None:
+def recheck(record: JobRecord, backend: Backend) -> None:
     """Check a job that was planned earlier, before it is submitted or resumed.
+
+    Args:
+        record: Record of the job.
+        backend: Its back-end.
 
     Raises:
         Forbidden, BadSize: The administrator does not allow the job any more.
     """
-    traits = registry.backend(record.plan.backend).traits
-    check(policy.current(), record.profile, traits, record.plan.size, record.request.environment)
+    check(policy.current(), record.profile, backend.traits, record.plan.size, record.request)
 
 
 def allow_host(host: str) -> None:

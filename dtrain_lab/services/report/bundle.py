@@ -18,8 +18,8 @@ from jupyter_core.paths import jupyter_runtime_dir
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.services import folders
+from dtrain_lab.services.connection import records
 from dtrain_lab.services.report import redact
-from dtrain_lab.services.worlds import records
 from dtrain_lab.wire.processes.record import HeadRecord
 
 MOST_OF_A_LOG = 512 << 10

@@ -90,12 +90,14 @@ async def check_sweep(
         if strict:
             raise
         refused.append(error)
+    # values of parameters were looked at above, those of all trials
+    of_trial = [f for f in plan.findings if f.field != "parameters"]
     findings = (
-        *(f for f in plan.findings if f.severity == "problem"),
+        *(f for f in of_trial if f.severity == "problem"),
         *map(_finding, refused),
         *((found,) if found is not None and objective.can_be(request.objective) else ()),
         *strings,
-        *(f for f in plan.findings if f.severity != "problem"),
+        *(f for f in of_trial if f.severity != "problem"),
     )
     wanted = request.parallel if request.parallel and request.parallel > 0 else usual
     shown = {**msgspec.structs.asdict(plan), "findings": findings}

@@ -15,10 +15,9 @@ import msgspec
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import NotFound, StartFailed, Unreachable
 from dtrain_lab.services import folders
-from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection
+from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
-from dtrain_lab.services.worlds import records
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.record import HeadRecord, Remote

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import supervision
+from dtrain_lab.services.connection import records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import records
 from dtrain_lab.services.worlds.heads import spawn
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.processes.record import HeadRecord

@@ -18,11 +18,10 @@ from dtrain_lab.errors import BadSize, Conflict, DtrainError, NotFound, StartFai
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
 from dtrain_lab.services import folders
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import Connection, records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import records
 from dtrain_lab.services.worlds.heads import end, spawn, submit
 from dtrain_lab.services.worlds.warm_heads import WarmHeads
 from dtrain_lab.wire import clients

@@ -23,7 +23,7 @@ SHARE = 0.8
 LARGEST = 1 << 20
 """Larger batches are not tried."""
 NEAR = 16
-"""The answer is exact to one part in so many."""
+"""The search ends when the answer is exact to 1/`NEAR`."""
 _rests: list[Callable[[], AbstractContextManager[None]]] = []
 """In a rank with a monitor: has it ignore what runs inside the context."""
 

@@ -345,7 +345,13 @@ def of(optimizer: Any) -> Accumulation | None:
 
 
 def accumulate(model: Any, optimizer: Any, every: int) -> None:
-    """Have an optimizer step once in `every` batches; 1 puts its own behaviour back."""
+    """Have an optimizer step once in `every` batches; 1 puts its own behaviour back.
+
+    Args:
+        model: the DDP model.
+        optimizer: the optimizer of its parameters.
+        every: number of batches of a step.
+    """
     known = of(optimizer)
     if known is not None:
         if known.done:

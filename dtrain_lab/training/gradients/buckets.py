@@ -45,7 +45,12 @@ SIZES = ("bucket_bytes_cap", "bucket_bytes_cap_default", "bucket_bytes_cap_list"
 
 
 def rebuild(model: DistributedDataParallel, cap_mb: float | None) -> DistributedDataParallel:
-    """A DDP model around the same module, with another bucket size and otherwise the same options."""
+    """A DDP model around the same module, with another bucket size and otherwise the same options.
+
+    Args:
+        model: the DDP model, which is left as it is.
+        cap_mb: size of a bucket in MiB; None for that of DDP.
+    """
     known = inspect.signature(DistributedDataParallel.__init__).parameters
     options = {name: getattr(model, name) for name in KEPT if name in known and hasattr(model, name)}
     # torch 2.13 warns of the old name, and gives the new one a meaning that differs only in the first sync

@@ -120,7 +120,15 @@ class Compression:
 
 
 def average(state: Compression, bucket: Any) -> torch.futures.Future[torch.Tensor]:
-    """The communication hook that is registered with DDP."""
+    """The communication hook that is registered with DDP.
+
+    Args:
+        state: the kind of compression, and what it keeps between steps.
+        bucket: the `GradBucket` of DDP.
+
+    Returns:
+        A future of the averaged gradients.
+    """
     return state(bucket)
 
 
@@ -201,6 +209,10 @@ def check_sum(kind: str | None, module: Any, group: Any) -> None:
 def compress(model: Any, kind: str) -> Compression:
     """Register the hook of a kind with a DDP model.
 
+    Args:
+        model: the DDP model.
+        kind: kind of compression.
+
     Returns:
         The hook's state; the one that it has already where the same kind is asked for again.
 
@@ -226,6 +238,10 @@ def compress(model: Any, kind: str) -> Compression:
 
 def register(model: Any, state: Compression) -> None:
     """Register a hook.
+
+    Args:
+        model: the DDP model.
+        state: state of the hook.
 
     Raises:
         BadRequest: the model has one already.

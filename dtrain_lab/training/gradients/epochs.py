@@ -13,7 +13,12 @@ class Watcher(Protocol):
     """Is told of batches and of a loader's end."""
 
     def gave(self, iterator: object, last: bool) -> None:
-        """Called when a loader has given a batch."""
+        """Called when a loader has given a batch.
+
+        Args:
+            iterator: the loader's iterator.
+            last: whether it was the last batch.
+        """
 
     def ended(self, iterator: object) -> None:
         """Called when a loader has no batch left."""

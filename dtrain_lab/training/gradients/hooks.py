@@ -31,7 +31,12 @@ def average(model: Any, parameters: list[Any]) -> None:
 
 
 def calling(owner: Any, method: Callable[..., Any]) -> Callable[..., Any]:
-    """A hook that calls a method of its owner, and does not keep the owner alive."""
+    """A hook that calls a method of its owner, and does not keep the owner alive.
+
+    Args:
+        owner: object that the hook refers to weakly.
+        method: function of its class; called with the owner first.
+    """
     reference = weakref.ref(owner)
 
     def hook(*args: Any) -> Any:

@@ -110,7 +110,12 @@ def tell_unfinished(groups: Iterable[Group]) -> None:
 
 
 def unfinished(done: int, every: int) -> str:
-    """The sentence about an incomplete group."""
+    """The sentence about an incomplete group.
+
+    Args:
+        done: batches that the group has.
+        every: batches of a whole group.
+    """
     return (
         f"dt.optimize: the optimizer has not stepped with the last {done} of {every} batches of a group. "
         "Call optimizer.flush() at the end of data that is not read from a DataLoader."
@@ -118,7 +123,12 @@ def unfinished(done: int, every: int) -> str:
 
 
 def saved(done: int, every: int) -> str:
-    """The sentence about an optimizer that is saved within a group."""
+    """The sentence about an optimizer that is saved within a group.
+
+    Args:
+        done: batches that the group has.
+        every: batches of a whole group.
+    """
     return (
         f"dt.optimize: the optimizer is saved after {done} of {every} batches of a group: "
         "their gradients are not in its state."

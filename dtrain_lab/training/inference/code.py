@@ -20,7 +20,7 @@ UNREADABLE = (RuntimeError, TypeError, ValueError, NotImplementedError)
 OF_ONE_RANK = (torch.Tensor, nn.Parameter)
 """Tensors that are read without other ranks: this runs on one rank alone."""
 MOST_VALUES = 1 << 24
-"""Values of a tensor that count, about: of a larger one, so many in even steps."""
+"""Approximate number of values of a tensor that count; a larger tensor is sampled in even steps."""
 STORES = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
 
 

@@ -65,7 +65,12 @@ class Splitter:
 
 
 def placed(value: Any, device: torch.device | None) -> Any:
-    """A batch with its tensors on a device; where that is None, as it is."""
+    """A batch with its tensors on a device; where that is None, as it is.
+
+    Args:
+        value: a tensor, or a nest of sequences and mappings with tensors.
+        device: the device.
+    """
     if device is None:
         return value
     if isinstance(value, torch.Tensor):

@@ -27,9 +27,9 @@ BAR_EVERY_S = 0.5
 AHEAD = 4
 """Messages that a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
 REPORT_EVERY_S = 0.5
-"""Ranks tell one another so often where rounds are shorter: each message wakes threads on all of them."""
+"""Minimum interval between two reports of a rank to the others: each report wakes threads on all ranks."""
 FEWEST_MESSAGES = 8
-"""Ranks tell one another at least so often in a call, where it has as many rounds."""
+"""Minimum number of reports of a rank in a call, if the call has that many rounds."""
 
 
 @dataclass

@@ -47,7 +47,12 @@ class Metrics:
             metric.to(device)
 
     def update(self, predictions: Any, targets: Any) -> None:
-        """Take a batch into account."""
+        """Take a batch into account.
+
+        Args:
+            predictions: the model's output for the batch.
+            targets: the batch's targets.
+        """
         for metric in self._stateful.values():
             metric.update(predictions, targets)
 

@@ -24,7 +24,15 @@ Model = Callable[..., Any]
 
 
 def check(call: str, model: Any) -> None:
-    """Raise BadRequest where `model` can't be called."""
+    """Raise BadRequest where `model` can't be called.
+
+    Args:
+        call: name of the function that the user called, for the error.
+        model: what it was given.
+
+    Raises:
+        BadRequest: it can't be called.
+    """
     if not callable(model):
         raise BadRequest(
             f"{call} needs a model, and this is of type {type(model).__name__}.",
@@ -80,7 +88,12 @@ def predicting(model: Model) -> Iterator[Model]:
 
 
 def send_buffers(ranks: Ranks, model: Model) -> None:
-    """Give all ranks the buffers of rank 0, as DDP does before a forward; a collective."""
+    """Give all ranks the buffers of rank 0, as DDP does before a forward; a collective.
+
+    Args:
+        ranks: the ranks that take part.
+        model: the model; a function has no buffers.
+    """
     for module in _modules(model):
         if isinstance(module, DistributedDataParallel) and module.broadcast_buffers:
             for buffer in module.module.buffers():
@@ -93,7 +106,7 @@ def agree(ranks: Ranks, model: Model, *, whole: bool) -> str:
     Args:
         ranks: this rank among the others.
         model: the model.
-        whole: whether every value counts, or so many of each tensor as a glance takes.
+        whole: whether every value counts, or only `GLANCE` of each tensor.
 
     Returns:
         Hexadecimal digits, the same on all ranks; of FSDP models they hold for this number of ranks.
@@ -145,7 +158,12 @@ def _differ(rank: int, first: dict[str, tuple[bool, str]], other: dict[str, tupl
 
 
 def fingerprint(model: Model, *, whole: bool) -> str:
-    """Digest of this rank's parameters and buffers; an empty string for a function."""
+    """Digest of this rank's parameters and buffers; an empty string for a function.
+
+    Args:
+        model: the model.
+        whole: whether all values count, not a sample of them.
+    """
     if not isinstance(model, nn.Module):
         return ""
     return _digest(_tensors(model), whole=whole)

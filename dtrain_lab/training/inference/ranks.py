@@ -79,6 +79,10 @@ class Ranks:
     def outcomes(self, value: Any, error: Exception | None) -> list[Any]:
         """Exchange how something went on each rank; a collective.
 
+        Args:
+            value: what came of it on this rank.
+            error: what it raised here; None if it went well.
+
         Raises:
             PeerFailed: It failed on another rank.
             Exception: `error`.
@@ -133,7 +137,12 @@ class Ranks:
         return Sums(tensor, None if self.size == 1 else dist.all_reduce(tensor, async_op=True))
 
     def broadcast(self, tensor: torch.Tensor, source: int) -> None:
-        """Replace a tensor's values by those of a rank, in place; a collective. Any data type will do."""
+        """Replace a tensor's values by those of a rank, in place; a collective. Any data type will do.
+
+        Args:
+            tensor: the tensor.
+            source: rank whose values all get.
+        """
         self.broadcast_all([([tensor], source)])
 
     def broadcast_all(self, some: Iterable[tuple[list[torch.Tensor], int]]) -> None:

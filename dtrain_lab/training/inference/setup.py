@@ -26,7 +26,12 @@ class Asked:
     """As the user wrote it; `dt.evaluate` has none."""
 
     def load(self, batches: Batches, numbers: list[int]) -> Any:
-        """Load batches by their numbers."""
+        """Load batches by their numbers.
+
+        Args:
+            batches: the batches of the dataset.
+            numbers: which of them.
+        """
         return source.loader(self.dataset, batches, numbers, self.collate_fn, self.num_workers)
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 LARGEST_BATCH = 32
 SPREAD = 64
-"""A small dataset makes so many batches at least, so that as many ranks have work."""
+"""Minimum number of batches of a small dataset, so that this many ranks have work."""
 ROUNDS = 32
-"""At least so many rounds where there are enough batches: a crash costs at most one of them."""
+"""Minimum number of rounds if there are enough batches: a crash costs at most one round."""
 CHUNK_SAMPLES = 8192
 """Samples of a chunk at most, unless one batch has more: a chunk is written as one file."""
 
@@ -65,7 +65,12 @@ class Plan:
         return -(-len(self.chunks) // self.ranks)
 
     def chunk(self, round_: int, rank: int) -> range:
-        """The chunk of a rank in a round; an empty one where it has none."""
+        """The chunk of a rank in a round; an empty one where it has none.
+
+        Args:
+            round_: number of the round.
+            rank: number of the rank.
+        """
         number = round_ * self.ranks + rank
         return self.chunks[number] if number < len(self.chunks) else range(0)
 
@@ -94,7 +99,12 @@ def plan(batches: Batches, ranks: int, done: Iterable[range] = ()) -> Plan:
 
 
 def missing(total: int, done: Iterable[range]) -> list[range]:
-    """The ranges of `range(total)` that are in none of `done`, in order."""
+    """The ranges of `range(total)` that are in none of `done`, in order.
+
+    Args:
+        total: number of samples.
+        done: ranges of samples.
+    """
     left, at = [], 0
     for one in sorted(done, key=lambda r: r.start):
         if one.start > at:

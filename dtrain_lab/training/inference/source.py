@@ -17,6 +17,10 @@ Collate = Callable[[list[Any]], Any]
 def length(call: str, dataset: Any) -> int:
     """Number of samples of a dataset.
 
+    Args:
+        call: name of the function that the user called, for the error.
+        dataset: what it was given.
+
     Raises:
         BadRequest: It is no dataset, has no length, or is empty.
     """

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-ROUGH_SHARE: Final = 0.15
-"""Error from which a share is written as a range."""
 VAGUE_SHARE: Final = 0.3
 """Error from which a share says nothing, and is not written."""
 ROUGH_GAIN: Final = 0.5

@@ -33,11 +33,17 @@ it('says in words what is wrong with each field', () => {
     ]
   ]);
   expect(faults({ parameters: 'lr = 0.0.5\nepochs = abc' })).toEqual([
-    ['lr', 'lr: “0.0.5” is not a number. If it is text, put it in quotes.'],
+    [
+      'lr',
+      'lr: “0.0.5” is not a number. Enter a number; the notebook has 0.1.'
+    ],
     [
       'epochs',
-      'epochs: “abc” is not a number; the notebook has 3. If it is text, put it in quotes.'
+      'epochs: “abc” is not a number. Enter a number; the notebook has 3.'
     ]
+  ]);
+  expect(faults({ parameters: 'tag = 1.2.3' })).toEqual([
+    ['tag', 'tag: “1.2.3” is not a number. If it is text, put it in quotes.']
   ]);
   expect(faults({ parameters: 'lr' })).toEqual([
     ['parameters', '“lr”: write each parameter as name = value.']
@@ -51,6 +57,17 @@ it('names the field where it is listed apart from it', () => {
     faultsOf(bad, defaults, trans).map(f => faultSentence(f, trans))
   ).toEqual([
     'Nodes: -1 is too low. Enter 1 or more.',
-    'lr: “0.0.5” is not a number. If it is text, put it in quotes.'
+    'lr: “0.0.5” is not a number. Enter a number; the notebook has 0.1.'
   ]);
+});
+
+it('takes no text in quotes where the notebook has a number', () => {
+  expect(faults({ parameters: 'lr = "abc"\nepochs = \'0.1\'' })).toEqual([
+    ['lr', 'lr: "abc" is not a number. Enter a number; the notebook has 0.1.'],
+    [
+      'epochs',
+      "epochs: '0.1' is text, as it is in quotes. Enter it without quotes."
+    ]
+  ]);
+  expect(faults({ parameters: 'lr = 1e-3\ntag = "0.1"' })).toEqual([]);
 });

@@ -113,10 +113,21 @@ function ofParameters(
             {
               ...of,
               text: trans.__(
-                '%1: “%2” is not a number; the notebook has %3. If it is text, put it in quotes.',
+                '%1: %2 is not a number. Enter a number; the notebook has %3.',
                 name,
-                value,
+                /^['"]/.test(value) ? value : trans.__('“%1”', value),
                 usual.get(name) ?? ''
+              )
+            }
+          ];
+        case 'number in quotes':
+          return [
+            {
+              ...of,
+              text: trans.__(
+                '%1: %2 is text, as it is in quotes. Enter it without quotes.',
+                name,
+                value
               )
             }
           ];

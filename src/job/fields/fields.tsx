@@ -7,6 +7,7 @@ import { Environment, Files, Framework } from './content';
 import { IPart, LineRow, Problems, TextRow } from './controls';
 import { IFault } from './faults';
 import { Parameters } from './parameters';
+import { IProblem } from './row';
 import { FIELDS } from '../model/request';
 import { Where } from './where';
 
@@ -18,11 +19,16 @@ export function problemsOf(
   trans: TranslationBundle
 ): Problems {
   const found: Problems = {};
-  for (const { severity, code, field, message, fix, value } of findings) {
+  for (const one of findings) {
+    const { severity, code, field, message, fix, value, parameter } = one;
     const key = field && severity === 'problem' ? FIELDS[field] : undefined;
     if (key) {
       found[key] = {
-        text: value ? message : `${message} ${fix}`.trim(),
+        ...together(
+          found[key],
+          value ? message : `${message} ${fix}`.trim(),
+          parameter
+        ),
         title:
           code === 'too_long' ? trans.__('This would never start.') : undefined,
         value: value ?? undefined
@@ -34,16 +40,31 @@ export function problemsOf(
   if (error && key) {
     found[key] = { text: error.message };
   }
-  for (const { field, text } of faults) {
-    found[field] = { text };
+  const own: Problems = {};
+  for (const { field, text, parameter } of faults) {
+    own[field] = together(own[field], text, parameter);
   }
-  return found;
+  return { ...found, ...own };
+}
+
+/** The problems of a field that has many parameters are all said. */
+function together(
+  before: IProblem | undefined,
+  text: string,
+  parameter: string | null | undefined
+): IProblem {
+  if (!parameter) {
+    return { text };
+  }
+  return {
+    text: before ? `${before.text}\n${text}` : text,
+    parameters: [...(before?.parameters ?? []), parameter]
+  };
 }
 
 /** All fields of the form. */
 export function Fields(
   props: IPart & {
-    faults: readonly IFault[];
     profiles: readonly Profile[];
     /** The last that the server made, or null. */
     plan: JobPlan | null;
@@ -67,7 +88,6 @@ export function Fields(
         text={form.parameters}
         change={parameters => change({ parameters })}
         problem={problems.parameters}
-        faults={props.faults}
         trans={trans}
       />
       <Environment

@@ -7,7 +7,6 @@ import {
   NoAssignment,
   withValue
 } from '../model/assignments';
-import { IFault } from './faults';
 import { labelOf } from './labels';
 import { IProblem, Row } from './row';
 
@@ -16,8 +15,6 @@ export function Parameters(props: {
   text: string;
   change: (text: string) => void;
   problem?: IProblem;
-  /** Of the form; those of a parameter stand at its field. */
-  faults: readonly IFault[];
   trans: TranslationBundle;
 }): JSX.Element {
   const { text, change, problem, trans } = props;
@@ -32,16 +29,11 @@ export function Parameters(props: {
     // what can't be read as fields stays a text
   }
   if (fields?.length) {
-    const wrong = new Set(
-      props.faults.map(f => f.parameter).filter(name => name !== undefined)
-    );
-    const words = props.faults
-      .filter(f => f.parameter !== undefined)
-      .map(f => f.text);
+    const wrong = new Set(problem?.parameters);
     return (
       <Row
         label={labelOf('parameters', trans)}
-        problem={words.length ? { text: words.join('\n') } : problem}
+        problem={problem}
         help={
           <>
             {trans.__('From the cell tagged parameters.')}{' '}

@@ -6,6 +6,8 @@ import { Glyph } from '../../ui/glyph';
 /** What is wrong with a field, and what would mend it. `title`: what it comes to. */
 export interface IProblem {
   text: string;
+  /** Those at fault, of a field that has many. */
+  parameters?: readonly string[];
   title?: string;
   value?: string;
 }

@@ -193,7 +193,6 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       <Fields
         form={form}
         change={change}
-        faults={faults}
         problems={problemsOf(faults, error, found, trans)}
         profiles={profiles}
         plan={seen}

@@ -46,7 +46,7 @@ function keyed(findings: readonly Finding[]): [string, Finding][] {
 /** A problem of a form that has more than a job's. */
 export interface IOwnProblem {
   text: string;
-  /** Of the field that it leads to. */
+  /** Label of the field that it leads to. */
   label: string;
   open: () => void;
 }
@@ -73,9 +73,9 @@ export function wordsOfJob(trans: TranslationBundle): IReportWords {
 
 interface IReportProps {
   plan: JobPlan | null;
-  /** Of the form itself. */
+  /** Faults of the form itself. */
   faults: readonly IFault[];
-  /** Of what the form has beside a job's. */
+  /** Problems of the fields that a job's form does not have. */
   own?: readonly IOwnProblem[];
   /** What is not filled in yet; empty where nothing lacks. */
   lacks?: string;

@@ -9,6 +9,7 @@ import {
   entryPassesText,
   sortEntries
 } from './entries';
+import { JobFilter } from '../model/words';
 
 const trans = nullTranslator.load('x');
 const job = (id: string, at: number, more: Partial<Job> = {}): Job =>
@@ -48,11 +49,29 @@ it('puts jobs of trials below their sweep, and the newest first', () => {
 
 it('filters and sorts both', () => {
   const entries = entriesOf(JOBS, [sweep]);
-  const passing = (filter: 'active' | 'done' | 'failed'): string[] =>
+  const passing = (filter: JobFilter): string[] =>
     entries.filter(e => entryPasses(e, filter)).map(e => e.key);
   expect(passing('active')).toEqual(['new', 'old']);
-  expect(passing('done')).toEqual(['s']);
+  expect(passing('succeeded')).toEqual(['s']);
   expect(passing('failed')).toEqual([]);
+  const ended = (id: string, state: Job['state']): Job =>
+    job(id, 0, { state, ended_at: 1 });
+  const ends = entriesOf(
+    [
+      ended('good', 'succeeded'),
+      ended('away', 'cancelled'),
+      ended('bad', 'failed'),
+      ended('gone', 'lost')
+    ],
+    [{ ...sweep, state: 'stopped' }]
+  );
+  const counted = (filter: JobFilter): string[] =>
+    ends.filter(e => entryPasses(e, filter)).map(e => e.key);
+  expect(counted('succeeded')).toEqual(['good']);
+  expect(counted('cancelled')).toEqual(['away']);
+  expect(counted('failed')).toEqual(['bad']);
+  expect(counted('lost')).toEqual(['gone']);
+  expect(counted('stopped')).toEqual(['s']);
   const named = (text: string): string[] =>
     entries.filter(e => entryPassesText(e, text, trans)).map(e => e.key);
   expect(named('sear')).toEqual(['s']);

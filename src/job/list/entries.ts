@@ -1,8 +1,14 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job, Sweep } from '../../tokens';
-import { sweepPasses, sweepPassesText, sweepTime } from './sweeps';
-import { JobFilter, passesFilter, passesText, ranFor } from '../model/words';
+import { sweepEnded, sweepPassesText, sweepTime } from './sweeps';
+import {
+  hasEnded,
+  JobFilter,
+  passesFilter,
+  passesText,
+  ranFor
+} from '../model/words';
 
 /** What a row of the list is about: a job, or a sweep with the jobs of its trials. */
 export type Entry =
@@ -42,8 +48,8 @@ export function entriesOf(
 
 export function entryPasses(entry: Entry, filter: JobFilter): boolean {
   return entry.kind === 'job'
-    ? passesFilter(entry.job, filter)
-    : sweepPasses(entry.sweep, filter);
+    ? passesFilter(entry.job.state, hasEnded(entry.job), filter)
+    : passesFilter(entry.sweep.state, sweepEnded(entry.sweep), filter);
 }
 
 /** Does it match what was typed? A sweep does where one of its trials does, too. */

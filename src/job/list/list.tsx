@@ -70,11 +70,19 @@ export function JobList(props: IJobsProps): JSX.Element {
   const [order, setOrder] = useViewState<Order | null>('order', null);
   const [most, setMost] = useViewState('most', ROWS);
   const now = Date.now();
+  const count = (key: JobFilter): number =>
+    all.filter(e => entryPasses(e, key)).length;
+  const seldom: [JobFilter, string][] = [
+    ['cancelled', trans.__('Cancelled')],
+    ['stopped', trans.__('Stopped')],
+    ['lost', trans.__('Lost')]
+  ];
   const filters: [JobFilter, string][] = [
     ['all', trans.__('All')],
     ['active', trans.__('Active')],
     ['failed', trans.__('Failed')],
-    ['done', trans.__('Done')]
+    ['succeeded', trans.__('Done')],
+    ...seldom.filter(([key]) => key === filter || count(key) > 0)
   ];
   const shown = all.filter(
     e => entryPasses(e, filter) && entryPassesText(e, text, trans)
@@ -140,7 +148,7 @@ export function JobList(props: IJobsProps): JSX.Element {
         label={trans.__('State')}
         filters={filters}
         chosen={filter}
-        count={key => all.filter(e => entryPasses(e, key)).length}
+        count={count}
         choose={setFilter}
       />
       {all.length > 0 && (

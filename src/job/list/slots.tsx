@@ -11,7 +11,7 @@ import { Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
 
-/** Asked for so often while it is looked at, ms. */
+/** Polling interval while the view is visible, ms. */
 const AGAIN = 5000;
 
 /** Somebody who holds slots of a node, and how many. */

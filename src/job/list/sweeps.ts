@@ -7,7 +7,6 @@ import { formatValue } from '../../ui/format';
 import { GlyphKind } from '../../ui/glyph';
 import { IMenuItem } from '../../ui/menu';
 import { usePoll } from '../model/poll';
-import { JobFilter } from '../model/words';
 
 /** How often sweeps are asked for while one of them runs, ms. */
 const LOOK_MS = 2000;
@@ -206,19 +205,6 @@ export function reasonText(
 /** How long it has run, s. */
 export function sweepTime(sweep: Sweep, now: number): number {
   return (sweep.ended_at ?? now / 1000) - sweep.created_at;
-}
-
-export function sweepPasses(sweep: Sweep, filter: JobFilter): boolean {
-  switch (filter) {
-    case 'active':
-      return !sweepEnded(sweep);
-    case 'failed':
-      return sweep.state === 'failed';
-    case 'done':
-      return sweep.state === 'succeeded' || sweep.state === 'stopped';
-    default:
-      return true;
-  }
 }
 
 /** Does a sweep match what was typed: part of its name, state, profile or notebook? */

@@ -16,7 +16,7 @@ export interface ILogRow {
   error: boolean;
   /** It belongs to a traceback, or is its last line: not only something on stderr. */
   failed: boolean;
-  /** The very same line, so often again right after it, folded. */
+  /** Number of identical lines right after it, which are folded into this one. */
   like: number;
   /** Frames of libraries that this row stands for; 0 for an ordinary line. */
   frames: number;

@@ -4,7 +4,7 @@ import React from 'react';
 import { formatClock } from '../../ui/format';
 import { followsFrom, ILogRow, placeOf } from './lines';
 
-/** Ranks are named up to so many characters; of more, their number is told. */
+/** Maximum length of a list of ranks; a longer one is replaced by their number. */
 const NAMED = 8;
 
 /** Time, ranks and text of a row of the log. */

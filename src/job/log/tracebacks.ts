@@ -1,9 +1,9 @@
 import { LogLine } from '../../tokens';
 
-/** Equal tracebacks of two ranks that began within so many seconds are one. */
+/** Equal tracebacks of two ranks that began within this interval are shown as one. */
 const TOGETHER_S = 10;
 
-/** Lines that follow an error's first line within so many seconds belong to its message. */
+/** Lines that follow an error's first line within this interval belong to its message. */
 const MESSAGE_S = 0.1;
 
 /** A traceback of one rank: from its head to the last line of its error's message. */

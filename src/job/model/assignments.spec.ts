@@ -62,12 +62,14 @@ it('tells a slip of the keyboard from a text', () => {
   expect(faultOf('0.0.5', undefined)).toBe('no number');
   expect(faultOf('2 ** 3', '2 ** 3')).toBeNull();
   expect(faultOf('2 ** 4', '2 ** 3')).toBe('no number');
-  expect(faultOf('1e999', '3')).toBe('no number');
+  expect(faultOf('1e999', '3')).toBe('number expected');
   expect(faultOf('1.0', '3')).toBeNull();
   expect(faultOf('-', undefined)).toBeNull();
   expect(faultOf('', '3')).toBe('empty');
   expect(faultOf('abc', '3')).toBe('number expected');
-  expect(faultOf('"abc"', '3')).toBeNull();
+  expect(faultOf('"abc"', '3')).toBe('number expected');
+  expect(faultOf("'4'", '3')).toBe('number in quotes');
+  expect(faultOf('"abc"', undefined)).toBeNull();
   expect(faultOf('adam', "'sgd'")).toBeNull();
   expect(faultOf('1e-3', '3')).toBeNull();
 });

@@ -180,7 +180,8 @@ function sent(value: number, text: string): unknown {
 }
 
 /** What is wrong with a value, beside the one that the notebook has. */
-export type ValueFault = 'empty' | 'no number' | 'number expected' | null;
+export type ValueFault =
+  'empty' | 'no number' | 'number expected' | 'number in quotes' | null;
 
 export function faultOf(text: string, usual: string | undefined): ValueFault {
   if (!text) {
@@ -188,13 +189,13 @@ export function faultOf(text: string, usual: string | undefined): ValueFault {
   }
   const value = valueOf(text);
   // an expression of the notebook, such as 2 ** 3, is left to it
-  if (typeof value !== 'string' || /^['"]/.test(text) || text === usual) {
+  if (typeof value !== 'string' || text === usual) {
     return null;
   }
-  if (/^[+-]?\.?\d/.test(text)) {
-    return 'no number';
+  if (usual !== undefined && NUMBER.test(usual)) {
+    return numberIn(value) === null ? 'number expected' : 'number in quotes';
   }
-  return usual !== undefined && NUMBER.test(usual) ? 'number expected' : null;
+  return /^[+-]?\.?\d/.test(text) ? 'no number' : null;
 }
 
 /** Simple assignments of the cell that is tagged `parameters`, without the types that stand in it. */

@@ -1,7 +1,7 @@
 import { Poll } from '@lumino/polling';
 import { useCallback, useEffect, useRef } from 'react';
 
-/** While nobody answers it is asked less and less often, at least so often, ms. */
+/** Maximum interval between two requests, ms; without an answer the interval grows up to it. */
 const SLOWEST = 5000;
 
 /**

@@ -84,19 +84,23 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
   return job.summary.text;
 }
 
-/** Filters of the list. */
-export type JobFilter = 'all' | 'active' | 'failed' | 'done';
+/** Filters of the list: of what ends, each way by its own name. */
+export type JobFilter =
+  'all' | 'active' | 'failed' | 'succeeded' | 'cancelled' | 'stopped' | 'lost';
 
-export function passesFilter(job: Job, filter: JobFilter): boolean {
+/** Does a filter let through what is in this state, and has ended or not? */
+export function passesFilter(
+  state: string,
+  ended: boolean,
+  filter: JobFilter
+): boolean {
   switch (filter) {
-    case 'active':
-      return !hasEnded(job);
-    case 'failed':
-      return job.state === 'failed' || job.state === 'lost';
-    case 'done':
-      return job.state === 'succeeded' || job.state === 'cancelled';
-    default:
+    case 'all':
       return true;
+    case 'active':
+      return !ended;
+    default:
+      return state === filter;
   }
 }
 

@@ -3,7 +3,7 @@ import React from 'react';
 
 import { numbers } from '../../cluster/points';
 import { TimeChart } from '../../ranks/chart';
-import { namesOf } from '../../ranks/values';
+import { loggedAt, namesOf } from '../../ranks/values';
 import { Job, JobMetrics } from '../../tokens';
 import { formatGiB, formatRate, formatValue } from '../../ui/format';
 import { shareInText } from '../../ui/share';
@@ -25,6 +25,7 @@ export function Charts(props: {
   // what is not known may not be sent at all
   const points = (metrics?.history ?? []).map(p => ({
     ...p,
+    at: p.at * 1000,
     samples_per_s: p.samples_per_s ?? null,
     memory_bytes: p.memory_bytes ?? null,
     comm_overhead: p.comm_overhead ?? null,
@@ -34,7 +35,7 @@ export function Charts(props: {
   if (points.length < 2) {
     return null;
   }
-  const times = points.map(p => p.at * 1000);
+  const times = points.map(p => p.at);
   const until = job.ended_at ? (job.ended_at + 2) * 1000 : Date.now();
   const span = Math.max(10, (until - times[0]) / 1000 + 2);
   const last = points[points.length - 1];
@@ -78,11 +79,12 @@ export function Charts(props: {
       {namesOf(points)
         .slice(0, MOST_VALUES)
         .map(name => {
-          const values = points.map(p => p.values[name] ?? null);
+          const { times, values } = loggedAt(points, name);
           const figure = formatValue(values.filter(v => v !== null).pop(), 3);
           return (
             <JobChart
               {...chart}
+              times={times}
               key={name}
               title={name}
               figure={figure}

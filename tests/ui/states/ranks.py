@@ -50,7 +50,9 @@ def _of(size: int, slow: int) -> State:
             late = n > count // 2
             ranks = ranks_of(size, 1700 + n, slow=slow if late else None, local=size == 8)
             verdict = _verdict(size, slow) if late else None
-            world = training(name, ranks, metrics=_metrics(ranks, verdict))
+            metrics = _metrics(ranks, verdict)
+            metrics = replace(metrics, values={**metrics.values, "step": 1800 + n})  # logged in each step
+            world = training(name, ranks, metrics=metrics)
             if verdict:
                 world = replace(world, summary=Summary("slow", verdict.values, verdict.text))
             stage.hear([world], after_s=240 / count)

@@ -195,7 +195,10 @@ def past(size: int, minutes: int = 5) -> list[Point]:
             comm_overhead_error=0.02,
             memory_bytes=int(61.3 * GIB),
             network_bytes_per_s=2.3e8 * (0.95 + 0.1 * wobble(i, 3)),
-            values={"loss": 1.4 + 1.3 * (1 - i / count) + 0.05 * wobble(i, 4)},
+            values={
+                "loss": 1.4 + 1.3 * (1 - i / count) + 0.05 * wobble(i, 4),
+                "step": 1800 - 25 * (count - i),
+            },
         )
         for i in range(count)
     ]

@@ -195,7 +195,7 @@ def _place(tensor: torch.Tensor) -> tuple[int, int]:
 
 
 def checksums(tensors: Sequence[torch.Tensor]) -> list[tuple[int, float, float]]:
-    """Of each tensor: number of elements, and sum and sum of magnitudes of its first elements."""
+    """Return each tensor's number of elements, and the sum and sum of magnitudes of its first elements."""
     with torch.no_grad():
         parts = [tensor.detach().flatten()[:PART] for tensor in tensors]
         sums = [torch.stack((p.double().sum().cpu(), p.double().abs().sum().cpu())).tolist() for p in parts]

@@ -116,7 +116,12 @@ def _rows(ranks: Ranks, plan: Plan, own: dict[int, torch.Tensor], shape: Shape) 
 
 
 def messages(spans: Sequence[range], row_bytes: int) -> list[list[range]]:
-    """Spans of samples that are sent together: as many as a message may have bytes, and one at least."""
+    """Spans of samples that are sent together: as many as a message may have bytes, and one at least.
+
+    Args:
+        spans: ranges of samples.
+        row_bytes: size of the result of one sample.
+    """
     found: list[list[range]] = []
     size = 0
     for span in spans:

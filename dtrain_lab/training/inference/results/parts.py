@@ -148,7 +148,12 @@ class Writer:
         self._span = range(0)
 
     def add(self, span: range, output: Output) -> None:
-        """Append the results of a batch, whose samples follow those of the one before."""
+        """Append the results of a batch, whose samples follow those of the one before.
+
+        Args:
+            span: the samples.
+            output: their results.
+        """
         batch = columns.batch(output)
         if self._file is not None and batch.schema != self._schema:
             self._finish()

@@ -56,7 +56,12 @@ def make_folder(output: Path) -> None:
 
 
 def writer(path: Path, schema: Any) -> Any:
-    """A writer of record batches."""
+    """A writer of record batches.
+
+    Args:
+        path: the file, in the Arrow IPC format.
+        schema: columns of the table.
+    """
     return arrow().ipc.new_file(str(path), schema)
 
 
@@ -84,6 +89,10 @@ def join(parts: Sequence[Path], output: Path) -> None:
     """Make one file of parts, in this order; it takes the place of an older one once it is on disk.
 
     One part is in memory at a time.
+
+    Args:
+        parts: files to join.
+        output: the file that is made.
 
     Raises:
         BadRequest: Two parts have other columns, or types of a column that can't be one.

@@ -1,0 +1,74 @@
+"""What a job's plan is made from besides the notebook: nodes, the folder of jobs, interpreter, data."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dtrain_lab.jobs import staging
+from dtrain_lab.services.plans.answer_cache import Recent
+from dtrain_lab.services.policy.limits import Allowed
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
+from dtrain_lab.wire.plan import Facts, HostsFacts
+
+
+class Found(Struct, frozen=True):
+    """What was found out for a plan.
+
+    Attributes:
+        facts: What the nodes have.
+        jobs: Path of the folder of jobs, on the nodes.
+        python: Interpreter of the ranks.
+        findings: Data that is not there.
+    """
+
+    facts: Facts
+    jobs: str
+    python: str
+    findings: tuple[Finding, ...]
+
+
+async def find(allowed: Allowed, request: JobRequest, recent: Recent, first: JobRecord | None) -> Found:
+    """Ask the nodes, and look at this machine.
+
+    Args:
+        allowed: The job's profile, and its back-end.
+        request: The user's request.
+        recent: Cache of answers.
+        first: Record of the job that has to succeed first: over SSH its exit file, which this one waits for,
+            is on its first host.
+
+    Raises:
+        DtrainError: A host can't be asked, the environment can't be entered, or a path can't be staged.
+    """
+    profile, backend = allowed
+    python = request.python or environment.kernel_python(request.kernel)
+    if backend.traits.one_machine:
+        python = environment.of_machine(profile.environment, python)
+    place = msgspec.json.encode(profile)
+    facts = await recent.ask(("facts", place), partial(backend.facts, profile))
+    root = await recent.ask(("root", place), partial(backend.root, profile))
+    if isinstance(facts, HostsFacts) and not backend.traits.shares_folder:
+        here = first is not None and first.plan.backend == profile.backend
+        facts = replace(facts, first=first.plan.nodes[0].name if first is not None and here else None)
+    staging.names(request.stage)
+    missing: tuple[Finding, ...] = ()
+    if backend.traits.shares_folder and not profile.ssh.login:  # this machine sees the nodes' files
+        missing = tuple(_no_data(path) for path in request.stage if not Path(path).expanduser().exists())
+    return Found(facts, f"{root}/jobs", python, missing)
+
+
+def _no_data(path: str) -> Finding:
+    return Finding(
+        "problem",
+        "no_data",
+        f"There is no {path} to copy to the nodes.",
+        "Name data that is there, or leave it out.",
+        field="stage",
+    )

@@ -1,0 +1,101 @@
+"""Job requests: checked once, and laid over the settings of their profile."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dtrain_lab.backends.base import Backend
+from dtrain_lab.errors import BadProfile, BadRequest
+from dtrain_lab.placement.overrides import as_asked
+from dtrain_lab.services import names
+from dtrain_lab.services.policy import limits
+from dtrain_lab.services.policy.limits import Allowed
+from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.wire.kinds import JobLauncher
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.traits import Traits
+
+
+class Settings(Struct, frozen=True):
+    """What a job runs with.
+
+    Attributes:
+        allowed: The profile with the request's overrides, and its back-end; the administrator allows them.
+        launcher: What starts the ranks.
+    """
+
+    allowed: Allowed
+    launcher: JobLauncher
+
+
+def settings(request: JobRequest, profile: Profile, backend: Backend) -> Settings:
+    """Check a request, and lay it over its profile.
+
+    Args:
+        request: The user's request.
+        profile: Its profile.
+        backend: The profile's back-end.
+
+    Raises:
+        BadRequest, BadProfile: A value is invalid; the details name its field.
+        Forbidden: The administrator does not allow the profile or the request.
+    """
+    _check_values(request)
+    starts = launcher(request, profile, backend.traits)
+    if request.name is not None:
+        names.check(request.name, spaces=True)
+    allowed = limits.allowed(profile, request, backend)
+    return Settings(allowed._replace(profile=as_asked(allowed.profile, request, backend.traits)), starts)
+
+
+def _check_values(request: JobRequest) -> None:
+    if not 0 <= request.retries <= 100:
+        raise BadRequest(
+            f"retries is {request.retries}; it must be 0 to 100.",
+            "A failed job is started again this many times.",
+            details={"field": "retries"},
+        )
+    if not 0 <= request.warn_s <= 86400:
+        raise BadRequest(
+            f"warn_s is {request.warn_s:g}; it must be 0 to 86400 seconds.",
+            "Ranks are warned this long before the time limit.",
+            details={"field": "warn_s"},
+        )
+    if request.mail is not None and not _is_mail(request.mail):
+        raise BadRequest(
+            f'mail: "{request.mail}" is not an e-mail address.',
+            "Write it as name@host.",
+            details={"field": "mail"},
+        )
+
+
+def _is_mail(text: str) -> bool:
+    return text.count("@") == 1 and not any(c.isspace() or c in "\"'`$;&|<>\\" for c in text)
+
+
+def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLauncher:
+    """Return the launcher that starts the ranks; torchrun starts none but torch's.
+
+    Raises:
+        BadRequest, BadProfile: The back-end has no such launcher.
+    """
+    known, framework = traits.launchers, request.framework or profile.framework
+    if request.launcher not in (None, *known) and not traits.schedules:
+        raise BadRequest(
+            f'launcher = "{request.launcher}" is for Slurm; the profile "{profile.name}" has none.',
+            "Leave it out.",
+        )
+    if framework not in (None, "torch"):
+        known = tuple(launcher for launcher in known if launcher != "torchrun")
+        if request.launcher == "torchrun":
+            raise BadRequest(
+                f"torchrun starts ranks of PyTorch; this job's framework is {framework}.",
+                f"Use {' or '.join(known)}.",
+                details={"field": "launcher"},
+            )
+        return known[0]
+    wanted = request.launcher or (profile.slurm.launcher if traits.schedules else None) or known[0]
+    found = next((launcher for launcher in known if launcher == wanted), None)
+    if found is None:
+        raise BadProfile(f'[slurm] launcher = "{wanted}".', f"Use {' or '.join(known)}.")
+    return found
