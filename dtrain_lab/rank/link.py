@@ -132,6 +132,7 @@ class Link:
         for name in STREAMS:
             getattr(sys, name).begin_count()
         self._outbox.open(channel)
+        RankStream.timed()
         self._outbox.put(links.RankHello(rank=self._spec.rank, pid=os.getpid()), now=True)
 
     @staticmethod
@@ -293,9 +294,8 @@ class Link:
 
     def _finish(self, reply: CellReply | links.Handled) -> None:
         """Send a reply after all output; on the main thread, or on the IOPub thread."""
-        for stream in RankStream.made.values():
-            flush(stream)  # into the outbox, so that output goes before the reply
-        self._outbox.put(reply, now=True)
+        self._outbox.finish(reply, [stream.write_out for stream in RankStream.made.values()])
+        RankStream.flushed()
 
     async def _form(self, order: links.Form) -> None:
         error = ""

@@ -129,6 +129,25 @@ def test_text_that_a_stream_writes_out_goes_before_the_reply_on_every_thread(
     assert channel.kinds == ["display_data", "stdout", "stderr", "ok"]
 
 
+def test_the_last_text_and_the_reply_leave_together(iopub: asyncio.AbstractEventLoop) -> None:
+    batches: list[int] = []
+
+    class Counting(Channel):
+        def send(self, messages: list[bytes]) -> None:
+            batches.append(len(messages))
+            super().send(messages)
+
+    channel = Counting()
+    outbox = opened(iopub, channel)
+    writes = [
+        lambda: outbox.output(output("stdout", "text")),
+        lambda: outbox.output(output("stderr", "more")),
+    ]
+    outbox.finish(CellReply(cell="c", rank=0), writes)
+    assert channel.kinds == ["stdout", "stderr", "ok"]
+    assert batches == [3]
+
+
 def test_what_a_handler_raises_reaches_the_cell_and_costs_no_other_message(
     iopub: asyncio.AbstractEventLoop,
 ) -> None:

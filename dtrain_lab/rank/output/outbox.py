@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -104,6 +104,15 @@ class Outbox:
         """
         self._do(partial(self._write_out, write))
 
+    def finish(self, message: Message, writes: Sequence[Callable[[], None]]) -> None:
+        """Queue a message behind the text that streams have left, and send both at once.
+
+        Args:
+            message: for the head.
+            writes: one function of each stream, which passes its text to `output`.
+        """
+        self._do(partial(self._finish, message, writes))
+
     def flush(self) -> None:
         """Send all queued messages now."""
         self._do(self._flush)
@@ -138,14 +147,27 @@ class Outbox:
             raise failed
 
     def _write_out(self, write: Callable[[], None]) -> None:
+        try:
+            self._collect(write)
+        finally:
+            for message in self._written:
+                self._put(message)
+
+    def _collect(self, write: Callable[[], None]) -> None:
         self._written = []
         self._writer = threading.get_ident()
         try:
             write()
         finally:
             self._writer = 0
-            for message in self._written:
-                self._put(message)
+
+    def _finish(self, message: Message, writes: Sequence[Callable[[], None]]) -> None:
+        for write in writes:
+            try:
+                self._collect(write)
+            finally:
+                self._waiting += self._written
+        self._put(message, now=True)
 
     def _put(self, message: Message, *, now: bool = False) -> None:
         self._waiting.append(message)

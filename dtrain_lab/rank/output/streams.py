@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import fcntl
 import os
 import select
@@ -17,6 +18,7 @@ from typing import Any, ClassVar
 from ipykernel.iostream import OutStream
 
 from dtrain_lab.cells.output_buffer import PIECE, Region
+from dtrain_lab.rank.output.flush_timer import FlushTimer
 
 PART = 1 << 14
 """Characters kept and sent as one piece; in bytes at most a quarter of a region."""
@@ -48,10 +50,14 @@ class RankStream(OutStream):  # type: ignore[misc]
     other text, which becomes a message of Jupyter."""
     in_turn: ClassVar[Callable[[Callable[[], None]], None]] = lambda write: write()
     """Calls a function that writes text out, after all that was said before; one at a time."""
+    timer: ClassVar[FlushTimer | None] = None
+    """Has text flushed that was written; None where the IOPub thread has to be woken for that."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
     writers: ClassVar[set[int]] = set()
     """Threads amid a write, for whose lock the IOPub thread may wait."""
+
+    _flush_pending: bool
 
     def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
         self._region = self.regions[name]
@@ -124,6 +130,33 @@ class RankStream(OutStream):  # type: ignore[misc]
         else:
             super().flush()
 
+    @classmethod
+    def timed(cls) -> None:
+        """Have a timer flush what is written from now on; in the loop of the IOPub thread."""
+        with contextlib.suppress(OSError):
+            RankStream.timer = FlushTimer(
+                cls._flush_all, lambda: any(s._flush_pending for s in cls.made.values())
+            )
+
+    @classmethod
+    def flushed(cls) -> None:
+        """All streams are flushed: nothing has to be flushed later."""
+        if cls.timer is not None:
+            cls.timer.stop(min(stream.flush_interval for stream in cls.made.values()))
+
+    @classmethod
+    def _flush_all(cls) -> None:
+        for stream in cls.made.values():
+            if stream._flush_pending:
+                stream._flush()
+
+    def _schedule_flush(self) -> None:
+        if self.timer is None:
+            super()._schedule_flush()
+        elif not self._flush_pending:
+            self._flush_pending = True  # before the timer is looked at, which looks at this after it was due
+            self.timer.start(self.flush_interval)
+
     def drain(self) -> None:
         """Read everything that was written to the descriptor so far."""
         if not self._should_watch:
@@ -136,9 +169,10 @@ class RankStream(OutStream):  # type: ignore[misc]
         if os.getpid() != self._master_pid:  # a forked child, where nobody works the outbox off
             super()._flush()
         else:
-            RankStream.in_turn(self._write_out)
+            RankStream.in_turn(self.write_out)
 
-    def _write_out(self) -> None:
+    def write_out(self) -> None:
+        """Pass on what was written; only `in_turn`."""
         if not _QUICK:
             super()._flush()
             return
