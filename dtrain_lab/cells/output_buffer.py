@@ -86,6 +86,11 @@ class Region:
         number = self._header[TAKING if taken else WRITTEN] >> 48
         self._header[WRITTEN] = number << 48 | (self.written + len(text))
 
+    def match(self, written: int) -> None:
+        """Set the count of bytes to what the head is told, where an interrupt has left them apart."""
+        if written != self.written:
+            self._header[WRITTEN] = self._header[WRITTEN] & ~_COUNT | written
+
     def seen(self, through: int) -> None:
         """Record that the head has confirmed the first `through` bytes."""
         if through > self._header[SEEN]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import zmq
-from ipykernel.iostream import IOPubThread
+from ipykernel.iostream import IOPubThread, OutStream
 from jupyter_client.session import Session
 
 from dtrain_lab.rank.output.outbox import Outbox
@@ -28,6 +28,9 @@ class Memory:
 
     def write(self, data: bytes, *, taken: bool) -> None:
         self.written += len(data)
+
+    def match(self, written: int) -> None:
+        self.written = written
 
     def seen(self, through: int) -> None:
         """Free nothing."""
@@ -185,3 +188,20 @@ def test_an_interrupt_in_a_write_leaves_flushes_that_wait(
     with pytest.raises(KeyboardInterrupt):
         rank.stream.write("a line\n")
     assert not writers, "its thread is no longer taken for one that a handler has interrupted"
+
+
+def test_text_whose_write_was_interrupted_is_not_taken_for_text_that_is_still_to_come(
+    rank: Rank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    rank.stream.write("before\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(OutStream, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            rank.stream.write("lost\n")
+    rank.stream.write("after\n")
+    rank.stream._flush()
+    assert rank.channel.text == "before\nafter\n"
+    assert rank.channel.messages[-1].through == rank.stream._region.written == len(rank.channel.text)

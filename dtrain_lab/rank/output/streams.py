@@ -65,6 +65,8 @@ class RankStream(OutStream):  # type: ignore[misc]
         # threads of the user's print at once; a signal handler may print while its thread is printing
         self._writing = threading.RLock()
         self._sent = 0
+        self._counts = False
+        """Whether the head is told of what is written."""
         self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
         super().__init__(session, pub_thread, name, watchfd="force")
@@ -110,6 +112,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._flush()
         self._sent = self._region.written
         self._region.seen(self._sent)
+        self._counts = True
 
     def seen(self, through: int) -> None:
         """Free the memory of text that the head has confirmed.
@@ -182,6 +185,20 @@ class RankStream(OutStream):  # type: ignore[misc]
             if text and not RankStream.straight(self.name, parent, text):
                 message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
                 self.session.send(self.pub_thread, message, ident=self.topic)
+        self._match()
+
+    def _match(self) -> None:
+        """Count as written only what is sent or waits to be: an interrupt may have come amid a write.
+
+        The head would take the difference for text that it has not received.
+        """
+        if threading.get_ident() in RankStream.writers or not self._writing.acquire(blocking=False):
+            return
+        try:
+            if self._counts and not self._buffers:
+                self._region.match(self._sent)
+        finally:
+            self._writing.release()
 
     def _put(self, text: str, *, taken: bool = False) -> None:
         data = _bytes(text)
