@@ -16,7 +16,7 @@ import socket
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from dtrain_lab.machine.interrupts import held_interrupts
+from dtrain_lab.machine.interrupts import handler, held_interrupts
 
 
 class Turns:
@@ -118,7 +118,7 @@ class MainSelector(selectors.EpollSelector):
             others = [event for event in events if event[0].fd != turns.for_main]
             if len(others) < len(events):
                 # a loop in a cell (nest_asyncio) is interrupted like the cell
-                ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+                ignored = handler(signal.SIGINT) == signal.SIG_IGN
                 with nullcontext() if ignored else held_interrupts():
                     self._refused = self._read() is False
         finally:

@@ -16,6 +16,7 @@ import os
 import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -79,6 +80,8 @@ class Link:
         self._loop = app.loop.asyncio_loop
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._given: deque[Callable[[], Any]] = deque()
+        """What the IOPub thread has given to the main thread's loop, and has not begun there."""
         self._calls = Calls(spec.rank, self._ask)
         self._orders = Orders(self._obey, self._begin, self._io_loop)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
@@ -214,13 +217,22 @@ class Link:
         return asyncio.run_coroutine_threadsafe(look(), self._loop)
 
     def _on_main(self, start: Callable[[], Any]) -> None:
-        self._loop.call_soon_threadsafe(self._spawn, start)
+        self._given.append(start)
+        self._loop.call_soon_threadsafe(self._take_given)
 
     # ---- main thread
 
+    def _take_given(self) -> None:
+        self._spawn(self._given.popleft())
+
     def _begin(self, order: links.Execute) -> None:
         """Begin a cell behind what the IOPub thread has given to this loop before."""
-        self._loop.call_soon(self._spawn, partial(self._execute, order))
+        start = partial(self._execute, order)
+        if self._given:
+            self._given.append(start)
+            self._loop.call_soon(self._take_given)
+        else:
+            self._spawn(start)
 
     def _spawn(self, start: Callable[[], Any]) -> None:
         task = self._loop.create_task(start(), context=self._context)

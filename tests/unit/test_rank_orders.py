@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,7 @@ class Rank(Link):
         self._loop, self._io_loop = asyncio.new_event_loop(), asyncio.new_event_loop()
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._given = deque()
         self.orders = Orders(self._obey, self._begin, self._io_loop)
         self._backward = BackwardThreads()
         self._cells: Any = SimpleNamespace(busy=False)

@@ -336,7 +336,8 @@ def living() -> list[Accumulation]:
 @atexit.register
 def tell_unfinished() -> None:
     """Say which groups are incomplete; called when a cell has ended without an error, and at the end."""
-    together.tell_unfinished(living())
+    if _all:
+        together.tell_unfinished(living())
 
 
 def of(optimizer: Any) -> Accumulation | None:
