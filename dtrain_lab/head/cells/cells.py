@@ -24,7 +24,7 @@ class Cells:
 
     Args:
         journal: Keeps the cells' output.
-        to_rank: Sends a message to a rank.
+        to_ranks: Sends a message to ranks.
         outlets: Output queues of the clients.
         began: Called with a cell's id and ranks once the ranks were told to run it.
         can_begin: Whether the world lets a turn on these ranks begin now.
@@ -34,14 +34,14 @@ class Cells:
     def __init__(
         self,
         journal: Journal,
-        to_rank: Callable[[int, links.Message], None],
+        to_ranks: Callable[[Iterable[int], links.Message], None],
         outlets: Outlets,
         began: Callable[[str, tuple[int, ...]], None],
         can_begin: Callable[[frozenset[int]], bool],
         rests: Callable[[bool], None],
     ) -> None:
         self._journal = journal
-        self._to_rank = to_rank
+        self._to_ranks = to_ranks
         self._outlets = outlets
         self._began = began
         self._can_begin = can_begin
@@ -325,8 +325,7 @@ class Cells:
         )
         if cell.reports is not None:
             message = links.Diagnose(cell=order.cell, ranks=len(cell.ranks), change=cell.change)
-        for rank in cell.ranks:
-            self._to_rank(rank, message)
+        self._to_ranks(cell.ranks, message)
         self._began(order.cell, cell.ranks)  # the ranks work meanwhile
 
     def _leave(self, cell: Running, rank: int) -> None:

@@ -68,7 +68,7 @@ class Owner:
         self._starts = Starts(beside / "starts.jsonl")
         self.cells = Cells(
             parts.journal,
-            self.peers.to_rank,
+            self.peers.to_ranks,
             parts.outlets,
             self._began,
             self._can_begin,

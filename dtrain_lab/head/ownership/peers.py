@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from dtrain_lab.wire import links
 from dtrain_lab.wire.clients import NOT_YET
@@ -57,6 +57,14 @@ class Peers:
         peer = self._peers.get(rank)
         if peer is not None:
             self.to_peer(peer, message)
+
+    def to_ranks(self, ranks: Iterable[int], message: links.Message) -> None:
+        """Send the same message to several ranks; those that are gone get none."""
+        frames = [links.encode(message)]
+        for rank in ranks:
+            peer = self._peers.get(rank)
+            if peer is not None:
+                self._send(peer, frames)
 
     def to_peer(self, peer: bytes, message: links.Message) -> None:
         """Send a message to a peer of the link."""
