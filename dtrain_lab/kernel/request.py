@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from types import FrameType
 from typing import Any
 
 
@@ -56,14 +58,29 @@ class ExecuteRequest:
         return above.count("\n") + 1 if body and above != raw else 2
 
     def debugger_file(self) -> str:
-        """Return the debugger's file name for this cell's text; empty in a terminal."""
+        """Return the debugger's file name for this cell's text; empty in a terminal.
+
+        The kernel has compiled the cell under that name, a hash of its text, which takes a microsecond a
+        character to compute again.
+        """
         if self._kernel is None:
             return ""
-        from ipykernel.compiler import get_file_name
+        from ipykernel.compiler import get_file_name, get_tmp_directory
 
         from dtrain_lab.debugger.places import cell_name
 
-        return cell_name(get_file_name(self.code))
+        compiled = self._compiled_as()
+        return cell_name(compiled if compiled.startswith(get_tmp_directory()) else get_file_name(self.code))
+
+    def _compiled_as(self) -> str:
+        """File name of the code of the cell that calls this; empty where no cell does."""
+        found = ""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_globals is self._shell.user_ns:  # the outermost: magics run code of their own
+                found = frame.f_code.co_filename
+            frame = frame.f_back
+        return found
 
     def _part(self, name: str) -> dict[str, Any]:
         return self._kernel.get_parent("shell").get(name, {}) if self._kernel is not None else {}

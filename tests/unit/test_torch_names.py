@@ -63,6 +63,7 @@ WITHOUT_NEED = {
 OTHERS = {
     "api/person.py": {"_allow_stdin"},
     "api/view.py": {"_socket"},
+    "kernel/request.py": {"_getframe"},
     "kernel/debugger.py": {"_publish_debug_event"},
     "kernel/outgoing.py": {"_topic"},
     "rank/cells/citations.py": {"_getframe"},
