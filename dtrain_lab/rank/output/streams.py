@@ -57,7 +57,7 @@ class RankStream(OutStream):  # type: ignore[misc]
     writers: ClassVar[set[int]] = set()
     """Threads amid a write, for whose lock the IOPub thread may wait."""
 
-    _flush_pending: bool
+    _flush_pending = False
 
     def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
         self._region = self.regions[name]
@@ -195,7 +195,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         if threading.get_ident() in RankStream.writers or not self._writing.acquire(blocking=False):
             return
         try:
-            if self._counts and not self._buffers:
+            if self._counts and not getattr(self, "_buffers", True):  # another ipykernel: not known
                 self._region.match(self._sent)
         finally:
             self._writing.release()
