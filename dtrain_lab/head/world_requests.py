@@ -82,7 +82,7 @@ class WorldRequests:
         """Request type → handler."""
         return {
             clients.Launch: self._launch,
-            clients.Hold: self._take_lease,
+            clients.AcquireLease: self._take_lease,
             clients.Release: self._release,
             clients.Interrupt: self._interrupt,
             clients.Restart: self._restart,
@@ -103,7 +103,7 @@ class WorldRequests:
         self._world.launch(order)
         return self._world.cluster()
 
-    async def _take_lease(self, _: bytes, order: clients.Hold) -> Cluster:
+    async def _take_lease(self, _: bytes, order: clients.AcquireLease) -> Cluster:
         self._leases.take(order.lease, attach=order.attach)
         self._parts.moved()
         return self._world.cluster()

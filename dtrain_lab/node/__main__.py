@@ -37,7 +37,7 @@ def command(name: str) -> Callable[[list[str]], int]:
         case "warm":
             from dtrain_lab.node.sources.warm import main
         case "turn":
-            from dtrain_lab.node.admission.turn import main
+            from dtrain_lab.node.admission.slot_queue import main
         case "stage":
             from dtrain_lab.node.stage import main
         case "speed":

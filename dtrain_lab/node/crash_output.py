@@ -8,7 +8,7 @@ import re
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.debugger.faulthandler import STACKS_SIGNAL, main_first
 from dtrain_lab.node.stacks.stacks import ask
-from dtrain_lab.wire.links import Words
+from dtrain_lab.wire.links import OutputTail
 
 MOST_PIPED = 1 << 20
 STACKS_WITHIN_S = 1.0
@@ -33,24 +33,24 @@ class CrashOutput:
         for pipe in pipes.values():
             os.set_blocking(pipe, False)
 
-    def read(self) -> tuple[Words, ...]:
+    def read(self) -> tuple[OutputTail, ...]:
         """The end of each stream; to be called once the rank is dead."""
         found = []
         for stream, region in self._regions.items():
             piped = region.taking() + _drain(self._pipes[stream])
             text = region.tail()
             if text or piped:
-                found.append(Words(stream, region.written, text, piped))  # type: ignore[arg-type]
+                found.append(OutputTail(stream, region.written, text, piped))  # type: ignore[arg-type]
         return tuple(found)
 
     def written(self, stream: str) -> int:
         """Number of bytes written to a stream since the rank's start."""
         return self._regions[stream].written
 
-    def unsaid(self) -> tuple[Words, ...]:
+    def pending(self) -> tuple[OutputTail, ...]:
         """The end of each stream of a living rank, which the head may not have received."""
         return tuple(
-            Words(stream, region.written, region.tail())  # type: ignore[arg-type]
+            OutputTail(stream, region.written, region.tail())  # type: ignore[arg-type]
             for stream, region in self._regions.items()
         )
 

@@ -32,11 +32,11 @@ class Kill(msgspec.Struct, frozen=True, tag=True):
     number: int
 
 
-class HandOn(msgspec.Struct, frozen=True, tag=True):
+class HandOverChannel(msgspec.Struct, frozen=True, tag=True):
     """Outlive this agent, because another one takes over the channel; answered with `Loaded`."""
 
 
-Order = ForkRank | ForkController | Kill | HandOn
+Order = ForkRank | ForkController | Kill | HandOverChannel
 
 
 class Loaded(msgspec.Struct, frozen=True, tag=True):
@@ -48,14 +48,14 @@ class Loaded(msgspec.Struct, frozen=True, tag=True):
     error: str = ""
 
 
-class Born(msgspec.Struct, frozen=True, tag=True):
+class ProcessForked(msgspec.Struct, frozen=True, tag=True):
     """A process was forked."""
 
     key: int
     pid: int
 
 
-class Died(msgspec.Struct, frozen=True, tag=True):
+class ProcessExited(msgspec.Struct, frozen=True, tag=True):
     """A process ended."""
 
     key: int
@@ -66,7 +66,7 @@ class Died(msgspec.Struct, frozen=True, tag=True):
     """Why the process could not be forked, in words."""
 
 
-News = Loaded | Born | Died
+News = Loaded | ProcessForked | ProcessExited
 encode = msgspec.msgpack.Encoder().encode
 decode_order = decode.decoder(Order, "The node agent")
 decode_news = decode.decoder(News, "The fork server")

@@ -31,15 +31,15 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.node.fork_messages import (
     MESSAGE,
     NO_PROCESS,
-    Born,
-    Died,
     ForkController,
     ForkRank,
-    HandOn,
+    HandOverChannel,
     Kill,
     Loaded,
     News,
     Order,
+    ProcessExited,
+    ProcessForked,
     decode_order,
     encode,
 )
@@ -149,7 +149,7 @@ class ForkServer:
                 for pid, (key, _) in self._children.items():
                     if key in keys:
                         os.kill(pid, number)
-            case HandOn():
+            case HandOverChannel():
                 processes.end_with_parent(0)
                 self._send(self._loaded)
 
@@ -158,13 +158,13 @@ class ForkServer:
             pid = os.fork()
         except OSError as error:  # no memory, or the process limit is reached: the other ranks live on
             how = f"could not be made: {error.strerror}"
-            self._send(Born(key, NO_PROCESS))
-            self._send(Died(key, NO_PROCESS, 1, "", how))
+            self._send(ProcessForked(key, NO_PROCESS))
+            self._send(ProcessExited(key, NO_PROCESS, 1, "", how))
             return
         if pid == 0:
             self._become(log, child)
         self._children[pid] = (key, log)
-        self._send(Born(key, pid))
+        self._send(ProcessForked(key, pid))
 
     def _become(self, log: str, child: Callable[[], None]) -> NoReturn:
         code = 1
@@ -205,7 +205,7 @@ class ForkServer:
             if known is None:  # an orphaned grandchild, reparented to this subreaper
                 continue
             key, log = known
-            self._send(Died(key, pid, os.waitstatus_to_exitcode(status), _tail(log)))
+            self._send(ProcessExited(key, pid, os.waitstatus_to_exitcode(status), _tail(log)))
 
     def _send(self, news: News) -> None:
         self._channel.sendall(encode(news))

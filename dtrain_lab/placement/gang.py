@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.placement import network
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.gang import Stands, Waits
+from dtrain_lab.wire.jobs.gang import Queued, SlotsReport
 
 SILENT_S = 60.0
 """Seconds without a message after which a host counts as unreachable."""
@@ -44,34 +44,34 @@ def begin(size: int, now: float) -> Gang:
     return Gang((now,) * size)
 
 
-Word = Literal["go", "return", "heard"]
+AnswerKind = Literal["go", "return", "heard"]
 
 
-def receive(gang: Gang, said: Stands, now: float) -> tuple[Gang, dict[int, Word]]:
+def receive(gang: Gang, report: SlotsReport, now: float) -> tuple[Gang, dict[int, AnswerKind]]:
     """Handle a host's message.
 
     Args:
         gang: current state.
-        said: the message.
+        report: the message.
         now: time in seconds, as in `heard`.
 
     Returns:
         The new state, and host → answer.
     """
-    heard = tuple(now if node == said.node else at for node, at in enumerate(gang.heard))
+    heard = tuple(now if node == report.node else at for node, at in enumerate(gang.heard))
     gang = replace(gang, heard=heard)
     if gang.gone:  # the host has missed the start
-        return gang, {said.node: "go"}
-    if isinstance(said, Waits):
-        held, reasons = gang.holds - {said.node}, {**gang.reasons, said.node: said.reason}
-        return replace(gang, holds=held, reasons=reasons), {said.node: "heard"}
-    if said.returns or said.hold <= gang.returned.get(said.node, 0):
-        returned = {**gang.returned, said.node: said.hold}
-        return replace(gang, holds=gang.holds - {said.node}, returned=returned), {said.node: "return"}
-    reasons = {node: reason for node, reason in gang.reasons.items() if node != said.node}
-    gang = replace(gang, holds=gang.holds | {said.node}, reasons=reasons)
+        return gang, {report.node: "go"}
+    if isinstance(report, Queued):
+        held, reasons = gang.holds - {report.node}, {**gang.reasons, report.node: report.reason}
+        return replace(gang, holds=held, reasons=reasons), {report.node: "heard"}
+    if report.returns or report.hold <= gang.returned.get(report.node, 0):
+        returned = {**gang.returned, report.node: report.hold}
+        return replace(gang, holds=gang.holds - {report.node}, returned=returned), {report.node: "return"}
+    reasons = {node: reason for node, reason in gang.reasons.items() if node != report.node}
+    gang = replace(gang, holds=gang.holds | {report.node}, reasons=reasons)
     if len(gang.holds) < len(gang.heard):
-        return gang, {said.node: "heard"}
+        return gang, {report.node: "heard"}
     return replace(gang, gone=True), dict.fromkeys(range(len(gang.heard)), "go")
 
 

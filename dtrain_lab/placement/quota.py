@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.quota import Room
+from dtrain_lab.wire.jobs.quota import FreeSpace
 from dtrain_lab.wire.kinds import Severity
 
 LITTLE = 1 << 30
@@ -25,17 +25,17 @@ true"""
 DISK = re.compile(r"\d+\s+\d+\s+(?P<free>\d+)\s+\S+\s+(?P<mount>/.*)$", re.MULTILINE)
 
 
-def read(text: str, folder: str) -> Room:
+def read(text: str, folder: str) -> FreeSpace:
     """Parse the output of `SCRIPT` for a folder."""
     disk, *quotas = text.split(PART)
     found = DISK.search(disk)
     if found is None:
-        return Room(folder)
+        return FreeSpace(folder)
     for numbers in _quotas(found["mount"], *quotas):
         left = _left(*numbers[:3])
         quota_bytes = None if left is None else left << 10
-        return Room(folder, int(found["free"]) << 10, quota_bytes, _left(*numbers[4:7]))
-    return Room(folder, int(found["free"]) << 10)
+        return FreeSpace(folder, int(found["free"]) << 10, quota_bytes, _left(*numbers[4:7]))
+    return FreeSpace(folder, int(found["free"]) << 10)
 
 
 def _quotas(mount: str, quota: str = "", lustre: str = "") -> Iterator[list[str]]:
@@ -48,7 +48,7 @@ def _quotas(mount: str, quota: str = "", lustre: str = "") -> Iterator[list[str]
         yield words[-8:]
 
 
-def sentence(room: Room) -> str:
+def sentence(room: FreeSpace) -> str:
     """Describe free space and quota for a terminal; empty if nothing is known."""
     parts = []
     if room.free_bytes is not None:
@@ -74,7 +74,7 @@ def _left(used: str, soft: str, hard: str) -> int | None:
     return max(0, limit - taken) if limit else None
 
 
-def finding(room: Room, needs: int) -> Finding | None:
+def finding(room: FreeSpace, needs: int) -> Finding | None:
     """Check whether a folder has enough space for a job.
 
     Args:

@@ -13,13 +13,13 @@ from dtrain_lab.wire.sweeps import Report, Wish
 # ---- events: what the driver can learn
 
 
-class Woke(Struct, frozen=True):
+class Tick(Struct, frozen=True):
     """Time has passed."""
 
     at: float
 
 
-class Wished(Struct, frozen=True):
+class ActionRequested(Struct, frozen=True):
     """A client wants the sweep to run or to stop. `number`: of the wish; it grows by one."""
 
     wish: Wish
@@ -83,7 +83,7 @@ class Judged(Struct, frozen=True):
     behind: bool
 
 
-Event = Woke | Wished | Suggested | HandingOver | Refused | Polled | Missing | Judged
+Event = Tick | ActionRequested | Suggested | HandingOver | Refused | Polled | Missing | Judged
 
 # ---- actions: what the driver has to do; each is answered by an event
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from dtrain_lab.sweeps import reasons, reports
 from dtrain_lab.sweeps.events import (
     Action,
+    ActionRequested,
     Continue,
     End,
     Event,
@@ -26,8 +27,7 @@ from dtrain_lab.sweeps.events import (
     Submit,
     Suggest,
     Suggested,
-    Wished,
-    Woke,
+    Tick,
 )
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.kinds import JOB_ENDED
@@ -48,10 +48,10 @@ def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, 
     """
     now, before = None, record
     match event:
-        case Woke(at):
+        case Tick(at):
             now = at
-        case Wished():
-            record, now = _wished(record, event), event.at
+        case ActionRequested():
+            record, now = _action_requested(record, event), event.at
         case Suggested(None):
             record = replace(record, total=len(record.trials))
         case Suggested(parameters):
@@ -89,7 +89,7 @@ def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, 
     return record, _due(record, now)
 
 
-def _wished(record: SweepRecord, event: Wished) -> SweepRecord:
+def _action_requested(record: SweepRecord, event: ActionRequested) -> SweepRecord:
     if event.number <= record.heard:
         return record
     record = replace(record, heard=event.number)

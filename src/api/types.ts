@@ -2560,6 +2560,19 @@ export interface components {
             source: string;
         };
         /**
+         * FreeSpace
+         * @description How much can still be written to a folder, in bytes and files; None if unknown.
+         */
+        FreeSpace: {
+            folder: string;
+            /** @default null */
+            free_bytes: number | null;
+            /** @default null */
+            quota_bytes: number | null;
+            /** @default null */
+            quota_files: number | null;
+        };
+        /**
          * Holder
          * @description The holder of a slot. `may_stop`: it is a process of this user outside any cluster or job.
          */
@@ -2754,7 +2767,7 @@ export interface components {
             /** @default [] */
             partitions: components["schemas"]["Choice"][];
             /** @default null */
-            room: components["schemas"]["Room"] | null;
+            room: components["schemas"]["FreeSpace"] | null;
             size: components["schemas"]["JobSize"] | null;
             /** @default  */
             submit: string;
@@ -3463,19 +3476,6 @@ export interface components {
             ranks_per_node: number | null;
         };
         /**
-         * Room
-         * @description How much can still be written to a folder, in bytes and files; None if unknown.
-         */
-        Room: {
-            folder: string;
-            /** @default null */
-            free_bytes: number | null;
-            /** @default null */
-            quota_bytes: number | null;
-            /** @default null */
-            quota_files: number | null;
-        };
-        /**
          * Rung
          * @description The objective where a bad trial may be stopped. `value`: null if it is NaN or infinite.
          */
@@ -3737,7 +3737,7 @@ export interface components {
             /** @default [] */
             partitions: components["schemas"]["Choice"][];
             /** @default null */
-            room: components["schemas"]["Room"] | null;
+            room: components["schemas"]["FreeSpace"] | null;
             size: components["schemas"]["JobSize"] | null;
             /** @default  */
             submit: string;

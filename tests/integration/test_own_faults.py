@@ -32,7 +32,7 @@ from dtrain_lab.api.debug import Debugger
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.debugger.again import Again
+from dtrain_lab.services.debugger.reattach import Reattach
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.jobs.job import Live
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -172,7 +172,7 @@ async def _watch(cluster: dt.Cluster, seen: Callable[[Any], None]) -> None:
 
 async def _keep_attached(cluster: dt.Cluster, debugger: Debugger) -> None:
     """As an editor's session does."""
-    Again(debugger._debugging, cluster._connection, None, lambda _: None, lambda: None).keep()
+    Reattach(debugger._debugging, cluster._connection, None, lambda _: None, lambda: None).keep()
 
 
 async def _troubles() -> Any:

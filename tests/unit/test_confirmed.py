@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dtrain_lab.head.cells.output_offsets import OutputOffsets
-from dtrain_lab.wire.links import CellOutput, Quiet, Unsaid, Words
+from dtrain_lab.wire.links import CellOutput, OutputStalled, OutputTail, PendingOutput
 
 
 def output(text: str, through: int) -> CellOutput:
@@ -32,8 +32,8 @@ def test_nothing_twice_and_nothing_lost(texts: list[str], cut: int, arrived: int
     for text in texts[:arrived]:
         arrives(text)
     known = max(through, min(cut, len(written)))
-    told = Unsaid(rank=0, pid=1, words=(Words("stdout", known, written[:known]),))
-    shown += "".join(text for _, text in confirmed.unsaid(told))
+    told = PendingOutput(rank=0, pid=1, words=(OutputTail("stdout", known, written[:known]),))
+    shown += "".join(text for _, text in confirmed.pending(told))
     assert written[:known].decode("utf-8", "ignore") == shown
     for text in texts[arrived:]:
         arrives(text)
@@ -43,6 +43,6 @@ def test_nothing_twice_and_nothing_lost(texts: list[str], cut: int, arrived: int
 def test_it_is_asked_for_only_where_it_is_missing() -> None:
     confirmed = OutputOffsets()
     confirmed.received(output("abc", 3))
-    assert not confirmed.lacks(Quiet(rank=0, stdout=3))
-    assert confirmed.lacks(Quiet(rank=0, stdout=4))
-    assert confirmed.lacks(Quiet(rank=0, stdout=3, stderr=1))
+    assert not confirmed.lacks(OutputStalled(rank=0, stdout=3))
+    assert confirmed.lacks(OutputStalled(rank=0, stdout=4))
+    assert confirmed.lacks(OutputStalled(rank=0, stdout=3, stderr=1))

@@ -86,7 +86,7 @@ async def test_a_stop_is_told_also_after_a_step_that_failed(
 ) -> None:
     made: list[Debugging] = []
     monkeypatch.setattr(sessions, "Debugging", lambda *given: made.append(Debugging(*given)) or made[0])
-    monkeypatch.setattr(sessions, "Again", lambda *_: type("Again", (), {"keep": lambda _: None})())
+    monkeypatch.setattr(sessions, "Reattach", lambda *_: type("Reattach", (), {"keep": lambda _: None})())
     said: list[dict[str, Any]] = []
     editor = session(said)
     await editor.serve({"seq": 1, "command": "attach", "arguments": {}})

@@ -20,30 +20,30 @@ FULL = Reason("slots", "It needs 1 slots; 0 of 1 are free: job other holds 1.")
 
 
 def test_all_go_once_the_last_has_room() -> None:
-    made, answers = gang.receive(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
+    made, answers = gang.receive(gang.begin(2, 0.0), wire.Reserved(1, 1), 1.0)
     assert (made.gone, answers) == (False, {1: "heard"})
-    made, answers = gang.receive(made, wire.Waits(0, FULL), 1.0)
+    made, answers = gang.receive(made, wire.Queued(0, FULL), 1.0)
     assert gang.why(made, NAMES, 2.0, 1).message == f"a: {FULL.message}"
-    made, answers = gang.receive(made, wire.Holds(0, 1), 2.0)
+    made, answers = gang.receive(made, wire.Reserved(0, 1), 2.0)
     assert (made.gone, answers) == (True, {0: "go", 1: "go"})
 
 
 def test_what_is_held_is_given_back_until_all_go() -> None:
-    made, _ = gang.receive(gang.begin(2, 0.0), wire.Holds(1, 1), 1.0)
-    made, answers = gang.receive(made, wire.Holds(1, 1, True), 2.0)
+    made, _ = gang.receive(gang.begin(2, 0.0), wire.Reserved(1, 1), 1.0)
+    made, answers = gang.receive(made, wire.Reserved(1, 1, True), 2.0)
     assert answers == {1: "return"}
-    made, _ = gang.receive(made, wire.Holds(0, 1), 3.0)
+    made, _ = gang.receive(made, wire.Reserved(0, 1), 3.0)
     assert not made.gone
-    made, answers = gang.receive(made, wire.Holds(1, 1), 3.5)
+    made, answers = gang.receive(made, wire.Reserved(1, 1), 3.5)
     assert (made.gone, answers) == (False, {1: "return"}), "said before it heard"
-    made, _ = gang.receive(made, wire.Holds(1, 2), 4.0)
+    made, _ = gang.receive(made, wire.Reserved(1, 2), 4.0)
     # it asked just before it heard that all go
-    made, answers = gang.receive(made, wire.Holds(1, 2, True), 5.0)
+    made, answers = gang.receive(made, wire.Reserved(1, 2, True), 5.0)
     assert answers == {1: "go"}
 
 
 def test_a_host_that_is_never_heard_of_is_named_with_the_port_to_open() -> None:
-    made, _ = gang.receive(gang.begin(2, 0.0), wire.Holds(0, 1), 50.0)
+    made, _ = gang.receive(gang.begin(2, 0.0), wire.Reserved(0, 1), 50.0)
     assert not gang.why(made, NAMES, 59.0, 20_005).final
     reason = gang.why(made, NAMES, 61.0, 20_005)
     assert reason.final
@@ -60,9 +60,14 @@ def test_ports_are_in_the_profiles_range_and_none_is_tried_twice(identity: str, 
 
 
 def test_words_travel() -> None:
-    for said in (wire.Waits(1, FULL), wire.Holds(2, 3, True), wire.Asks(1, True)):
-        assert wire.said(wire.encode(said)) == said
-    for answer in (wire.Go(20_001), wire.Return(2), wire.Heard(), wire.HeadFound(b"{}")):
+    for said in (wire.Queued(1, FULL), wire.Reserved(2, 3, True), wire.EndpointsQuery(1, True)):
+        assert wire.host_message(wire.encode(said)) == said
+    for answer in (
+        wire.Start(20_001),
+        wire.ReleaseReservation(2),
+        wire.Acknowledged(),
+        wire.HeadFound(b"{}"),
+    ):
         assert wire.answer(wire.encode(answer)) == answer
 
 
@@ -92,8 +97,8 @@ class Part:
         self.site, self.job, self.node = site, job, node
         self.tickets = site.hosts[host]
         self.tickets[job] = Ticket(str(job), "job", "", "me", 1, 1.0, 1, float(job))
-        self.up: list[wire.Stands] = []
-        self.down: list[tuple[gang.Word, wire.Stands]] = []
+        self.up: list[wire.SlotsReport] = []
+        self.down: list[tuple[gang.AnswerKind, wire.SlotsReport]] = []
         self.hold = 0
         self.goes = False
 
@@ -103,15 +108,17 @@ class Part:
             return
         mine, living = self.tickets[self.job], list(self.tickets.values())
         if mine.holds:
-            said: wire.Stands = wire.Holds(self.node, self.hold, slots.keeps_earlier_waiting(living, mine))
+            said: wire.SlotsReport = wire.Reserved(
+                self.node, self.hold, slots.keeps_earlier_waiting(living, mine)
+            )
         else:
             answer = slots.turn(living, mine.id, GPU, ("0",))
             if isinstance(answer, Ticket):
                 self.tickets[self.job] = answer
                 self.hold += 1
-                said = wire.Holds(self.node, self.hold)
+                said = wire.Reserved(self.node, self.hold)
             else:
-                said = wire.Waits(self.node, answer)
+                said = wire.Queued(self.node, answer)
         self.up.append(said)
         assert sum(ticket.holds for ticket in self.tickets.values()) <= 1
 
@@ -136,7 +143,7 @@ class Part:
         if answer == "go":
             self.goes = True
             assert self.tickets[self.job].holds, "it goes where it has room"
-        elif answer == "return" and isinstance(said, wire.Holds) and said.hold == self.hold:
+        elif answer == "return" and isinstance(said, wire.Reserved) and said.hold == self.hold:
             self.tickets[self.job] = msgspec.structs.replace(self.tickets[self.job], holds=False, devices=())
 
 

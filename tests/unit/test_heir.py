@@ -121,7 +121,7 @@ def test_who_gets_a_fork_server_that_does_not_answer_starts_another(
         server, channel = server_of(first), first.forks._channel
         try:
             await until(first.loaded, "the fork server to load")
-            first.forks._order(fork_messages.HandOn(), [])  # it outlives an agent from now on
+            first.forks._order(fork_messages.HandOverChannel(), [])  # it outlives an agent from now on
             await until(lambda: len(first.news) == 2, "its answer")
             os.kill(server[0], signal.SIGSTOP)
             assert channel is not None

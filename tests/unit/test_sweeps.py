@@ -26,6 +26,7 @@ from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.sweeps import reasons, reports, study
 from dtrain_lab.sweeps.events import (
     Action,
+    ActionRequested,
     Continue,
     End,
     Event,
@@ -38,8 +39,7 @@ from dtrain_lab.sweeps.events import (
     Submit,
     Suggest,
     Suggested,
-    Wished,
-    Woke,
+    Tick,
 )
 from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.sweeps.view import can_resume, shown, summary
@@ -86,7 +86,7 @@ def ended(number: int, *values: float, state: Any = "succeeded", **more: Any) ->
 
 
 def test_so_many_run_at_once_and_each_runs_once() -> None:
-    record, actions = step(sweep(), Woke(0.0))
+    record, actions = step(sweep(), Tick(0.0))
     assert actions == (Suggest(),)
     record, actions = step(record, Suggested({"lr": 0.1}))
     assert actions == (Submit(0), Suggest())
@@ -158,16 +158,16 @@ def test_a_killed_trial_goes_on_from_its_checkpoint_and_not_for_ever() -> None:
 
 def test_stop_ends_what_runs_and_resume_continues_it() -> None:
     record, _ = through(sweep(3), *begun(0, "a"), *begun(1, "b"), Polled(0, "running", 1.0))
-    record, actions = step(record, Wished("stop", 1, 2.0))
+    record, actions = step(record, ActionRequested("stop", 1, 2.0))
     assert (record.state, actions) == ("stopping", (End(0, "a"), End(1, "b")))
     record, _ = step(record, ended(0, 1.0, state="cancelled"))
     record, actions = step(record, ended(1, 0.9))
     assert (record.state, actions) == ("stopped", ())
     assert [trial.state for trial in record.trials] == ["stopped", "succeeded"]
     assert shown(record, "/f").may == ("resume",)
-    record, actions = step(record, Wished("stop", 1, 3.0))
+    record, actions = step(record, ActionRequested("stop", 1, 3.0))
     assert record.state == "stopped", "a wish is obeyed once"
-    record, actions = step(record, Wished("run", 2, 3.0))
+    record, actions = step(record, ActionRequested("run", 2, 3.0))
     assert actions == (Continue(0, "a"), Suggest())
     record, _ = through(record, HandingOver(0, "c"), ended(0, 0.1), *begun(2, "d"), ended(2, 0.2))
     assert record.state == "succeeded"
@@ -198,8 +198,8 @@ def test_what_is_refused_for_now_is_tried_again_and_the_rest_ends_the_sweep() ->
     record, actions = step(record, Refused(0, "unreachable", "gpu-1 is silent.", "", again=True, at=10.0))
     assert (record.state, actions) == ("running", ())
     assert "gpu-1 is silent." in summary(record).text
-    assert step(record, Woke(12.0))[1] == ()
-    record, actions = step(record, Woke(16.0))
+    assert step(record, Tick(12.0))[1] == ()
+    record, actions = step(record, Tick(16.0))
     assert actions[0] == Submit(0)
     record, _ = step(record, HandingOver(0, "a"))
     assert record.reason is None
@@ -240,7 +240,7 @@ def run(record: SweepRecord, choose: random.Random) -> tuple[SweepRecord, dict[i
             todo = []
         if not todo:
             active = [t for t in record.trials if t.handed and t.job]
-            events: list[Event] = [Woke(float(at))]
+            events: list[Event] = [Tick(float(at))]
             for trial in active:
                 state = jobs.get(trial.job or "")
                 if state is None:

@@ -80,7 +80,7 @@ OTHERS = {
     "rank/group/main_thread.py": {"_current_frames"},
     "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},
     "node/forkserver.py": {"_exit"},
-    "node/admission/turn.py": {"_exit"},
+    "node/admission/slot_queue.py": {"_exit"},
     "node/sources/warm.py": {"_exit"},
     "training/checkpoint.py": {"_getframe"},
 }

@@ -24,7 +24,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "links.from_attached_rank": links.decode_from_attached_rank,
     "links.to_agent": links.decode_to_agent,
     "links.to_rank": links.decode_to_rank,
-    "gang.said": gang.said,
+    "gang.host_message": gang.host_message,
     "gang.answer": gang.answer,
     "forkserver.order": fork_messages.decode_order,
     "forkserver.news": fork_messages.decode_news,
@@ -47,7 +47,7 @@ GOOD = [
     msgspec.msgpack.encode(links.NodeHello(node=0, name="a", pid=1)),
     msgspec.msgpack.encode(links.Samples(node=0, samples=(links.RankSample(rank=0),))),
     msgspec.msgpack.encode(links.Execute(cell="c", code="1", label="[1]")),
-    msgspec.msgpack.encode(gang.Go(port=1)),
+    msgspec.msgpack.encode(gang.Start(port=1)),
 ]
 NEARLY = st.builds(
     lambda tag, body: msgspec.msgpack.encode({**body, "k": tag}),

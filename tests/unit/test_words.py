@@ -12,7 +12,7 @@ import pytest
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.head.cells import journal
 from dtrain_lab.head.cells.output_offsets import CONFIRM_EVERY, OutputOffsets
-from dtrain_lab.wire.links import CellOutput, Words
+from dtrain_lab.wire.links import CellOutput, OutputTail
 
 
 def region() -> output_buffer.Region:
@@ -61,10 +61,10 @@ def test_the_head_confirms_now_and_then_and_completes_what_is_missing() -> None:
     found = have.received(CellOutput("c", 1, "stdout", text="x", through=CONFIRM_EVERY))
     assert found is not None
     assert found.through == CONFIRM_EVERY
-    left = (Words("stdout", CONFIRM_EVERY + 2, b"seen!!", b"raw"),)
+    left = (OutputTail("stdout", CONFIRM_EVERY + 2, b"seen!!", b"raw"),)
     assert list(have.missing(1, left, "crash")) == [("stdout", "!!raw"), ("stderr", "crash\n")]
     have.forget(1)
-    assert list(have.missing(1, (Words("stdout", 2, b"hi"),), "")) == [("stdout", "hi")]
+    assert list(have.missing(1, (OutputTail("stdout", 2, b"hi"),), "")) == [("stdout", "hi")]
 
 
 def test_an_empty_journal_has_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.links import CellOutput, Quiet, Seen, Unsaid, Words
+from dtrain_lab.wire.links import CellOutput, OutputStalled, OutputTail, PendingOutput, Seen
 
 CONFIRM_EVERY = 1 << 16
 """Bytes: a quarter of what a rank buffers, so that a steady writer never waits for an acknowledgement."""
@@ -38,7 +38,7 @@ class OutputOffsets:
         stream: Literal["stdout", "stderr"] = "stderr" if output.kind == "stderr" else "stdout"
         return Seen(stream, output.through)
 
-    def missing(self, rank: int, left: tuple[Words, ...], fault: str) -> Iterator[tuple[str, str]]:
+    def missing(self, rank: int, left: tuple[OutputTail, ...], fault: str) -> Iterator[tuple[str, str]]:
         """Output of a dead rank that the head has not received.
 
         Args:
@@ -58,14 +58,14 @@ class OutputOffsets:
         if fault:
             yield "stderr", fault + "\n"
 
-    def lacks(self, quiet: Quiet) -> bool:
+    def lacks(self, stalled: OutputStalled) -> bool:
         """Whether a silent rank has printed output that the head has not received."""
         return any(
-            count > self._have.get((quiet.rank, stream), 0)
-            for stream, count in (("stdout", quiet.stdout), ("stderr", quiet.stderr))
+            count > self._have.get((stalled.rank, stream), 0)
+            for stream, count in (("stdout", stalled.stdout), ("stderr", stalled.stderr))
         )
 
-    def unsaid(self, told: Unsaid) -> list[tuple[str, str]]:
+    def pending(self, told: PendingOutput) -> list[tuple[str, str]]:
         """Output of a blocked rank that the head has not received: pairs of stream and text."""
         found: list[tuple[str, str]] = []
         for words in told.words:

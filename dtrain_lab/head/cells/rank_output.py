@@ -34,15 +34,15 @@ class RankOutput:
         if seen is not None:
             self._peers.to_rank(message.rank, seen)
 
-    def quiet(self, message: links.Quiet) -> None:
+    def output_stalled(self, message: links.OutputStalled) -> None:
         """A rank has been silent for a while: fetch what it printed and could not send."""
         if self._confirmed.lacks(message):
-            self._ask_agent(message.rank, links.AskUnsaid(message.rank))
+            self._ask_agent(message.rank, links.ReadPendingOutput(message.rank))
 
-    def unsaid(self, message: links.Unsaid) -> None:
+    def pending_output(self, message: links.PendingOutput) -> None:
         """Output of a blocked rank, from its agent. Without a running cell, wait for the rank to send it."""
         if self._cells.of_rank(message.rank) is not None:
-            self._print(message.rank, self._confirmed.unsaid(message))
+            self._print(message.rank, self._confirmed.pending(message))
 
     def last_words(self, message: links.Exited) -> None:
         """Add what a dead rank had printed and not sent to the cell that it ran."""

@@ -89,7 +89,7 @@ class Network:
             return
         self.settled = True
         for node in self._probed:
-            self._send(node, links.Hush())
+            self._send(node, links.StopListening())
         pairs = {
             self._name(node): [self._name(other) for other in blocked]
             for node, blocked in sorted(self._probed.items())

@@ -71,7 +71,7 @@ class Ranks:
         """Show this cluster as the holder of slots on our own nodes; a scheduler assigns slots itself."""
         assert self._plan is not None
         if not self._plan.traits.schedules:
-            self._nodes.send(node, links.Hold(self._id, self._snapshot.name, ranks))
+            self._nodes.send(node, links.ReserveSlots(self._id, self._snapshot.name, ranks))
 
     def form(self, generation: int, joining: tuple[int, ...]) -> None:
         """Tell all ranks to form a generation's group; newcomers learn the groups that survivors have."""
@@ -128,10 +128,10 @@ class Ranks:
                 self._membership.happened(on.RankForked(rank, pid))
             case links.Exited():
                 self._exited(message)
-            case links.Quiet():
-                self._output.quiet(message)
-            case links.Unsaid(rank, pid) if self.pid(rank) == pid:
-                self._output.unsaid(message)
+            case links.OutputStalled():
+                self._output.output_stalled(message)
+            case links.PendingOutput(rank, pid) if self.pid(rank) == pid:
+                self._output.pending_output(message)
 
     def pid(self, rank: int) -> int | None:
         """Process id of a rank."""

@@ -102,41 +102,41 @@ class FirstHost:
         while await self._socket.poll(max(0, int(1e3 * (until - time.monotonic())))):
             peer, data = await self._socket.recv_multipart()
             try:
-                said = wire.said(data)
+                message = wire.host_message(data)
             except WireMismatch:  # foreign or damaged; hosts repeat their messages
                 continue
-            if isinstance(said, wire.Asks):
-                await self._lead(said, peer)
+            if isinstance(message, wire.EndpointsQuery):
+                await self._lead(message, peer)
             else:
-                await self._receive(said, peer)
+                await self._receive(message, peer)
 
-    async def _lead(self, said: wire.Asks, peer: bytes) -> None:
+    async def _lead(self, message: wire.EndpointsQuery, peer: bytes) -> None:
         """Send a host the head's endpoints, once they exist."""
         path = self._folder / job_files.ENDPOINTS
-        if said.knows:
-            self._know.add(said.node)
+        if message.knows:
+            self._know.add(message.node)
         elif path.exists():
-            word = wire.HeadFound(path.read_bytes())
-            await self._socket.send_multipart([peer, wire.encode(word)])
+            reply = wire.HeadFound(path.read_bytes())
+            await self._socket.send_multipart([peer, wire.encode(reply)])
 
-    async def _receive(self, said: wire.Stands, peer: bytes) -> None:
+    async def _receive(self, message: wire.SlotsReport, peer: bytes) -> None:
         if peer:
-            self._peers[said.node] = peer
-        self._gang, answers = gang.receive(self._gang, said, time.monotonic())
+            self._peers[message.node] = peer
+        self._gang, answers = gang.receive(self._gang, message, time.monotonic())
         if self._gang.gone and not self._meeting:  # late: a free port may be taken while hosts wait
             left = self._ports[gang.PORTS :]
             self._meeting = next((port for port in left if is_free(port)), left[0])
         for node, answer in answers.items():
-            word: wire.Answer = wire.Heard()
+            reply: wire.Answer = wire.Acknowledged()
             if answer == "go":
-                word = wire.Go(self._meeting)
-            elif answer == "return" and isinstance(said, wire.Holds):
-                word = wire.Return(said.hold)
+                reply = wire.Start(self._meeting)
+            elif answer == "return" and isinstance(message, wire.Reserved):
+                reply = wire.ReleaseReservation(message.hold)
             if node == 0:
-                if isinstance(word, wire.Return):
-                    self._turn.give_back(word.hold)
+                if isinstance(reply, wire.ReleaseReservation):
+                    self._turn.give_back(reply.hold)
             elif node in self._peers:
-                await self._socket.send_multipart([self._peers[node], wire.encode(word)])
+                await self._socket.send_multipart([self._peers[node], wire.encode(reply)])
 
 
 def _listen(

@@ -63,16 +63,16 @@ class OtherHost:
         """
         heard, before, at = time.monotonic(), None, 0.0
         while time.monotonic() - heard < gang.SILENT_S:
-            said = self._turn.poll()
-            if said != before or time.monotonic() - at > REPORT_S:
-                before, at = said, time.monotonic()
-                await self._send(said)
+            message = self._turn.poll()
+            if message != before or time.monotonic() - at > REPORT_S:
+                before, at = message, time.monotonic()
+                await self._send(message)
             answer = await self._receive(POLL_S)
             if answer is not None:
                 heard = time.monotonic()
-            if isinstance(answer, wire.Go):
+            if isinstance(answer, wire.Start):
                 return answer.port
-            if isinstance(answer, wire.Return):
+            if isinstance(answer, wire.ReleaseReservation):
                 self._turn.give_back(answer.hold)
         raise Failed(f"{self._place} was not heard of for {gang.SILENT_S:.0f} s.")
 
@@ -81,11 +81,11 @@ class OtherHost:
         path = self._folder / job_files.ENDPOINTS
         until = time.monotonic() + HEAD_WITHIN_S
         while time.monotonic() < until and not path.exists():
-            await self._send(wire.Asks(self._node))
+            await self._send(wire.EndpointsQuery(self._node))
             answer = await self._receive(POLL_S)
             if isinstance(answer, wire.HeadFound):
                 durable.swap(path, answer.endpoints)
-        await self._send(wire.Asks(self._node, knows=True))
+        await self._send(wire.EndpointsQuery(self._node, knows=True))
 
     def close(self) -> None:
         """Close the sockets; queued messages still leave."""
@@ -101,10 +101,10 @@ class OtherHost:
         made.connect(url)
         return made
 
-    async def _send(self, said: wire.Said) -> None:
+    async def _send(self, message: wire.HostMessage) -> None:
         for one in self._sockets:
             with contextlib.suppress(zmq.Again):  # not connected yet; the message is repeated soon
-                await one.send(wire.encode(said), flags=zmq.NOBLOCK)
+                await one.send(wire.encode(message), flags=zmq.NOBLOCK)
 
     async def _receive(self, seconds: float) -> wire.Answer | None:
         poller = zmq.asyncio.Poller()

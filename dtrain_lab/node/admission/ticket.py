@@ -45,20 +45,20 @@ class HostTicket:
         if not any(ticket.id == record.id for ticket in tickets.living()):  # else queued by the submission
             tickets.put(slots.job_ticket(record, script, processes.started(script), size))
 
-    def poll(self) -> wire.Stands:
+    def poll(self) -> wire.SlotsReport:
         """Take slots if they are free; returns this host's state."""
         with tickets.locked():
             living = tickets.living()
             mine = next(ticket for ticket in living if ticket.id == self._record.id)
             if mine.holds:
-                return wire.Holds(self._node, self._hold, slots.keeps_earlier_waiting(living, mine))
+                return wire.Reserved(self._node, self._hold, slots.keeps_earlier_waiting(living, mine))
             answer = slots.turn(living, mine.id, self._facts, gpus.usable(), gpus.processes())
             if isinstance(answer, Reason):
-                return wire.Waits(self._node, answer)
+                return wire.Queued(self._node, answer)
             tickets.put(answer)
             self.devices = answer.devices
             self._hold += 1
-            return wire.Holds(self._node, self._hold)
+            return wire.Reserved(self._node, self._hold)
 
     def give_back(self, hold: int) -> None:
         """Release the slots and wait again, unless that hold was already released."""

@@ -116,7 +116,7 @@ class ForkSource:
     def obey(self, order: links.Message) -> None:
         """Handle a message from the head."""
         match order:
-            case links.Hold(cluster, name, size):
+            case links.ReserveSlots(cluster, name, size):
                 self._hold(cluster, name, size)
             case links.Fork(ranks):
                 for spec in ranks:
@@ -129,12 +129,12 @@ class ForkSource:
                 supervision.here().once("node.task", self._listen(order), self._not_listening)
             case links.Probe():
                 supervision.here().once("node.task", self._probe(order))
-            case links.Hush():
+            case links.StopListening():
                 if self._listener is not None:
                     self._listener.close()
-            case links.AskUnsaid(rank) if rank in self._ranks:
-                words = self._forks.words[rank].unsaid()
-                self._send(links.Unsaid(rank=rank, pid=self._ranks[rank].pid, words=words))
+            case links.ReadPendingOutput(rank) if rank in self._ranks:
+                words = self._forks.words[rank].pending()
+                self._send(links.PendingOutput(rank=rank, pid=self._ranks[rank].pid, words=words))
             case links.Leave(heir):
                 self._heir = heir
                 self._done.set()
@@ -195,7 +195,7 @@ class ForkSource:
                     self._printed[rank] = (out, err, now)
                 elif now - before[2] >= QUIET_S:
                     self._printed[rank] = (out, err, math.inf)  # reported once
-                    self._send(links.Quiet(rank=rank, stdout=out, stderr=err))
+                    self._send(links.OutputStalled(rank=rank, stdout=out, stderr=err))
 
     def _received(self, news: fork_messages.News) -> None:
         match news:
@@ -203,15 +203,15 @@ class ForkSource:
                 if not error and not on_gpus and self._visible:
                     error = f"torch {torch} {NO_CUDA}"
                 self._send(links.Preloaded(self.node, seconds, torch, error, _import_hint(error)))
-            case fork_messages.Born(key, pid):
+            case fork_messages.ProcessForked(key, pid):
                 if key != links.CONTROLLER:
                     stacks = partial(self._forks.words[key].stacks, pid)
                     self._ranks[key] = Process(key, pid, self._forks.rings[key], self._gpus.get(key), stacks)
                 self._send(links.Forked(key=key, pid=pid))
-            case fork_messages.Died():
+            case fork_messages.ProcessExited():
                 self._died(news)
 
-    def _died(self, news: fork_messages.Died) -> None:
+    def _died(self, news: fork_messages.ProcessExited) -> None:
         how = news.how or self._memory.how(news.code)
         last = links.Exited(key=news.key, pid=news.pid, code=news.code, last=news.last, how=how)
         rank = self._ranks.get(news.key)

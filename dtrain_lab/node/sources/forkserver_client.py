@@ -98,7 +98,7 @@ class ForkServerClient:
         self._server = inherited.pid, inherited.began
         self._listen(channel)
         try:
-            self._order(fork_messages.HandOn(), [])  # for its answer: it is loaded
+            self._order(fork_messages.HandOverChannel(), [])  # for its answer: it is loaded
         except OSError:  # it has ended on its way
             asyncio.get_running_loop().remove_reader(channel)
             channel.close()
@@ -134,7 +134,7 @@ class ForkServerClient:
         )  # the head, which waits for this agent's end, would make it all anew
         self._order(fork_messages.Kill((*self.words, CONTROLLER), signal.SIGKILL), [])
         self._loaded.clear()
-        self._order(fork_messages.HandOn(), [])
+        self._order(fork_messages.HandOverChannel(), [])
         until = time.monotonic() + HEIR_WITHIN_S
         while self._began or not self._loaded.is_set():
             if time.monotonic() > until or self._channel is None:
@@ -220,10 +220,10 @@ class ForkServerClient:
         except WireMismatch as error:
             log.warning("dropped %s bytes: %s", len(data), error.message)
             return
-        if isinstance(news, fork_messages.Born):
+        if isinstance(news, fork_messages.ProcessForked):
             with contextlib.suppress(psutil.NoSuchProcess):  # its exit is reported next
                 self._began[news.pid] = processes.started(news.pid)
-        elif isinstance(news, fork_messages.Died):
+        elif isinstance(news, fork_messages.ProcessExited):
             self._began.pop(news.pid, None)
         elif not news.error:
             self._loaded.set()

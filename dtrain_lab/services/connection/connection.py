@@ -15,8 +15,8 @@ from dtrain_lab.errors import Unreachable, WireMismatch
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection.calls import Calls
 from dtrain_lab.services.connection.cells import Cells, OnOutput
-from dtrain_lab.services.connection.far import Far
-from dtrain_lab.services.connection.presence import Near, Presence
+from dtrain_lab.services.connection.presence import LocalHead, Presence
+from dtrain_lab.services.connection.remote_head import RemoteHead
 from dtrain_lab.services.connection.transport import Transport
 from dtrain_lab.services.connection.watchers import Watchers
 from dtrain_lab.wire import clients
@@ -325,4 +325,4 @@ class Connection:
 def _presence(connection: Connection, way: Way | None) -> Presence:
     if way is not None:
         return Presence(connection, way)
-    return Near(connection) if connection.record.remote is None else Far(connection)
+    return LocalHead(connection) if connection.record.remote is None else RemoteHead(connection)

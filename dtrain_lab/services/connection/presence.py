@@ -85,7 +85,7 @@ class Presence:
         """Called when the connection closes."""
 
 
-class Near(Presence):
+class LocalHead(Presence):
     """Presence of a cluster's head on this machine: a pidfd reports the end of its process."""
 
     def __init__(self, connection: Client) -> None:

@@ -10,7 +10,7 @@ REPEATABLE = (
     clients.Info,
     clients.Clock,
     clients.Watch,
-    clients.Hold,
+    clients.AcquireLease,
     clients.ListCells,
     clients.Diagnose,
     clients.TryAdvice,

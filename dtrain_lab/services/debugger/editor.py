@@ -16,10 +16,10 @@ from dtrain_lab.debugger.view import notes
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.again import Again
 from dtrain_lab.services.debugger.debugging import Debugging
 from dtrain_lab.services.debugger.editor_points import EditorPoints
 from dtrain_lab.services.debugger.editor_sources import EditorSources
+from dtrain_lab.services.debugger.reattach import Reattach
 
 Find = Callable[[Dap], Awaitable[tuple[Connection, JobCode | None]]]
 AT_ONCE = (
@@ -178,7 +178,7 @@ class EditorSession:
         self._debugging = debugging
         for note in notes(debugging.state):
             self._print(note)
-        Again(debugging, connection, job, self._threads_began, self._over).keep()
+        Reattach(debugging, connection, job, self._threads_began, self._over).keep()
 
     def _threads_began(self, ranks: Sequence[int]) -> None:
         for rank in ranks:

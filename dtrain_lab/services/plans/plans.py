@@ -23,7 +23,7 @@ from dtrain_lab.services.plans.planning import Planned, prepare
 from dtrain_lab.services.plans.preview import preview
 from dtrain_lab.services.policy import limits
 from dtrain_lab.wire.jobs.job import JobPlan, JobRecord, JobRequest
-from dtrain_lab.wire.jobs.quota import Room
+from dtrain_lab.wire.jobs.quota import FreeSpace
 
 log = logging.getLogger(__name__)
 KEPT = 8
@@ -145,7 +145,7 @@ class Plans:
         self._recent.forget()
         self._asked_for.clear()
 
-    async def _room(self, made: Planned) -> Room:
+    async def _room(self, made: Planned) -> FreeSpace:
         """Return the free space and quota at the job's folder."""
         record = made.record
         base = record.directory.rpartition("/")[0]

@@ -20,6 +20,7 @@ from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import reasons, study
 from dtrain_lab.sweeps.events import (
     Action,
+    ActionRequested,
     Continue,
     End,
     Event,
@@ -32,8 +33,7 @@ from dtrain_lab.sweeps.events import (
     Submit,
     Suggest,
     Suggested,
-    Wished,
-    Woke,
+    Tick,
 )
 from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.wire.jobs.job import Job
@@ -82,7 +82,7 @@ class Driver:
         while True:
             asked = await asyncio.to_thread(folders.asked, self._folder)
             if asked.number > self._record.heard:
-                await self._apply(Wished(asked.wish, asked.number, time.time()))
+                await self._apply(ActionRequested(asked.wish, asked.number, time.time()))
             if self._record.state in SWEEP_ENDED:
                 self._save()
                 return
@@ -90,7 +90,7 @@ class Driver:
                 event = await self._poll_trial(self._record.trials[number])
                 if event is not None:
                     await self._apply(event)
-            await self._apply(Woke(time.time()))
+            await self._apply(Tick(time.time()))
             if self._record.state not in SWEEP_ENDED:
                 await asyncio.sleep(POLL_S)
 
@@ -146,10 +146,10 @@ class Driver:
             log.warning("sweep %s: trial %d: %s", record.id, number, error)
             job = self._record.trials[number].job
             if job is not None and self._record.trials[number].handed and await self._is_there(job):
-                return Woke(time.time())  # the scheduler may have it: it is looked at like the others
+                return Tick(time.time())  # the scheduler may have it: it is looked at like the others
             again = isinstance(error, AGAIN)
             return Refused(number, error.code, error.message, error.hint, again=again, at=time.time())
-        return Woke(time.time())
+        return Tick(time.time())
 
     async def _is_there(self, job: str) -> bool:
         try:

@@ -195,7 +195,7 @@ class Worlds:
 
     async def take_lease(self, connection: Connection, *, attach: bool = False) -> Cluster:
         """Take a lease on a world for this client's lifetime; `attach` lists its notebook at the cluster."""
-        cluster: Cluster = await connection.ask(clients.Hold(self.lease, attach))
+        cluster: Cluster = await connection.ask(clients.AcquireLease(self.lease, attach))
         return cluster
 
     async def resize(self, connection: Connection, ranks: int) -> Cluster:

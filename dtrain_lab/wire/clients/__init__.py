@@ -26,11 +26,11 @@ from dtrain_lab.wire.clients.cells import (
 from dtrain_lab.wire.clients.debugger import NOT_YET, Debug, HoldDebugger, LeaveDebugger, ReadHistory, Stacks
 from dtrain_lab.wire.clients.world import (
     BEGUN,
+    AcquireLease,
     Advise,
     Clock,
     Engines,
     ForecastNodes,
-    Hold,
     Info,
     Interrupt,
     Launch,
@@ -56,6 +56,7 @@ __all__ = [
     "NOT_YET",
     "RESULTS",
     "TURN_KEPT_S",
+    "AcquireLease",
     "Advise",
     "Answer",
     "AnyBody",
@@ -74,7 +75,6 @@ __all__ = [
     "Follow",
     "ForecastNodes",
     "GiveTurn",
-    "Hold",
     "HoldDebugger",
     "Info",
     "Interrupt",
@@ -103,7 +103,7 @@ __all__ = [
 
 AnyBody = (
     Launch
-    | Hold
+    | AcquireLease
     | Release
     | Info
     | Diagnose
@@ -184,7 +184,7 @@ decode_to_client = decode.decoder(ToClient, "The cluster's head")
 
 RESULTS: dict[type[Body], Any] = {
     Launch: Cluster,
-    Hold: Cluster,
+    AcquireLease: Cluster,
     Release: None,
     Info: Cluster,
     Advise: tuple[Advice, ...],

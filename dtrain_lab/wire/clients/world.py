@@ -34,7 +34,7 @@ class Launch(Body, frozen=True, tag="launch"):
     owner: str
 
 
-class Hold(Body, frozen=True, tag="hold"):
+class AcquireLease(Body, frozen=True, tag="hold"):
     """Take a lease; `attach` also makes the lease's notebook one of the cluster's."""
 
     lease: Lease

@@ -21,18 +21,18 @@ class GangKeys(Struct, frozen=True):
     """Secret key of the first host, which listens."""
 
 
-class Word(Struct, frozen=True, tag_field="k"):
+class GangMessage(Struct, frozen=True, tag_field="k"):
     """Base of the gang's messages."""
 
 
-class Waits(Word, frozen=True, tag="waits"):
+class Queued(GangMessage, frozen=True, tag="waits"):
     """This host has no free slots for the job yet."""
 
     node: int
     reason: Reason
 
 
-class Holds(Word, frozen=True, tag="holds"):
+class Reserved(GangMessage, frozen=True, tag="holds"):
     """This host has reserved slots for the job.
 
     `hold`: number of the reservation, from 1; messages about an earlier one are ignored. `returns`: the host
@@ -44,56 +44,56 @@ class Holds(Word, frozen=True, tag="holds"):
     returns: bool = False
 
 
-class Asks(Word, frozen=True, tag="asks"):
+class EndpointsQuery(GangMessage, frozen=True, tag="asks"):
     """This host has started and asks for the endpoints of the job's head; `knows`: it has them now."""
 
     node: int
     knows: bool = False
 
 
-class Go(Word, frozen=True, tag="go"):
+class Start(GangMessage, frozen=True, tag="go"):
     """All hosts have reserved slots: start. `port`: the first port for the ranks' rendezvous."""
 
     port: int
 
 
-class Return(Word, frozen=True, tag="return"):
+class ReleaseReservation(GangMessage, frozen=True, tag="return"):
     """Release the reservation, if it still has this number."""
 
     hold: int
 
 
-class Heard(Word, frozen=True, tag="heard"):
+class Acknowledged(GangMessage, frozen=True, tag="heard"):
     """Acknowledgement of the first host."""
 
 
-class HeadFound(Word, frozen=True, tag="head"):
+class HeadFound(GangMessage, frozen=True, tag="head"):
     """The endpoints of the job's head: the contents of the file on its first host."""
 
     endpoints: bytes
 
 
-Stands = Waits | Holds
-Said = Stands | Asks
-Answer = Go | Return | Heard | HeadFound
+SlotsReport = Queued | Reserved
+HostMessage = SlotsReport | EndpointsQuery
+Answer = Start | ReleaseReservation | Acknowledged | HeadFound
 
 _ENCODER = msgspec.msgpack.Encoder()
-_said = decode.decoder(Said, "A host of the job")
+_host_message = decode.decoder(HostMessage, "A host of the job")
 _answer = decode.decoder(Answer, "The job's first host")
 
 
-def encode(word: Word) -> bytes:
+def encode(message: GangMessage) -> bytes:
     """Encode a message as msgpack."""
-    return _ENCODER.encode(word)
+    return _ENCODER.encode(message)
 
 
-def said(data: bytes) -> Said:
+def host_message(data: bytes) -> HostMessage:
     """Decode a message of a host.
 
     Raises:
         WireMismatch: it is not a message of this protocol.
     """
-    found: Said = _said(data)
+    found: HostMessage = _host_message(data)
     return found
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dtrain_lab.wire.cluster import Phase, Rank, Reason, World
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
-from dtrain_lab.wire.jobs.quota import Budget, Room
+from dtrain_lab.wire.jobs.quota import Budget, FreeSpace
 from dtrain_lab.wire.kinds import JobLauncher, JobState
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
@@ -128,7 +128,7 @@ class JobPlan(Struct, frozen=True):
     environment: str = ""
     cells: int = 0
     modules: int | None = None
-    room: Room | None = None
+    room: FreeSpace | None = None
     budget: Budget | None = None
     submit: str = ""
     id: str = ""

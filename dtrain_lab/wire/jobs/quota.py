@@ -22,7 +22,7 @@ class Budget(Struct, frozen=True):
     asked_hours: float | None = None
 
 
-class Room(Struct, frozen=True):
+class FreeSpace(Struct, frozen=True):
     """How much can still be written to a folder, in bytes and files; None if unknown."""
 
     folder: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.wire.codec import decode as guard
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.agents import Hold, Leave, NodeHello, Preloaded, Troubled
+from dtrain_lab.wire.links.agents import Leave, NodeHello, Preloaded, ReserveSlots, Troubled
 from dtrain_lab.wire.links.cells import (
     CellReply,
     Comm,
@@ -19,8 +19,15 @@ from dtrain_lab.wire.links.debugger import Debug, DebugEvent, Debugged
 from dtrain_lab.wire.links.groups import Abort, Form, GroupFormed, GroupSpec, StoreAnswer, StoreCall
 from dtrain_lab.wire.links.launched import AskEnd, Attached, Attempt, Stand
 from dtrain_lab.wire.links.message import Message
-from dtrain_lab.wire.links.network import Hush, Listen, Listening, Probe, Probed, Target
-from dtrain_lab.wire.links.output import AskUnsaid, CellOutput, Quiet, Seen, Unsaid, Words
+from dtrain_lab.wire.links.network import Listen, Listening, Probe, Probed, StopListening, Target
+from dtrain_lab.wire.links.output import (
+    CellOutput,
+    OutputStalled,
+    OutputTail,
+    PendingOutput,
+    ReadPendingOutput,
+    Seen,
+)
 from dtrain_lab.wire.links.processes import (
     CONTROLLER,
     End,
@@ -40,7 +47,6 @@ __all__ = [
     "Abort",
     "AskEnd",
     "AskStacks",
-    "AskUnsaid",
     "AskWhere",
     "Attached",
     "Attempt",
@@ -66,34 +72,35 @@ __all__ = [
     "GroupSpec",
     "Handled",
     "Here",
-    "Hold",
-    "Hush",
     "Leave",
     "Listen",
     "Listening",
     "Logged",
     "Message",
     "NodeHello",
+    "OutputStalled",
+    "OutputTail",
+    "PendingOutput",
     "Preloaded",
     "Probe",
     "Probed",
-    "Quiet",
     "RankFigures",
     "RankHello",
     "RankSample",
     "RankSpec",
+    "ReadPendingOutput",
+    "ReserveSlots",
     "Samples",
     "Seen",
     "Signal",
     "Stand",
+    "StopListening",
     "StoreAnswer",
     "StoreCall",
     "Target",
     "ToAgent",
     "ToRank",
     "Troubled",
-    "Unsaid",
-    "Words",
     "decode_from_attached_rank",
     "decode_to_agent",
     "decode_to_head",
@@ -112,20 +119,20 @@ FromAgent = (
     | Samples
     | Listening
     | Probed
-    | Quiet
-    | Unsaid
+    | OutputStalled
+    | PendingOutput
     | Troubled
 )
 ToAgent = (
     Fork
-    | Hold
+    | ReserveSlots
     | ForkController
     | Signal
     | Listen
     | Probe
-    | Hush
+    | StopListening
     | AskStacks
-    | AskUnsaid
+    | ReadPendingOutput
     | Leave
     | Debug
     | Attempt

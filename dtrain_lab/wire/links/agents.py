@@ -36,7 +36,7 @@ class Preloaded(Message, frozen=True, tag="preloaded"):
     hint: str = ""
 
 
-class Hold(Message, frozen=True, tag="hold"):
+class ReserveSlots(Message, frozen=True, tag="hold"):
     """Reserve slots of this node for ranks of the cluster; a slot is a GPU if the node has any."""
 
     cluster: str

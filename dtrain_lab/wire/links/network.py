@@ -24,7 +24,7 @@ class Probed(Message, frozen=True, tag="probed"):
 
 
 class Listen(Message, frozen=True, tag="listen"):
-    """Listen at this address and send this nonce to each connection, until `Hush`."""
+    """Listen at this address and send this nonce to each connection, until `StopListening`."""
 
     address: str
     nonce: str
@@ -46,5 +46,5 @@ class Probe(Message, frozen=True, tag="probe"):
     targets: tuple[Target, ...]
 
 
-class Hush(Message, frozen=True, tag="hush"):
+class StopListening(Message, frozen=True, tag="hush"):
     """Stop listening: all nodes have probed."""

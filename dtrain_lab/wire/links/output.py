@@ -11,7 +11,7 @@ from dtrain_lab.wire.kinds import CellOutputKind
 from dtrain_lab.wire.links.message import Message
 
 
-class Words(Struct, frozen=True):
+class OutputTail(Struct, frozen=True):
     """The end of a rank's output on one stream; the head may already have part of it.
 
     `through`: bytes written in total. `piped`: output of C code that the rank had not read from its pipe.
@@ -23,7 +23,7 @@ class Words(Struct, frozen=True):
     piped: bytes = b""
 
 
-class AskUnsaid(Message, frozen=True, tag="ask_unsaid"):
+class ReadPendingOutput(Message, frozen=True, tag="ask_unsaid"):
     """Ask for the unsent output of a rank that is stopped and can't send it."""
 
     rank: int
@@ -49,7 +49,7 @@ class CellOutput(Message, frozen=True, tag="output"):
     pid: int = 0
 
 
-class Quiet(Message, frozen=True, tag="quiet"):
+class OutputStalled(Message, frozen=True, tag="quiet"):
     """A rank has printed nothing for a second; carries the bytes of each stream since its start."""
 
     rank: int
@@ -57,12 +57,12 @@ class Quiet(Message, frozen=True, tag="quiet"):
     stderr: int = 0
 
 
-class Unsaid(Message, frozen=True, tag="unsaid"):
-    """Answers `AskUnsaid`: the end of a living rank's output."""
+class PendingOutput(Message, frozen=True, tag="unsaid"):
+    """Answers `ReadPendingOutput`: the end of a living rank's output."""
 
     rank: int
     pid: int
-    words: tuple[Words, ...]
+    words: tuple[OutputTail, ...]
 
 
 class Seen(Message, frozen=True, tag="seen"):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links.message import Message
-from dtrain_lab.wire.links.output import Words
+from dtrain_lab.wire.links.output import OutputTail
 from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.processes.endpoints import Keys
 
@@ -26,7 +26,7 @@ class Exited(Message, frozen=True, tag="exited"):
     pid: int
     code: int
     last: str = ""
-    words: tuple[Words, ...] = ()
+    words: tuple[OutputTail, ...] = ()
     fault: str = ""
     """The traceback of a crash inside C code, with cells by name."""
     calls: tuple[Call, ...] = ()

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import Choice, JobPlan, JobRequest, JobSize, PlannedFile
-from dtrain_lab.wire.jobs.quota import Budget, Room
+from dtrain_lab.wire.jobs.quota import Budget, FreeSpace
 from dtrain_lab.wire.site import Error
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import LOOP, START, code, notebook
@@ -78,7 +78,7 @@ PLAN = JobPlan(
     environment="conda: /opt/envs/torch-2.13, as the profile says",
     cells=12,
     modules=9,
-    room=Room("/home/ada/dtrain-lab/jobs", 900 * GIB, 120 * GIB, 50_000),
+    room=FreeSpace("/home/ada/dtrain-lab/jobs", 900 * GIB, 120 * GIB, 50_000),
     budget=Budget("GPU", 4300.0, 10_000.0, "the project llm", 768.0),
 )
 AT_ITS_LINE = """start => {

@@ -11,7 +11,7 @@ import pytest
 
 from dtrain_lab.backends.base import Status, Way
 from dtrain_lab.errors import BadRequest, Conflict, Unreachable
-from dtrain_lab.services.connection import far, records
+from dtrain_lab.services.connection import records, remote_head
 from dtrain_lab.services.connection.connection import Connection
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
@@ -94,10 +94,10 @@ class Client:
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Backend:
     found = Backend()
-    monkeypatch.setattr(far.registry, "backend", lambda _: found)
-    monkeypatch.setattr(far, "POLL_S", 0.0)
-    monkeypatch.setattr(far, "STATUS_S", -1.0)
-    monkeypatch.setattr(far.Far, "_watch_link", lambda _: None)
+    monkeypatch.setattr(remote_head.registry, "backend", lambda _: found)
+    monkeypatch.setattr(remote_head, "POLL_S", 0.0)
+    monkeypatch.setattr(remote_head, "STATUS_S", -1.0)
+    monkeypatch.setattr(remote_head.RemoteHead, "_watch_link", lambda _: None)
     monkeypatch.setattr(records, "forget", lambda _: None)
     return found
 
@@ -113,7 +113,7 @@ async def test_a_world_that_can_not_be_reached_any_more_has_ended_as_its_back_en
 ) -> None:
     backend.refused = Unreachable("No route to node1.", "")
     client = Client(record())
-    presence = far.Far(client)
+    presence = remote_head.RemoteHead(client)
     looking = asyncio.ensure_future(presence._come_up())
     shown = await asyncio.wait_for(client.told.get(), 20)
     assert shown.reason is not None
@@ -128,8 +128,8 @@ async def test_an_error_of_a_head_that_was_connected_to_disconnects_and_keeps_le
     backend: Backend,
 ) -> None:
     client = Client(record())
-    presence = far.Far(client)
-    hold = clients.Hold(lease=clients.Lease("kernel", "here", 1, 0.0), attach=True)
+    presence = remote_head.RemoteHead(client)
+    hold = clients.AcquireLease(lease=clients.Lease("kernel", "here", 1, 0.0), attach=True)
     await presence.stand_in(hold)
     client.answers = [Unreachable("It did not answer.", ""), BadRequest("Not a lease.", "")]
     await asyncio.wait_for(presence._come_up(), 20)

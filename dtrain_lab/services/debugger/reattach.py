@@ -18,7 +18,7 @@ PATIENT_POLLS = 5
 """Looks after which a rank that is not idle is attached, too: the interrupt that released it is over."""
 
 
-class Again:
+class Reattach:
     """Keeps a debugger attached whose client runs no cells, so that no cell's beginning attaches it.
 
     Args:

@@ -40,7 +40,7 @@ PING_WITHIN_S = 5.0
 OPEN_WITHIN_S = 3.0
 
 
-class Far(Presence):
+class RemoteHead(Presence):
     """A head on another machine.
 
     Args:
@@ -53,7 +53,7 @@ class Far(Presence):
         self._remote: Remote = connection.record.remote
         self._backend: Backend = registry.backend(self._remote.profile.backend)
         self._status = Status("pending")
-        self._held: list[clients.Hold] = []
+        self._held: list[clients.AcquireLease] = []
         self._coming: supervision.Handle | None = None
         self._up = asyncio.Event()
         self._stopping = False
@@ -87,7 +87,7 @@ class Far(Presence):
         match body:
             case clients.Info():
                 return self._cluster()
-            case clients.Hold():
+            case clients.AcquireLease():
                 self._held.append(body)
                 return self._cluster()
             case clients.Stop():
