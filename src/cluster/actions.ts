@@ -8,17 +8,17 @@ import { TOAST_MS } from '../ui/action';
 import { isTrouble } from '../ui/sentence';
 import { isHang } from '../ui/verdict';
 import { Add, addAdviceCommands, Args } from './adviceActions';
-import { leaveOut, leaveOutText } from './leave';
+import { leaveOut, leaveOutText } from './shrink';
 import { askSize, confirmLoss, showDiagnosis } from './dialogs';
-import { guarded } from './guarded';
-import { showLastOutput } from './last';
-import { notifyWhenPossible } from './possible';
+import { reportErrors } from './reportErrors';
+import { showLastOutput } from './lastOutput';
+import { notifyWhenPossible } from './enablement';
 import { askRestart } from './restart';
 import { signInTo } from './signin';
 import { isStarting } from './progress';
 import { addStartCommand, tellCancelled } from './start';
 
-export { guarded };
+export { reportErrors };
 
 const CLUSTER_ARGS = {
   args: {
@@ -64,7 +64,7 @@ export function addClusterCommands(
       execute: async args => {
         const cluster = target(args);
         if (cluster) {
-          await guarded(trans, () => execute(cluster, args));
+          await reportErrors(trans, () => execute(cluster, args));
         }
       },
       describedBy: CLUSTER_ARGS
@@ -206,7 +206,7 @@ export function addClusterCommands(
     caption: trans.__('Answer a host’s prompt'),
     isEnabled: args => !!args.host,
     execute: args =>
-      guarded(trans, async () => {
+      reportErrors(trans, async () => {
         await signInTo(String(args.host), trans);
       }),
     describedBy: {

@@ -8,7 +8,7 @@ import { Cluster, Verdict } from '../tokens';
 import { Action } from '../ui/action';
 import { formatRanks } from '../ui/format';
 import { alarmOf, isHang } from '../ui/verdict';
-import { leaveOut } from './leave';
+import { leaveOut } from './shrink';
 import { isStarting } from './progress';
 
 /** A button of the card. */

@@ -11,7 +11,7 @@ import {
   unbroken,
   UNKNOWN
 } from '../ui/format';
-import { IShownFigures, shownFigures } from '../ui/now';
+import { IShownFigures, shownFigures } from '../ui/currentMetrics';
 import {
   isVague,
   plusMinus,

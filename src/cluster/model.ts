@@ -18,8 +18,8 @@ import {
   Stopped,
   Verdict
 } from '../tokens';
-import { asOfNow } from '../ui/now';
-import { IgnoredVerdicts, Store, withoutIgnored } from './ignored';
+import { asOfNow } from '../ui/currentMetrics';
+import { IgnoredVerdicts, Store, withoutIgnored } from './dismissedVerdicts';
 import { Past } from './points';
 
 /** As the settings' schema has them. */

@@ -5,7 +5,7 @@ import {
 import { IStateDB } from '@jupyterlab/statedb';
 
 import { IClusterActions, IClusters, ISelection } from '../tokens';
-import { storage } from './ignored';
+import { storage } from './dismissedVerdicts';
 import { ClustersModel } from './model';
 import { ClusterRequests } from './requests';
 import { Selection } from './selection';

@@ -1,4 +1,4 @@
-import { median, networkOf, ownTimes } from '../ui/own';
+import { median, networkOf, ownTimes } from '../ui/ownTime';
 import { Cluster, IPoint, Point } from '../tokens';
 import { meanSplit } from '../ui/split';
 import { slowedNow } from '../ui/verdict';

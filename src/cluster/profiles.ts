@@ -9,7 +9,7 @@ import { request, RequestError } from '../request/rest';
 import { IClusters, Profile } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { Faults, FormBody, FormDialog, nameFault } from './form';
-import { guarded } from './guarded';
+import { reportErrors } from './reportErrors';
 
 /** What `profile check` says of a profile that can run. */
 type Report = {
@@ -116,7 +116,7 @@ export function addProfileCommands(
     caption: trans.__('Where ranks run: hosts, partition, environment'),
     isEnabled: () => model.site?.may_write ?? true,
     execute: args =>
-      guarded(trans, async () => {
+      reportErrors(trans, async () => {
         const name = await nameOf(args.name, trans.__('Add or edit a profile'));
         if (name) {
           await edit(name, model, settings, trans);
@@ -130,7 +130,7 @@ export function addProfileCommands(
     caption: trans.__('Ask every node whether ranks can run there'),
     isEnabled: () => model.site?.may_write ?? true,
     execute: args =>
-      guarded(trans, async () => {
+      reportErrors(trans, async () => {
         const name = await nameOf(args.name, trans.__('Check a profile'));
         if (name) {
           await check(name, settings, trans);

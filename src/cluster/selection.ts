@@ -1,7 +1,7 @@
 import { Signal } from '@lumino/signaling';
 
 import { Cluster, IClusters, ICurrentNotebook, ISelection } from '../tokens';
-import { attachedTo } from './attached';
+import { attachedTo } from './notebookCluster';
 import { noteRuns, stillEnded } from './ended';
 
 /** Advice that is remembered as dismissed: ids of clusters are never used again. */

@@ -13,7 +13,7 @@ import {
 } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { distributedIcon } from '../ui/icons';
-import { guarded } from './guarded';
+import { reportErrors } from './reportErrors';
 import { signedIn } from './signin';
 import { askStart } from './startForm';
 
@@ -35,7 +35,7 @@ export function addStartCommand(
     // the id of the cluster; null where nobody wanted it in the end, or it could not be started
     execute: async args => {
       let id: string | null = null;
-      await guarded(trans, async () => {
+      await reportErrors(trans, async () => {
         id = await start(args, commands, model, selection, actions, trans);
       });
       return id;

@@ -11,10 +11,10 @@ import { Actions } from './buttons';
 import { ClusterHead } from './card';
 import { diffLines } from './change';
 import { noteRuns, stillEnded } from './ended';
-import { lastLines } from './last';
-import { leaveOut, leaveOutText } from './leave';
+import { lastLines } from './lastOutput';
+import { leaveOut, leaveOutText } from './shrink';
 import { countOf } from './list';
-import { PastCard } from './past';
+import { PastCard } from './pastClusters';
 import { RestartBody, sourceFor } from './restart';
 
 const trans = nullTranslator.load('dtrain_lab');

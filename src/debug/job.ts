@@ -4,14 +4,14 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { attachedTo } from '../cluster/attached';
+import { attachedTo } from '../cluster/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { Jobs } from '../job/model/model';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { IClusters, Job } from '../tokens';
-import { pressBug } from './bug';
+import { pressDebugButton } from './debugButton';
 import { DebugModel } from './model';
 
 interface IAround {
@@ -131,7 +131,7 @@ async function failed(
     }
   }
   if (!model.view?.on) {
-    void pressBug(panel, debug);
+    void pressDebugButton(panel, debug);
   }
   app.shell.activateById('jp-debugger-sidebar');
   Notification.info(

@@ -18,7 +18,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandIDs } from '../commands';
 import { showNotebook } from '../places/open';
 import { Cluster, IClusters } from '../tokens';
-import { isDebugged, pressBug } from './bug';
+import { isDebugged, pressDebugButton } from './debugButton';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks';
 import { DebugModel } from './model';
@@ -91,7 +91,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       if (!model.view?.on) {
         const on = untilOn(model);
         if (!(await isDebugged(panel))) {
-          const shown = pressBug(panel, debug);
+          const shown = pressDebugButton(panel, debug);
           // what JupyterLab shows at first would come over a rank's variables; while a cell runs it comes later
           if (panel.sessionContext.session?.kernel?.status === 'idle') {
             await Promise.race([shown, on.then(() => after(SHOWN_WITHIN))]);

@@ -5,7 +5,7 @@ import { Widget } from '@lumino/widgets';
 import React from 'react';
 
 import { IClusters } from '../tokens';
-import { Across } from './across';
+import { CompareValues } from './compareValues';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
 import { DebugModel } from './model';
@@ -151,6 +151,6 @@ export class AcrossSection extends Section {
 
   protected content(): JSX.Element {
     const { model, trans, onError } = this.args;
-    return <Across model={model} trans={trans} onError={onError} />;
+    return <CompareValues model={model} trans={trans} onError={onError} />;
   }
 }

@@ -17,11 +17,11 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandToolbarButton } from '@jupyterlab/ui-components';
 
 import { CommandIDs } from '../commands';
-import { narrowItem } from '../notebook/narrow';
+import { compactItem } from '../notebook/compactToolbar';
 import { IClusters, ISweeps } from '../tokens';
 import { submitIcon } from '../ui/icons';
 import { jobsIcon } from '../ui/views';
-import { addActs, JOB_ARGS } from './acts';
+import { addJobCommands, JOB_ARGS } from './jobCommands';
 import { ExecutedDrive } from './executed';
 import { Jobs } from './model/model';
 import { openingWith } from './form/notebook';
@@ -129,7 +129,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       describedBy: JOB_ARGS
     });
 
-    addActs(app, jobs, trans, id => views.find(v => v.args.id === id)?.close());
+    addJobCommands(app, jobs, trans, id =>
+      views.find(v => v.args.id === id)?.close()
+    );
     addSubmit({
       app,
       model,
@@ -156,7 +158,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
         label: trans.__('Submit')
       });
       button.addClass('jp-DtrainNotebook-submit');
-      narrowItem(panel, 'dtrain-submit', button);
+      compactItem(panel, 'dtrain-submit', button);
       return button;
     });
     for (const command of [CommandIDs.showJobs, CommandIDs.submitNotebook]) {

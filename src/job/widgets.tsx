@@ -4,7 +4,7 @@ import React from 'react';
 
 import { submitIcon } from '../ui/icons';
 import { formatClock } from '../ui/format';
-import { SeenWidget } from '../ui/seen';
+import { VisibleWidget } from '../ui/visibleWidget';
 import { jobIcon, jobsIcon } from '../ui/views';
 import { IFormProps, SubmitForm } from './form/form';
 import { IJobsProps, JobList } from './list/list';
@@ -12,7 +12,7 @@ import { moment } from './model/words';
 import { IJobProps, JobBody } from './view/view';
 
 /** A view of jobs in the main area. */
-export abstract class JobWidget extends SeenWidget {
+export abstract class JobWidget extends VisibleWidget {
   constructor(
     id: string,
     label: string,

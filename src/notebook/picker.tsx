@@ -13,14 +13,14 @@ import { MenuSvg, ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { attachedTo } from '../cluster/attached';
+import { attachedTo } from '../cluster/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { Glyph } from '../ui/glyph';
 import { distributedIcon } from '../ui/icons';
-import { narrowItem } from './narrow';
+import { compactItem } from './compactToolbar';
 import { pickedOf } from './words';
 
 /** The cluster picker in the notebook's toolbar. */
@@ -39,7 +39,7 @@ export const pickerPlugin: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     registry.addFactory<NotebookPanel>('Notebook', 'dtrain-cluster', panel => {
       const picker = new Picker(panel, model, app.commands, trans);
-      narrowItem(panel, 'dtrain-cluster', picker);
+      compactItem(panel, 'dtrain-cluster', picker);
       return picker;
     });
   }

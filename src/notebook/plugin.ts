@@ -20,15 +20,15 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
-import { attachedTo } from '../cluster/attached';
+import { attachedTo } from '../cluster/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { LOAD_LINE, SNIPPET } from '../cluster/empty';
-import { guarded } from '../cluster/guarded';
+import { reportErrors } from '../cluster/reportErrors';
 import { CommandIDs } from '../commands';
 import { IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { ICell, showCell } from './cells';
-import { keepChange } from './keep';
+import { keepChange } from './applyChange';
 import { isIPython, runQuietly } from './kernel';
 import { openQuickstart } from './quickstart';
 
@@ -185,7 +185,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Open the Quickstart Notebook'),
       caption: trans.__('Train on several ranks, step by step'),
       execute: () =>
-        guarded(trans, () =>
+        reportErrors(trans, () =>
           openQuickstart(
             browser?.model.path ?? '',
             app.serviceManager.contents,

@@ -4,7 +4,7 @@ import React from 'react';
 import { formatRate, unbroken } from '../ui/format';
 import { shareInText } from '../ui/share';
 import { Glyph } from '../ui/glyph';
-import { shownFigures } from '../ui/now';
+import { shownFigures } from '../ui/currentMetrics';
 import { sentence } from '../ui/sentence';
 import { IOutcome, isStopped, soFar } from './outcome';
 import { Choice } from './parts';

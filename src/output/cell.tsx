@@ -7,12 +7,12 @@ import { Poll, Throttler } from '@lumino/polling';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import React from 'react';
 
-import { guarded } from '../cluster/guarded';
+import { reportErrors } from '../cluster/reportErrors';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { IClusters } from '../tokens';
 import { IBarActions } from './bar';
-import { Between } from './between';
+import { Interleaved } from './interleaved';
 import { markDisplays, MoreFigures } from './displays';
 import { IFailureActions } from './failure';
 import { ILine, parseLines } from './lines';
@@ -71,7 +71,7 @@ export class CellOutputView extends ReactWidget {
       this._allFigures = true;
       this.update();
     });
-    this._between = new Between(_cell.outputArea.node);
+    this._between = new Interleaved(_cell.outputArea.node);
     layout.insertWidget(outputs, this);
     layout.insertWidget(outputs + 2, this._more);
     this._changed();
@@ -242,7 +242,7 @@ export class CellOutputView extends ReactWidget {
   private _showMore(output: ICellOutput): void {
     this._first += MOST_LINES;
     if (output.left && !this._whole) {
-      void guarded(this._context.trans, () => this._loadWhole());
+      void reportErrors(this._context.trans, () => this._loadWhole());
     }
     this.update();
   }
@@ -313,7 +313,7 @@ export class CellOutputView extends ReactWidget {
 
   private _allFigures = false;
   /** Text that stands among what ranks display. */
-  private _between: Between;
+  private _between: Interleaved;
   /** What the user chose to see; null until then. */
   private _chosen: Choice | null = null;
   private _clock = new Poll({

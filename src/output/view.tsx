@@ -3,7 +3,7 @@ import React from 'react';
 import { createPortal } from 'react-dom';
 
 import { Bar, IBarActions } from './bar';
-import { IPlacedBlock } from './between';
+import { IPlacedBlock } from './interleaved';
 import { Failure, IFailureActions } from './failure';
 import { foldLines } from './fold';
 import { ILine, linesOf } from './lines';

@@ -10,7 +10,7 @@ import {
   unbroken,
   UNKNOWN
 } from '../ui/format';
-import { shownFigures } from '../ui/now';
+import { shownFigures } from '../ui/currentMetrics';
 import { isVague, plusMinus, shareAsKnown, vagueText } from '../ui/share';
 import { meanSplit } from '../ui/split';
 import { alarmOf } from '../ui/verdict';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
 import { figuresOf, hasNetwork, heatOf, passes, rebuilds } from './figures';
-import { median, networkOf } from '../ui/own';
+import { median, networkOf } from '../ui/ownTime';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,

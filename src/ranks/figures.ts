@@ -1,5 +1,5 @@
 import { Cluster, IPoint, Rank } from '../tokens';
-import { ownTimes, usualOf } from '../ui/own';
+import { ownTimes, usualOf } from '../ui/ownTime';
 
 /** What the table shows of a rank; seconds, null where not known. */
 export interface IRankFigures {

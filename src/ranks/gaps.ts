@@ -1,4 +1,4 @@
-import { median } from '../ui/own';
+import { median } from '../ui/ownTime';
 
 /** Intervals on each side that say how far apart points usually are there. */
 const NEAR = 3;

@@ -4,7 +4,7 @@ import React, { useEffect, useId, useRef } from 'react';
 import { Rank } from '../tokens';
 import { target } from '../ui/roving';
 import { themeColour } from '../ui/theme';
-import { ownTimes } from '../ui/own';
+import { ownTimes } from '../ui/ownTime';
 import { tint } from './heat';
 import { rankWord } from './words';
 

@@ -4,7 +4,7 @@ import { Rank } from '../tokens';
 import { formatTime } from '../ui/format';
 import { useViewState } from '../ui/viewState';
 import { moveFocus } from '../ui/roving';
-import { ownTimes } from '../ui/own';
+import { ownTimes } from '../ui/ownTime';
 import { tintOf } from './heat';
 import { RankGrid } from './grid';
 import { IRowsProps } from './slowest';

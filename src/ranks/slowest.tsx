@@ -5,7 +5,7 @@ import { Cluster } from '../tokens';
 import { formatTime } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { useSteadyOrder } from '../ui/order';
-import { ownTimes } from '../ui/own';
+import { ownTimes } from '../ui/ownTime';
 import { RankMap } from './map';
 import { differs, markedFirst, rankGlyph, rankWord } from './words';
 

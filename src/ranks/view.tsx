@@ -6,11 +6,11 @@ import { ClusterHead, ShownAdvice } from '../cluster/card';
 import { Cluster, IClusters, IPoint, ISelection } from '../tokens';
 import { useChanges } from '../ui/changes';
 import { formatClock, formatShare, formatTime } from '../ui/format';
-import { ownTimes } from '../ui/own';
+import { ownTimes } from '../ui/ownTime';
 import { ranksIcon } from '../ui/views';
 import { useViewState, useViewStateRef } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
-import { SeenWidget } from '../ui/seen';
+import { VisibleWidget } from '../ui/visibleWidget';
 import { alarmOf } from '../ui/verdict';
 import { timeTicks } from './axis';
 import { axisOf, Charts, IAxis } from './charts';
@@ -278,7 +278,7 @@ function slowest(
 }
 
 /** The Ranks view of one cluster, in the main area. Drawn only while it is seen. */
-export class RanksView extends SeenWidget {
+export class RanksView extends VisibleWidget {
   constructor(private _props: IViewProps & { name: string }) {
     super(
       (seen, viewer) => _props.model.setVisible(seen, viewer),

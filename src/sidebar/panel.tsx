@@ -15,12 +15,12 @@ import { distributedIcon } from '../ui/icons';
 import { useViewState, useViewScroll } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
-import { SeenWidget } from '../ui/seen';
+import { VisibleWidget } from '../ui/visibleWidget';
 import { Disconnected, KernelLacks, ReadOnly } from '../cluster/banners';
 import { ClusterCard } from '../cluster/card';
 import { Empty, NoJobs } from '../cluster/empty';
 import { ClusterList, countOf } from '../cluster/list';
-import { PastCard, PastEmpty, PastNoJobs } from '../cluster/past';
+import { PastCard, PastEmpty, PastNoJobs } from '../cluster/pastClusters';
 import { ProfileList } from '../cluster/profileList';
 import { isThere } from '../cluster/progress';
 import { PanelToolbar } from './toolbar';
@@ -220,7 +220,7 @@ function alive(cluster: Cluster, trans: TranslationBundle): string {
 }
 
 /** The sidebar. Nothing is sent or drawn while it is hidden. */
-export class DistributedPanel extends SeenWidget {
+export class DistributedPanel extends VisibleWidget {
   constructor(
     private _model: IClusters,
     private _selection: ISelection,

@@ -17,7 +17,7 @@ import {
 } from '../cluster/notices';
 import { addProfileCommands } from '../cluster/profiles';
 import { CommandIDs } from '../commands';
-import { cellInView, notebookInView } from '../places/seen';
+import { cellInView, notebookInView } from '../places/visibility';
 import {
   Cluster,
   IClusterActions,

@@ -6,7 +6,7 @@ import React, { useCallback, useEffect, useRef, useState } from 'react';
 import { RequestError } from '../request/rest';
 import { Stack, Verdict } from '../tokens';
 import { formatClock } from '../ui/format';
-import { SeenWidget } from '../ui/seen';
+import { VisibleWidget } from '../ui/visibleWidget';
 import { stacksIcon } from '../ui/views';
 import { groupStacks } from './group';
 import { Group } from './rows';
@@ -224,7 +224,7 @@ function Failed(props: {
 }
 
 /** Stacks of one cluster or job, in the main area. */
-export class StacksView extends SeenWidget {
+export class StacksView extends VisibleWidget {
   constructor(private _props: IStacksProps) {
     super(() => undefined, _props.trans);
     const { trans, of } = _props;

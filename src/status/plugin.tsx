@@ -16,7 +16,7 @@ import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 import React from 'react';
 
-import { attachedTo } from '../cluster/attached';
+import { attachedTo } from '../cluster/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';

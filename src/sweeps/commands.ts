@@ -5,7 +5,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { guarded } from '../cluster/actions';
+import { reportErrors } from '../cluster/actions';
 import { confirmLoss } from '../cluster/dialogs';
 import { CommandIDs } from '../commands';
 import { draftsIn } from '../job/form/drafts';
@@ -85,7 +85,7 @@ export function addSweepCommands(around: IAroundSweeps): void {
       label,
       execute: async args => {
         let now: Sweep | undefined;
-        await guarded(trans, async () => {
+        await reportErrors(trans, async () => {
           now = await run(
             String(args.id ?? ''),
             String(args.name ?? args.id ?? '')

@@ -40,7 +40,7 @@ import {
   wantedSweep
 } from './request';
 import { objectivesIn } from './objectives';
-import { Vary } from './varies';
+import { Vary } from './searchSpaceFields';
 import { faultText, fieldText } from './words';
 
 export interface ISweepFormProps {

@@ -12,7 +12,7 @@ import {
   UNSIZED,
   wantedSweep
 } from './request';
-import { around, IVary, valuesIn, varyFault } from './vary';
+import { around, IVary, valuesIn, varyFault } from './searchSpace';
 import { noObjective, resumedText } from './words';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';

@@ -1,7 +1,7 @@
 import { linesOf } from '../job/model/assignments';
 import { IForm, wantedOf } from '../job/model/request';
 import { Sweep, WantedSweep } from '../tokens';
-import { combinations, isName, IVary, spaceOf, varyFault } from './vary';
+import { combinations, isName, IVary, spaceOf, varyFault } from './searchSpace';
 
 /** What the form of a sweep has beside that of its trials; texts, as they are typed. */
 export interface ISweepForm {

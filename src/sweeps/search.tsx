@@ -2,8 +2,8 @@ import React, { useId } from 'react';
 
 import { Row } from '../job/fields/row';
 import { ISweepFault, SweepField } from './request';
-import { IPartOfSweep } from './varies';
-import { combinations } from './vary';
+import { IPartOfSweep } from './searchSpaceFields';
+import { combinations } from './searchSpace';
 import { faultText } from './words';
 
 /** What is sought, how, and with how many trials. */

@@ -17,7 +17,7 @@ import { ISweeps, Sweep } from '../tokens';
 import { formatValue } from '../ui/format';
 import { Glyph } from '../ui/glyph';
 import { useViewState } from '../ui/viewState';
-import { Course } from './course';
+import { ValueCurves } from './valueCurves';
 import { Importance } from './importance';
 import { Brushes } from './brush';
 import { Parallel } from './parallel';
@@ -69,7 +69,7 @@ export function SweepBody(props: ISweepProps): JSX.Element {
       <h2 className="jp-DtrainUi-hidden">{trans.__('Plots')}</h2>
       <div className="jp-DtrainSweep-plots">
         <div className="jp-DtrainUi-charts">
-          <Course sweep={sweep} marked={marked} trans={trans} />
+          <ValueCurves sweep={sweep} marked={marked} trans={trans} />
           <Parallel
             sweep={sweep}
             brushes={brushes}

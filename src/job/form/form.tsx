@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useMemo, useRef, useState } from 'react';
 
-import { guarded } from '../../cluster/guarded';
+import { reportErrors } from '../../cluster/reportErrors';
 import { CommandIDs } from '../../commands';
 import { Finding, IClusters, JobPlan } from '../../tokens';
 import { SubmitBar } from './bar';
@@ -113,7 +113,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       });
       props.submitted();
       // where the draft stays, the job is submitted all the same
-      void guarded(trans, () => props.drafts.remove(notebook.path, like));
+      void reportErrors(trans, () => props.drafts.remove(notebook.path, like));
     } catch (failure) {
       refuse(refusalOf(failure, trans));
     }
@@ -181,7 +181,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           kept={kept === form}
           trans={trans}
           keep={() =>
-            void guarded(trans, async () => {
+            void reportErrors(trans, async () => {
               await props.drafts.save(notebook.path, like, form);
               setKept(form);
             })

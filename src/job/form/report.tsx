@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { guarded } from '../../cluster/actions';
+import { reportErrors } from '../../cluster/actions';
 import { questionsOf, signIn } from '../../cluster/signin';
 import { RequestError } from '../../request/rest';
 import { Finding, JobPlan } from '../../tokens';
@@ -177,7 +177,7 @@ export function Report(props: IReportProps): JSX.Element {
                 type="button"
                 className="jp-DtrainUi-link"
                 onClick={() =>
-                  void guarded(trans, async () => {
+                  void reportErrors(trans, async () => {
                     await signIn(asked, trans);
                     props.again();
                   })

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useState } from 'react';
 
-import { guarded } from '../../cluster/actions';
+import { reportErrors } from '../../cluster/actions';
 import { confirmLoss } from '../../cluster/dialogs';
 import { CommandIDs } from '../../commands';
 import { Holder, IClusters, Slots } from '../../tokens';
@@ -90,7 +90,7 @@ function Machines(props: ISlotsProps): JSX.Element {
       trans
     );
     if (sure) {
-      await guarded(trans, async () => {
+      await reportErrors(trans, async () => {
         await jobs.stopHolder(holder.id, profile);
         refresh();
       });

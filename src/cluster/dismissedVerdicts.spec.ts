@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { Cluster, Verdict } from '../tokens';
 import { clusterGlyph } from '../ui/sentence';
-import { Store } from './ignored';
+import { Store } from './dismissedVerdicts';
 import { ClustersModel } from './model';
 
 /** As a browser's: what is written can be read by a later page. */

@@ -10,7 +10,7 @@ import {
 import { IFault } from '../job/fields/faults';
 import { Row } from '../job/fields/row';
 import { ISweepFault, ISweepForm } from './request';
-import { around, IVary, VaryKind } from './vary';
+import { around, IVary, VaryKind } from './searchSpace';
 import { faultText } from './words';
 
 /** What each part of the form has. */

@@ -17,7 +17,7 @@ const BOTTOM = 24;
 const MANY = 100;
 
 /** The objective over time: a dot a trial, and the best so far as a line. */
-export function Course(props: {
+export function ValueCurves(props: {
   sweep: Sweep;
   /** Number of a trial that is pointed at; null for none. */
   marked: number | null;

@@ -11,7 +11,7 @@ interface IProps {
 }
 
 /** Expressions over all ranks: what is the same is folded, what differs is bold. */
-export function Across({ model, trans, onError }: IProps): JSX.Element {
+export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
   const [text, setText] = useState('');
   return (
     <div className="jp-DtrainDebug-across">

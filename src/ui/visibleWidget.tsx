@@ -4,10 +4,10 @@ import { Message } from '@lumino/messaging';
 import React from 'react';
 
 import { ViewStateContext, ViewState, useViewScroll } from './viewState';
-import { Survives } from './survives';
+import { ErrorBoundary } from './errorBoundary';
 
 /** A widget that is drawn, and asks for frames, only while it is seen. What was chosen in it stays (`useViewState`). */
-export abstract class SeenWidget extends ReactWidget {
+export abstract class VisibleWidget extends ReactWidget {
   /**
    * @param look - told with the widget's id when it comes into view, and when it goes.
    */
@@ -46,9 +46,9 @@ export abstract class SeenWidget extends ReactWidget {
   protected render(): JSX.Element | null {
     return this.drawn ? (
       <ViewStateContext.Provider value={this._kept}>
-        <Survives trans={this._words}>
+        <ErrorBoundary trans={this._words}>
           <Drawn node={this.node}>{this.draw()}</Drawn>
-        </Survives>
+        </ErrorBoundary>
       </ViewStateContext.Provider>
     ) : null;
   }

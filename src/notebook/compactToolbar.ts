@@ -8,7 +8,7 @@ const CLASS = 'jp-DtrainNotebook-narrow';
 const all = new WeakMap<NotebookPanel, NarrowItems>();
 
 /** Make an item of ours narrow wherever its notebook's toolbar is. */
-export function narrowItem(
+export function compactItem(
   panel: NotebookPanel,
   name: string,
   item: Widget

@@ -1,7 +1,7 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { guarded } from '../cluster/actions';
+import { reportErrors } from '../cluster/actions';
 import { confirmLoss } from '../cluster/dialogs';
 import { CommandIDs } from '../commands';
 import { executedPath } from './executed';
@@ -19,7 +19,7 @@ export const JOB_ARGS = {
 } as const;
 
 /** What can be done with a job, as commands. `deleted`: told of one that is gone. */
-export function addActs(
+export function addJobCommands(
   app: JupyterFrontEnd,
   jobs: Jobs,
   trans: TranslationBundle,
@@ -34,7 +34,7 @@ export function addActs(
     commands.addCommand(id, {
       label,
       execute: args =>
-        guarded(trans, () =>
+        reportErrors(trans, () =>
           run(String(args.id ?? ''), String(args.name ?? args.id ?? ''))
         ),
       describedBy: JOB_ARGS

@@ -4,7 +4,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { emptySweep } from './request';
-import { Vary } from './varies';
+import { Vary } from './searchSpaceFields';
 
 function html(parameter: string | null): string {
   return renderToStaticMarkup(

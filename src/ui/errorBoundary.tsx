@@ -7,7 +7,7 @@ interface ISurvivesProps {
 }
 
 /** A view that fails as it is drawn says so: else React takes all of it away, and it is blank. */
-export class Survives extends React.Component<
+export class ErrorBoundary extends React.Component<
   ISurvivesProps,
   { failure: unknown }
 > {

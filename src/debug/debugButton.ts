@@ -22,7 +22,7 @@ export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
  * Once its debugger is on, JupyterLab shows the globals, also over the variables of a rank that has stopped in
  * the meantime; those are then shown again.
  */
-export async function pressBug(
+export async function pressDebugButton(
   panel: NotebookPanel,
   service: IDebugger
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { Advice } from '../tokens';
-import { applied, notebooksOf, targetOf } from './keep';
+import { applied, notebooksOf, targetOf } from './applyChange';
 
 const DIFF = `--- cell
 +++ cell

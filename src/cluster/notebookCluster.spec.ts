@@ -2,7 +2,7 @@ import { PageConfig } from '@jupyterlab/coreutils';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
-import { attachedTo } from './attached';
+import { attachedTo } from './notebookCluster';
 
 it('tells notebooks of one name in two folders apart', () => {
   PageConfig.setOption('serverRoot', '~/work');

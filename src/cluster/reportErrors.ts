@@ -4,7 +4,7 @@ import { showFailure } from './dialogs';
 import { signedIn } from './signin';
 
 /** Do something; where it fails, say what was wrong and what to do. */
-export async function guarded(
+export async function reportErrors(
   trans: TranslationBundle,
   work: () => Promise<void> | void
 ): Promise<void> {

@@ -5,7 +5,7 @@ import React from 'react';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { useViewState, useViewStateRef } from './viewState';
-import { SeenWidget } from './seen';
+import { VisibleWidget } from './visibleWidget';
 
 function Count(): JSX.Element {
   const [count, setCount] = useViewState('count', 0);
@@ -18,7 +18,7 @@ function Count(): JSX.Element {
   );
 }
 
-class Counter extends SeenWidget {
+class Counter extends VisibleWidget {
   constructor() {
     super(() => undefined, nullTranslator.load('dtrain_lab'));
   }

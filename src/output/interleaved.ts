@@ -6,7 +6,7 @@ export interface IPlacedBlock extends IBlock {
 }
 
 /** Elements for text that stands among a cell's displays: they are beside these in the cell's output. */
-export class Between {
+export class Interleaved {
   constructor(private _area: HTMLElement) {}
 
   /** Place these blocks, in this order; elements of blocks that exist already are reused. */

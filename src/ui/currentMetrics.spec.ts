@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
 import { Metrics } from '../tokens';
-import { asOfNow, shownFigures } from './now';
+import { asOfNow, shownFigures } from './currentMetrics';
 
 const FIGURES: Partial<Metrics> = {
   samples_per_s: 1286,

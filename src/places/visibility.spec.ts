@@ -2,7 +2,7 @@ import { PageConfig } from '@jupyterlab/coreutils';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { expect, it } from 'vitest';
 
-import { notebookInView } from './seen';
+import { notebookInView } from './visibility';
 
 it('knows a notebook in view by the path that its kernel has', () => {
   PageConfig.setOption('serverRoot', '/home/u/work');
