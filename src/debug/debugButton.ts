@@ -32,6 +32,8 @@ export async function pressDebugButton(
       w.node.querySelector('.jp-DebuggerBugButton') !== null
   );
   await (bug?.onClick() as unknown as Promise<void> | undefined);
+  // as it starts, JupyterLab stops following the frames of a rank that has stopped meanwhile
+  await service.restoreState(false);
   const { callstack } = service.model;
   const { frame } = callstack;
   if (service.hasStoppedThreads() && frame) {

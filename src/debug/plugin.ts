@@ -264,7 +264,7 @@ function after(ms: number): Promise<void> {
 }
 
 /** Ms in which JupyterLab has shown the globals, once the debugger is on. */
-const SHOWN_WITHIN = 5000;
+const SHOWN_WITHIN = 10_000;
 /** Ms; pydevd takes a second to begin in each rank. */
 const ON_WITHIN = 30_000;
 
