@@ -197,7 +197,7 @@ def page(found: dict[str, dict[str, object]]) -> str:
     if notes:
         lines += ["", "Failed:", "", *notes]
     if again:
-        lines += ["", "Passed at the second try:", "", *again]
+        lines += ["", "Passed at a later try:", "", *again]
     return "\n".join(lines) + "\n"
 
 

@@ -25,9 +25,9 @@ class Ran:
     """How one part of the tests went: numbers of tests, and names of those that failed.
 
     Attributes:
-        passed: number of tests that passed, at the second try included.
+        passed: number of tests that passed, at a later try included.
         failed: names of tests that failed twice, or what else went wrong.
-        again: names of tests that passed at the second try only.
+        again: names of tests that passed at a later try only.
     """
 
     passed: int
