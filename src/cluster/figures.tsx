@@ -144,7 +144,7 @@ function communicationWords(
     }
     return atLeast
       ? trans.__('last: %1 of the step, or more', formatShare(overhead))
-      : trans.__('last: %1 of the step', shareInText(overhead, error, trans));
+      : trans.__('last: %1', shareInText(overhead, error, trans));
   }
   if (vague && error !== null) {
     return vagueText(overhead, error, trans);
