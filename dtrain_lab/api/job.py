@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -104,8 +105,6 @@ class Job:
         return self._info.state
 
     async def _wait(self, timeout: float | None, told: Told | None) -> Info:
-        import asyncio
-
         try:
             async with asyncio.timeout(timeout):
                 return await self._portal.jobs.wait(self.id, told)
