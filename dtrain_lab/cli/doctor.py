@@ -192,7 +192,7 @@ def _torch_lacks() -> list[str]:
 def _last_line(error: Exception) -> str:
     """Return the end of what a failed process printed, or else the error itself."""
     printed = error.stderr if isinstance(error, subprocess.CalledProcessError) else ""
-    return str(printed or error).strip().splitlines()[-1]
+    return ((printed or "").strip() or str(error)).splitlines()[-1]
 
 
 def _version(name: str) -> str | None:

@@ -88,6 +88,9 @@ class Stacks:
             if frame is not None:
                 self._figures.places[rank] = self._place(rank, frame)
                 self._figures.lines[rank] = frame.source
+            else:  # it has left the line that it was in
+                self._figures.places.pop(rank, None)
+                self._figures.lines.pop(rank, None)
 
     def _stack(self, rank: int, here: links.Here | None) -> Stack:
         if here is not None:

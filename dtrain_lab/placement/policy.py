@@ -70,10 +70,12 @@ def check(
         check_host(policy, host)
     options = (*profile.slurm.options, *(request.options if request else ()))
     if options and not policy.options:
+        asks = request is not None and bool(request.options)
         raise Forbidden(
-            "The administrator does not allow options of a profile's own for the scheduler.",
-            "Remove [slurm] options from the profile.",
+            "The administrator does not allow options of one's own for the scheduler.",
+            "Leave the options out." if asks else "Remove [slurm] options from the profile.",
             code="options_not_allowed",
+            details={"field": "options"} if asks else {},
         )
     allowed, asked = port_range(policy.ports), port_range(profile.network.ports)
     if allowed is not None and asked is not None and (asked[0] < allowed[0] or asked[-1] > allowed[-1]):

@@ -50,9 +50,7 @@ export function Actions(props: {
           label={label}
           primary={primary}
           title={title}
-          onClick={() =>
-            void commands.execute(command, { id: cluster.id, ...args })
-          }
+          onClick={() => commands.execute(command, { id: cluster.id, ...args })}
         />
       ))}
     </div>

@@ -87,7 +87,7 @@ export function Alternatives(props: IPendingProps): JSX.Element | null {
             <Action
               label={trans.__('Change')}
               onClick={() =>
-                void commands.execute(CommandIDs.startCluster, {
+                commands.execute(CommandIDs.startCluster, {
                   ...request,
                   instead: cluster.id
                 })

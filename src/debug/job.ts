@@ -97,7 +97,7 @@ async function running(
 async function failed(
   job: Job,
   panel: NotebookPanel,
-  { app, clusters, debug, model, trans }: IAround
+  { app, clusters, debug, model, trans, onError }: IAround
 ): Promise<void> {
   app.shell.activateById(panel.id);
   const at = job.error;
@@ -131,7 +131,7 @@ async function failed(
     }
   }
   if (!model.view?.on) {
-    void pressDebugButton(panel, debug);
+    pressDebugButton(panel, debug).catch(onError);
   }
   app.shell.activateById('jp-debugger-sidebar');
   Notification.info(

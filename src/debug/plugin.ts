@@ -95,6 +95,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           // what JupyterLab shows at first would come over a rank's variables; while a cell runs it comes later
           if (panel.sessionContext.session?.kernel?.status === 'idle') {
             await Promise.race([shown, on.then(() => after(SHOWN_WITHIN))]);
+          } else {
+            shown.catch(onError);
           }
         }
         await on;

@@ -38,7 +38,7 @@ export function PanelToolbar(props: {
               className="jp-DtrainUi-tool"
               why={lost}
               onClick={() =>
-                void commands.execute(CommandIDs.startCluster, { ask: true })
+                commands.execute(CommandIDs.startCluster, { ask: true })
               }
             />
             <Action

@@ -1,5 +1,5 @@
 import { Notification } from '@jupyterlab/apputils';
-import React, { useRef } from 'react';
+import React, { useRef, useState } from 'react';
 
 import { Icon, IconKind } from './icon';
 
@@ -29,7 +29,21 @@ export function Action(props: {
   title?: string;
 }): JSX.Element {
   const { why, label } = props;
-  const busy = useRef(false);
+  const held = useRef(false);
+  const [busy, setBusy] = useState(false);
+  const act = async (event: React.MouseEvent<HTMLElement>): Promise<void> => {
+    held.current = true;
+    try {
+      const result = props.onClick(event);
+      if (result instanceof Promise) {
+        setBusy(true);
+        await result;
+      }
+    } finally {
+      held.current = false;
+      setBusy(false);
+    }
+  };
   const classes = [
     props.className ?? 'jp-DtrainUi-button',
     props.primary ? 'jp-mod-primary' : '',
@@ -40,6 +54,7 @@ export function Action(props: {
       type="button"
       className={classes.filter(Boolean).join(' ')}
       aria-disabled={why ? true : undefined}
+      aria-busy={busy || undefined}
       aria-haspopup={props.hasMenu ? 'menu' : undefined}
       aria-pressed={props.pressed}
       aria-label={props.icon ? label : undefined}
@@ -47,11 +62,8 @@ export function Action(props: {
       onClick={event => {
         if (why) {
           Notification.info(why, { autoClose: TOAST_MS });
-        } else if (!busy.current) {
-          busy.current = true;
-          void Promise.resolve(props.onClick(event)).finally(() => {
-            busy.current = false;
-          });
+        } else if (!held.current) {
+          void act(event);
         }
       }}
     >

@@ -156,9 +156,7 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   expect(said).toContain('|Keep|');
   expect(text({ ...accumulate, tried } as never, 1286)).not.toContain('Keep');
   const kept = text({ ...own, tried } as never, 1286, { kept: true });
-  expect(kept).toContain(
-    '|ViewStateContext. Run the cell again to train with it.|'
-  );
+  expect(kept).toContain('|Kept. Run the cell again to train with it.|');
   expect(kept).not.toContain('|Keep|');
   expect(kept).not.toContain('|Try again|');
   const rough = { ...tried, gain: 1.4, gain_error: 0.25, way: 'loop' };

@@ -156,9 +156,7 @@ function Item(
       {tried && <p>{unbroken(triedText(tried, trans))}</p>}
       <p className="jp-DtrainUi-links">
         {kept ? (
-          <span>
-            {trans.__('ViewStateContext. Run the cell again to train with it.')}
-          </span>
+          <span>{trans.__('Kept. Run the cell again to train with it.')}</span>
         ) : (
           item.tryable && <Try {...props} />
         )}

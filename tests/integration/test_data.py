@@ -130,10 +130,10 @@ def test_a_restart_from_a_peer_trains_on_with_its_variables(pair: dt.Cluster) ->
 def test_a_restart_from_a_peer_finds_the_modules_that_cells_have_made_known(
     pair: dt.Cluster, tmp_path: Path
 ) -> None:
-    (tmp_path / "beside_it.py").write_text("class ViewStateContext:\n    number = 5\n")
+    (tmp_path / "beside_it.py").write_text("class Kept:\n    number = 5\n")
     known = f"import os, sys\nsys.path.append({str(tmp_path)!r}); os.chdir({str(tmp_path)!r})\n"
     before = pair.run("import os\nprint(os.getcwd())", ranks=[0]).stdout[0].strip()
-    pair.run(known + "import beside_it\nkept = beside_it.ViewStateContext()\nplain = rank + 1")
+    pair.run(known + "import beside_it\nkept = beside_it.Kept()\nplain = rank + 1")
     try:
         pair.restart([1], source=0)
         result = pair.run("print(kept.number, plain, os.getcwd())")

@@ -67,7 +67,7 @@ def test_advice_is_tried_and_kept(lab: Lab, page: Any) -> None:
     shot(page, "advice-tried")
     card.get_by_role("button", name="Keep").click()
     page.get_by_text("The change is in cell [2] of advised.ipynb.").wait_for()
-    card.get_by_text("ViewStateContext. Run the cell again to train with it.").wait_for()
+    card.get_by_text("Kept. Run the cell again to train with it.").wait_for()
     assert card.get_by_role("button", name="Try again").count() == 0
     assert card.get_by_role("button", name="Keep").count() == 0
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(2)

@@ -252,19 +252,25 @@ def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
         ({"width": "wide"}, 'width gets "wide", which is a string; the notebook has 32.', "Give a number"),
         ({"sure": "yes"}, 'sure gets "yes", which is a string; the notebook has True.', "Give true or false"),
         ({"dims": "[1"}, 'dims gets "[1", which is a string; the notebook has [1].', "Give a list."),
+        (
+            {"adam": '{"b'},
+            'adam gets "{"b", which is a string; the notebook has {\'b\': 1}.',
+            "Give a dictionary.",
+        ),
     ],
 )
 def test_a_string_for_a_number_is_a_problem_of_its_parameter(
     given: dict[str, object], said: str, fix: str
 ) -> None:
-    source = "lr: float = 0.1\nwidth = 2**5\nsure = True\ndims = [1]\nopt = 'sgd'"
+    source = "lr: float = 0.1\nwidth = 2**5\nsure = True\ndims = [1]\nadam = {1: 2}\nopt = 'sgd'"
+    source += "\nlong = 9999**9999"
     tagged = Cell("[1]", "a", source, ("parameters",))
     (found,) = check([tagged], Around(parameters=given))
     assert (found.severity, found.code, found.field) == ("problem", "bad_value", "parameters")
     assert found.parameter == next(iter(given))
     assert found.message == said
     assert found.fix.startswith(fix)
-    fine = {"lr": 1, "width": 0.5, "opt": "adam", "sure": 0, "unknown": "x"}
+    fine = {"long": "x", "lr": 1, "width": 0.5, "opt": "adam", "sure": 0, "unknown": "x"}
     assert check([tagged], Around(parameters=fine)) == ()
     (warned,) = check([tagged], Around(parameters={"sure": "imagenet"}))
     assert (warned.severity, warned.code) == ("warning", "string_value")

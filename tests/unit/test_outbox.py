@@ -148,6 +148,18 @@ def test_the_last_text_and_the_reply_leave_together(iopub: asyncio.AbstractEvent
     assert batches == [3]
 
 
+def test_a_stream_that_cannot_be_written_out_costs_neither_the_other_one_nor_the_reply(
+    iopub: asyncio.AbstractEventLoop,
+) -> None:
+    def fails() -> None:
+        raise ValueError("a hook")
+
+    channel = Channel()
+    outbox = opened(iopub, channel)
+    outbox.finish(CellReply(cell="c", rank=0), [fails, lambda: outbox.output(output("stderr", "more"))])
+    assert channel.kinds == ["stderr", "ok"]
+
+
 def test_what_a_handler_raises_reaches_the_cell_and_costs_no_other_message(
     iopub: asyncio.AbstractEventLoop,
 ) -> None:

@@ -41,6 +41,13 @@ def test_what_is_allowed() -> None:
     check(Policy(ports="20000-20100"), Profile(network=Network(ports="20010-20090")), Traits())
 
 
+def test_options_of_a_request_are_refused_at_their_field() -> None:
+    asked = JobRequest("a.ipynb", options=("-x",))
+    with pytest.raises(Forbidden) as error:
+        check(Policy(options=False), Profile(backend="slurm"), Traits(), request=asked)
+    assert (error.value.hint, error.value.details["field"]) == ("Leave the options out.", "options")
+
+
 def test_size_and_environment_are_part_of_the_check() -> None:
     check(Policy(ranks=2, environments=False), Profile(), Traits(), 2)
     with pytest.raises(BadSize, match="at most 2 ranks; this asks for 3"):

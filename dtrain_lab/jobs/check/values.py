@@ -26,6 +26,8 @@ OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 COLLECTIONS = (list, tuple, dict, set)
 LARGEST_OPERAND = 1e4
 """Beyond this a power could take long."""
+MOST_BITS = 1000
+"""Longer integers are no one's parameter, and can't be written in a message."""
 
 
 def tagged(cells: Sequence[Cell]) -> Cell | None:
@@ -107,7 +109,9 @@ def _instead(text: str, has: Any) -> str:
 
 def _kind(has: Any) -> str:
     """What a parameter that is no number has to be."""
-    return "true or false" if isinstance(has, bool) else "a list"
+    if isinstance(has, bool):
+        return "true or false"
+    return "a dictionary" if isinstance(has, dict) else "a list"
 
 
 def _literal(node: ast.expr | None) -> Any:
@@ -116,7 +120,8 @@ def _literal(node: ast.expr | None) -> Any:
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
             left, right = _literal(node.left), _literal(node.right)
             small = all(isinstance(v, int | float) and abs(v) <= LARGEST_OPERAND for v in (left, right))
-            return OPERATIONS[type(node.op)](left, right) if small else None
+            value = OPERATIONS[type(node.op)](left, right) if small else None
+            return None if isinstance(value, int) and value.bit_length() > MOST_BITS else value
         return ast.literal_eval(node) if node is not None else None
     except (ValueError, TypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
         return None

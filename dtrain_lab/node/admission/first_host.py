@@ -53,7 +53,9 @@ class FirstHost:
             made = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
             self._curve = Curve(self._context, (made.keys, made.secret))
             first = record.plan.nodes[0]
-            at = tcp.addresses(record.profile.network.interface, first.address or first.name)
+            # other hosts that know its name only may reach it by any interface
+            interface = record.profile.network.interface if first.address else None
+            at = tcp.addresses(interface, first.address or first.name)
             self._socket, self._port = _listen(self._context, self._curve, at, self._ports[: gang.PORTS])
 
     async def wait(self) -> int:

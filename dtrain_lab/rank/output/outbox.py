@@ -165,6 +165,8 @@ class Outbox:
         for write in writes:
             try:
                 self._collect(write)
+            except Exception:  # noqa: BLE001 # the head waits for the message, and gets it in any case
+                events.exception("a stream's last text could not be written out")
             finally:
                 self._waiting += self._written
         self._put(message, now=True)

@@ -156,9 +156,9 @@ class RankStream(OutStream):  # type: ignore[misc]
     def _schedule_flush(self) -> None:
         if self.timer is None:
             super()._schedule_flush()
-        elif not self._flush_pending:
+        else:
             self._flush_pending = True  # before the timer is looked at, which looks at this after it was due
-            self.timer.start(self.flush_interval)
+            self.timer.start(self.flush_interval)  # each time: an interrupt may have come before the last one
 
     def drain(self) -> None:
         """Read everything that was written to the descriptor so far."""

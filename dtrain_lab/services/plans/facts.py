@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.jobs import staging
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.services.profiles import environment
@@ -57,7 +56,6 @@ async def find(allowed: Allowed, request: JobRequest, recent: Recent, first: Job
     if isinstance(facts, HostsFacts) and not backend.traits.shares_folder:
         here = first is not None and first.plan.backend == profile.backend
         facts = replace(facts, first=first.plan.nodes[0].name if first is not None and here else None)
-    staging.names(request.stage)
     missing: tuple[Finding, ...] = ()
     if backend.traits.shares_folder and not profile.ssh.login:  # this machine sees the nodes' files
         missing = tuple(_no_data(path) for path in request.stage if not Path(path).expanduser().exists())

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadProfile, BadRequest
+from dtrain_lab.jobs import staging
 from dtrain_lab.placement.overrides import as_asked
 from dtrain_lab.services import names
 from dtrain_lab.services.policy import limits
@@ -67,6 +68,7 @@ def _check_values(request: JobRequest) -> None:
             "Write it as name@host.",
             details={"field": "mail"},
         )
+    staging.names(request.stage)
 
 
 def _is_mail(text: str) -> bool:
