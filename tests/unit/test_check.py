@@ -252,11 +252,7 @@ def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
         ({"width": "wide"}, 'width gets "wide", which is a string; the notebook has 32.', "Give a number"),
         ({"sure": "yes"}, 'sure gets "yes", which is a string; the notebook has True.', "Give true or false"),
         ({"dims": "[1"}, 'dims gets "[1", which is a string; the notebook has [1].', "Give a list."),
-        (
-            {"adam": '{"b'},
-            'adam gets "{"b", which is a string; the notebook has {\'b\': 1}.',
-            "Give a dictionary.",
-        ),
+        ({"adam": "{b"}, 'adam gets "{b", which is a string; the notebook has {1: 2}.', "Give a dictionary."),
     ],
 )
 def test_a_string_for_a_number_is_a_problem_of_its_parameter(
