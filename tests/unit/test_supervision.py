@@ -33,6 +33,7 @@ ALLOWED = {
     "rank/debugger/adapter.py": "a rank: pydevd's installation, waited for; its answer goes to whoever asked",
     "rank/cells/runner.py": "a rank: the user's cell",
     "rank/debugger/debugger.py": "a rank: a request of a debugger, answered with what failed",
+    "rank/torch/nccl.py": "a rank: aborts of NCCL, waited for where they are made",
     "rank/output/executed.py": "a rank: the notebook that is kept beside",
     "rank/debugger/job.py": "a rank: a thread that sleeps until somebody debugs",
     "rank/link.py": "a rank: an order on the main thread, whose end is the reply",

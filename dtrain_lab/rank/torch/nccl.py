@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -36,20 +37,31 @@ def options(timeout: timedelta, members: list[int], name: str) -> Any:
 
 
 def abort_all() -> None:
-    """Abort the collectives of all groups of this process, from any thread.
+    """Abort the collectives of all groups of this process at once, from any thread; back when all are aborted.
 
-    In the order of torch's own abort, which is the same on all ranks (`_abort_process_group`).
+    NCCL's abort of one communicator frees memory of the GPU, and that waits for every kernel on it: also for a
+    collective of another communicator, which ends only with its own abort. So none waits for another's turn.
     """
     named = groups.group_names()
-    for group in sorted(named, key=lambda each: named[each], reverse=True):
-        try:
-            if names.has(names.GROUPS):
-                for backend in _backends(group):
-                    backend.abort()
-            else:
-                group.abort()
-        except RuntimeError:  # the other groups are aborted all the same
-            log.exception("NCCL could not abort the group %s", named[group])
+    threads = [
+        threading.Thread(target=_abort, args=(group, name), name=f"abort of group {name}", daemon=True)
+        for group, name in named.items()
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _abort(group: Any, name: str) -> None:
+    try:
+        if names.has(names.GROUPS):
+            for backend in _backends(group):
+                backend.abort()
+        else:
+            group.abort()
+    except RuntimeError:
+        log.exception("NCCL could not abort the group %s", name)
 
 
 def connect(group: Any) -> None:
