@@ -83,6 +83,9 @@ class Environment:
 ENVIRONMENTS = (
     Environment("3.11", "2.8.0", lowest=True),
     Environment("3.11", "2.8.0"),
+    Environment("3.11", "2.9.1"),
+    Environment("3.11", "2.10.0"),
+    Environment("3.11", "2.11.0"),
     Environment("3.11", "2.12.1"),
     Environment("3.12", "2.13.0"),
     Environment("3.13", "2.13.0"),
