@@ -37,10 +37,10 @@ def options(timeout: timedelta, members: list[int], name: str) -> Any:
 
 
 def abort_all() -> None:
-    """Abort the collectives of all groups of this process at once, from any thread; back when all are aborted.
+    """Abort the collectives of all groups of this process at once, from any thread, and wait for the aborts.
 
-    NCCL's abort of one communicator frees memory of the GPU, and that waits for every kernel on it: also for a
-    collective of another communicator, which ends only with its own abort. So none waits for another's turn.
+    NCCL's abort of one communicator frees memory of the GPU, which waits for every kernel on it, and so for
+    the collectives of other communicators. Those end only with their own abort: taking turns would hang.
     """
     named = groups.group_names()
     threads = [
