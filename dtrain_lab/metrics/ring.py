@@ -74,6 +74,9 @@ WORKERS: Final = 19
 REPEATS: Final = 20
 """1 where an optimizer computes the gradients several times in one step, as LBFGS does."""
 
+AVERAGED: Final = 21
+"""Backward passes of this cell, begun or ended, in which a model's gradients are averaged."""
+
 DOINGS: Final = ("", "forward", "backward", "optimizer", "data")
 OPERATIONS: Final = (
     "",

@@ -1,4 +1,4 @@
-"""Nine ways to hang on four real ranks: each verdict names the right ranks and the cause, soon."""
+"""Ways to hang on four real ranks: each verdict names the right ranks and the cause, soon."""
 
 from __future__ import annotations
 
@@ -64,6 +64,14 @@ HANGS = {
         [3],
         "Rank 3 is stuck. 3 ranks wait for it.",
         7,
+    ),
+    # as on a GPU, where no collective stops the thread
+    "async": Hang(
+        "if rank == 3: time.sleep(600)\nwork = dist.all_reduce(x, async_op=True)\ntime.sleep(600)",
+        "stuck",
+        [3],
+        "Rank 3 is stuck. 3 ranks wait for it.",
+        6,
     ),
     "operation": Hang(
         "if rank == 1: dist.broadcast(x, 0)",

@@ -13,7 +13,7 @@ from dtrain_lab.head.figures import hosts
 from dtrain_lab.head.figures.advised import Advised
 from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, figures
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
-from dtrain_lab.metrics.verdicts import hang, straggler
+from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.metrics.verdicts.pace import Pace
@@ -97,6 +97,8 @@ class Figures:
         self.loops.begun(code, time.monotonic())
         self._pace.forget()
         for rank in ranks:
+            for found in (self.places, self.lines, self.activities):
+                found.pop(rank, None)
             known = self._samples.get(rank)
             if known is not None:
                 seen, sample = known
@@ -106,15 +108,17 @@ class Figures:
         """When a rank last reported (monotonic seconds), and its latest sample."""
         return self._samples.get(rank, (None, RankSample(rank=rank)))
 
-    def latest(self, rank: int) -> RankSample | None:
-        """Latest sample of a rank."""
-        known = self._samples.get(rank)
-        return known[1] if known else None
-
     def samples(self) -> list[RankSample]:
         """Latest sample of each rank that has not ended; of all ranks once every one has ended."""
         every = [s for _, (_, s) in sorted(self._samples.items())]
         return [s for s in every if s.rank not in self._ended] or every
+
+    def waiting(self, state: State) -> list[RankSample]:
+        """As `samples`, with the collectives in which GPUs wait though their ranks' threads do not."""
+        cells = {m.cell for m in state.members if m.cell is not None}
+        if len(cells) != 1:  # collectives are numbered in each cell anew
+            return self.samples()
+        return device_waits.inferred(self.samples(), state.busy, _in_cells(state), state.size)
 
     def splits(self, state: State) -> dict[int, communication.Split]:
         """Rank → how its step time splits into transfer and waiting."""
@@ -206,19 +210,17 @@ class Figures:
         """Ranks that others have waited for so long that their location should be queried."""
         if state.phase != "ready" or self.paused or not state.busy:
             return ()
-        return hang.suspects(self.samples(), state.size, self._stuck_after_s)
+        return hang.suspects(self.waiting(state), state.size, self._stuck_after_s)
 
     def stuck(self, state: State) -> Verdict | None:
         """The verdict on a hang, if the world is stuck."""
-        running = [m for m in state.members if m.cell is not None]
+        running = any(m.cell is not None for m in state.members)
         if state.phase != "ready" or self.paused or not running or _interrupted(state):
             return None
-        cells = {m.cell for m in running}
-        in_cell = tuple(m.rank for m in state.members if m.last in cells)
         found = hang.verdict(
-            self.samples(),
+            self.waiting(state),
             state.busy,
-            in_cell,
+            _in_cells(state),
             state.size,
             self.places,
             self._stuck_after_s,
@@ -302,3 +304,9 @@ def taking(state: State) -> tuple[int, ...]:
 def _interrupted(state: State) -> bool:
     """Whether a cell that is to end, as it was interrupted or failed on a rank, still runs."""
     return any(m.cell is not None and (m.interrupted or m.aborted) for m in state.members)
+
+
+def _in_cells(state: State) -> tuple[int, ...]:
+    """Ranks that run one of the cells that run now, or have ended one."""
+    cells = {m.cell for m in state.members if m.cell is not None}
+    return tuple(m.rank for m in state.members if m.last in cells)

@@ -104,6 +104,7 @@ class Snapshot:
         """
         metrics = self.figures.metrics(state)
         plan, paused = self.plan, self.figures.paused
+        samples = {s.rank: s for s in self.figures.waiting(state)}
         return Cluster(
             id=self._id,
             name=self.name,
@@ -120,7 +121,7 @@ class Snapshot:
                 waiting={
                     m.rank: s.operation
                     for m in state.members
-                    if m.rank not in paused and (s := self.figures.latest(m.rank)) is not None and s.operation
+                    if m.rank not in paused and (s := samples.get(m.rank)) is not None and s.operation
                 },
             ),
             world=World(state.size, state.generation),
@@ -130,7 +131,7 @@ class Snapshot:
             )
             if plan
             else (),
-            ranks=self._ranks(state, metrics, running),
+            ranks=self._ranks(state, metrics, running, samples),
             metrics=metrics,
             progress=self._progress(state),
             notebooks=notebooks,
@@ -141,7 +142,13 @@ class Snapshot:
             running=running,
         )
 
-    def _ranks(self, state: State, metrics: Metrics, running: Sequence[RunningCell]) -> tuple[Rank, ...]:
+    def _ranks(
+        self,
+        state: State,
+        metrics: Metrics,
+        running: Sequence[RunningCell],
+        samples: Mapping[int, RankSample],
+    ) -> tuple[Rank, ...]:
         if self.plan is None:
             return ()
         blamed = {r: v.kind for v in metrics.verdicts for r in v.ranks}
@@ -161,6 +168,7 @@ class Snapshot:
                         blamed,
                         splits.get(member.rank),
                         running,
+                        samples.get(member.rank),
                         takes=member.rank in at_work,
                     )
                 )
@@ -175,10 +183,12 @@ class Snapshot:
         blamed: Mapping[int, str],
         split: communication.Split | None,
         running: Sequence[RunningCell],
+        waiting: RankSample | None,
         *,
         takes: bool,
     ) -> Rank:
         seen, sample = self.figures.last_report(member.rank)
+        sample = waiting or sample
         state = _rank_state(member, sample, stuck=blamed.get(member.rank) in ALARMS)
         if member.rank in self.figures.paused and state != "lost":
             state = "paused"

@@ -186,7 +186,6 @@ class Ranks:
         self._membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
 
     def _note_operations(self, ranks: tuple[int, ...]) -> None:
-        for rank in ranks:
-            sample = self._figures.latest(rank)
-            if sample is not None and sample.operation:
-                self._operations.setdefault(rank, sample.operation)
+        for sample in self._figures.waiting(self._membership.state):
+            if sample.rank in ranks and sample.operation:
+                self._operations.setdefault(sample.rank, sample.operation)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.metrics.verdicts.activity import BUSY_WORDS, in_line
+from dtrain_lab.metrics.verdicts.device_waits import BACKWARD
 from dtrain_lab.metrics.verdicts.standings import by_operation, standings, waits
 from dtrain_lab.wire.kinds import VerdictKind
 from dtrain_lab.wire.links import RankSample
@@ -18,8 +19,6 @@ from dtrain_lab.wire.stacks import Where
 STUCK_AFTER_S = 10.0
 HOPELESS_AFTER_S = 5.0
 """Threshold where the missing ranks don't run the cell: another notebook may still send them one."""
-BACKWARD = "backward"
-"""Operation of a rank that is in backward, where DDP's own collectives can't be seen from Python."""
 SUSPECT_SHARE = 0.6
 """Share of the threshold after which the missing ranks are asked for their stacks."""
 PROGRESS_S = 4.0

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.figures import rank_figures, without_communication
-from dtrain_lab.metrics.verdicts.hang import BACKWARD
+from dtrain_lab.metrics.verdicts.device_waits import BACKWARD, reports_calls
 from dtrain_lab.node.samples.devices import Use
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.world import Epoch
@@ -16,11 +16,7 @@ from dtrain_lab.wire.metrics.world import Epoch
 RECORDS = 600
 LONG_BACKWARD_S = 2.0
 """Seconds; a longer backward may be blocked in DDP's own collective, so it is reported as an operation."""
-SUSPICIOUS_S = 0.5
-"""A rank that is in a collective for this many seconds reports its last calls, for comparison."""
 HOOKED = {1: False, 2: True}
-QUIET_S = 1.0
-"""So does an inactive rank after this many seconds: it may be the one that the others wait for."""
 
 
 def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
@@ -47,8 +43,9 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
     in_operation = (now - since) / 1e9 if operation else None
     beat = reader.header(ring.BEAT)
     beat_s = (now - beat) / 1e9 if beat else None
-    suspicious = (in_operation or 0.0) > SUSPICIOUS_S or (beat_s or 0.0) > QUIET_S
-    calls = tuple(reader.calls()) if suspicious and not reader.header(ring.IDLE) else ()
+    calls = tuple(reader.calls()) if reports_calls(in_operation, beat_s) else ()
+    if reader.header(ring.IDLE):  # it has ended the cell: the others' numbers are compared with its last ones
+        calls = tuple({call.group: call for call in calls}.values())
     return RankSample(
         rank=rank,
         step=reader.steps or None,
@@ -66,6 +63,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         stopped=use.stopped,
         throttled=use.throttled,
         calls=calls,
+        averaged=reader.header(ring.AVERAGED),
         cpu_utilization=use.cpu,
         starved=use.starved,
         memory_bytes=use.memory_bytes,

@@ -37,6 +37,8 @@ class Recorder(Waits):
         """Whether the user marks the ends of steps by `dt.step`."""
         self._backwards = 0
         """Backward passes since the last step of an optimizer."""
+        self._averages = False
+        """Whether the next backward pass averages a model's gradients."""
         self.last_wall = 0
         """Duration of the last step, ns."""
         self._computed: Event | None = None
@@ -102,7 +104,8 @@ class Recorder(Waits):
         self._cycle = StepCycle()
         self._cells[ring.UNSURE] = 0
         self._cells[ring.OPERATION] = 0
-        self._cells[ring.IDLE] = self._cells[ring.REPEATS] = 0
+        self._cells[ring.IDLE] = self._cells[ring.REPEATS] = self._cells[ring.AVERAGED] = 0
+        self._averages = False
         for place in (ring.EPOCHS, ring.EPOCH_DONE, ring.EPOCH_LENGTH):
             self._cells[place] = 0
         self._new_cell = self._aside = True
@@ -226,6 +229,9 @@ class Recorder(Waits):
         if not self._forwards:  # backward of a model whose forward has no hook
             self._consume()
         self._passes += 1
+        if self._averages:
+            self._averages = False
+            self._cells[ring.AVERAGED] += 1
         self._forwards = 0
         began, elsewhere = now(), self.exposed + self._data + self._probe
         cells = self._cells
@@ -268,6 +274,7 @@ class Recorder(Waits):
             sent: bytes of these gradients; 0 where not known.
         """
         self._flags |= ring.SYNCED
+        self._averages = True
         self._gradients += sent
         self._synced += 1
         self._known += ANY

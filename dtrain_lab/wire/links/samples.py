@@ -51,7 +51,9 @@ class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
     throttled: str = ""
     """Why its GPU is slowed down."""
     calls: tuple[Call, ...] = ()
-    """Its last collectives; only sent while it is in one."""
+    """Its last collectives in this cell; only sent while it is in one, or inactive."""
+    averaged: int = 0
+    """Backward passes of this cell, begun or ended, in which a model's gradients are averaged."""
     cpu_utilization: float | None = None
     starved: float | None = None
     """Share of the time in which its main thread was ready to run and had no core."""
