@@ -30,6 +30,12 @@ def same_everywhere(cluster: dt.Cluster) -> None:
     assert set(result.stdout.values()) == TWO
 
 
+def replaced(cluster: dt.Cluster) -> None:
+    cluster.restart([1], source=0)
+    # where there is one GPU (see same_gpu.py), the new rank's own `device` names a second one
+    cluster.run("device = torch.device('cuda', torch.cuda.current_device())", timeout=60)
+
+
 @pytest.fixture(scope="module")
 def trained(pair: dt.Cluster) -> dt.Cluster:
     pair.run(NCCL_SETUP, timeout=60)
@@ -99,7 +105,7 @@ def test_a_rank_that_is_killed_takes_nobody_along(trained: dt.Cluster) -> None:
     code = f"import os\nif rank: os.kill(os.getpid(), {int(signal.SIGKILL)})\n{SUM.format(of='')}"
     with pytest.raises(CellFailed, match="Rank 1 was lost"):
         trained.run(code, timeout=60)
-    trained.restart([1], source=0)
+    replaced(trained)
     assert trained.run("print(kept)", ranks=[0]).stdout[0] == "1\n"
     result = trained.run("for _ in range(3): train()\nprint(round(total(), 9))", timeout=60)
     assert len(set(result.stdout.values())) == 1, result.stdout
@@ -111,7 +117,7 @@ def test_a_gpu_that_has_failed_is_told_and_its_rank_is_replaced(trained: dt.Clus
     broken = "x = torch.arange(3, device=device)\n    x[torch.tensor([7], device=device)].cpu()"
     result = trained.run(f"if rank:\n    {broken}\n{SUM.format(of='')}", check=False, timeout=60)
     assert "CUDA fails on rank 1 until you replace it: %distributed restart 1." in result.sentence
-    trained.restart([1], source=0)
+    replaced(trained)
     assert trained.run("print(kept)", ranks=[0]).stdout[0] == "1\n"
     result = trained.run("for _ in range(3): train()\nprint(round(total(), 9))", timeout=60)
     assert len(set(result.stdout.values())) == 1, result.stdout
@@ -126,7 +132,23 @@ def test_a_collective_that_one_rank_leaves_out_is_told(trained: dt.Cluster) -> N
     finally:
         trained.interrupt()
         thread.join(20)
-    assert told[0]["text"].startswith("Rank 1 is stuck.")
+    assert told[0]["text"] == "Rank 1 is stuck. 1 rank waits for it."
+    assert (told[0]["operation"], told[0]["peers"]) == ("all_reduce", [0])
+
+
+def test_a_rank_with_a_batch_more_is_told(trained: dt.Cluster) -> None:
+    """No collective of DDP is seen from Python, and on a GPU none stops the thread."""
+    thread = threading.Thread(
+        target=lambda: trained.run("for _ in range(4 - rank): train()\ntotal()", check=False)
+    )
+    thread.start()
+    try:
+        told = wait_until(lambda: trained.info()["metrics"]["verdicts"], 40, "a verdict")
+    finally:
+        trained.interrupt()
+        thread.join(20)
+    assert told[0]["text"] == "Rank 0 waits in backward; rank 1 has ended the cell."
+    same_everywhere(trained)
 
 
 def test_a_sharded_model_trains_on_after_interrupts(

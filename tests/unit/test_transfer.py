@@ -60,3 +60,20 @@ def test_values_that_differ_are_told_apart(one: Any, other: Any) -> None:
     if found.first is not None and found.first.comparable:
         distance = fingerprint.values_of(one, "") - fingerprint.values_of(other, "")
         assert abs(distance).max() > 0
+
+
+def test_the_gpu_of_a_rank_becomes_that_of_the_rank_that_takes_its_variables_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+    values = {name: torch.device(name) for name in ("cuda:0", "cuda:1", "cpu")}
+    packed = transfer.pack(values, namespace={})
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    got = transfer.unpack(packed, namespace={})
+    assert {name: str(device) for name, device in got.items()} == {
+        "cuda:0": "cuda:0",
+        "cuda:1": "cuda:3",
+        "cpu": "cpu",
+    }
+    assert sent(values) == values, "what is pushed or pulled stays as it is"

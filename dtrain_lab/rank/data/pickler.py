@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+from collections.abc import Collection
+from types import FunctionType
 from typing import Any
 
 import cloudpickle
@@ -13,12 +15,34 @@ import numpy as np
 ALIGN = 64
 
 
-class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Leaves the numbers out of the pickle, and refers to process groups by name."""
+NAMESPACE = ("namespace",)
+"""Stands in a pickle for the variables of the process that loads it."""
 
-    def __init__(self, file: io.BytesIO, *, unwrap: bool) -> None:
+
+class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Leaves the numbers out of the pickle, and refers to process groups by name.
+
+    Args:
+        file: for the pickle.
+        unwrap: write the model inside a DDP wrapper.
+        namespace: variables of cells, which another rank takes over. Functions of cells then belong to that
+            rank's variables, so that they read its `rank` and what later cells assign; its own GPU takes the
+            place of this rank's.
+        apart: names in `namespace` that are not taken over from the functions that use them.
+    """
+
+    def __init__(
+        self,
+        file: io.BytesIO,
+        *,
+        unwrap: bool,
+        namespace: dict[str, Any] | None = None,
+        apart: Collection[str] = (),
+    ) -> None:
         super().__init__(file, protocol=5)
         self._unwrap = unwrap
+        self._namespace = namespace
+        self._apart = apart
         # a process that has not loaded torch has no tensors, and is spared the import
         self._torch: Any = sys.modules.get("torch")
         self.size = 0
@@ -27,6 +51,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
+        if kind is _Namespace:
+            return NAMESPACE
         torch = self._torch
         if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
             if obj.layout is not torch.strided or obj.is_quantized:
@@ -46,7 +72,21 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
                 return find_group, (group_names()[obj],)
             if self._unwrap and isinstance(obj, torch.nn.parallel.DistributedDataParallel):
                 return _same, (obj.module,)
+        if self._namespace is not None:
+            if isinstance(obj, FunctionType) and obj.__globals__ is self._namespace:
+                return self._function(super().reducer_override(obj))
+            if torch is not None and isinstance(obj, torch.device) and _is_own(obj):
+                return own_device, ()
         return super().reducer_override(obj)
+
+    def _function(self, reduced: Any) -> Any:
+        """A function of a cell, in cloudpickle's form (make, (code, globals, …), (attributes, slots), …)."""
+        if not isinstance(reduced, tuple):  # it is found by its module and name
+            return reduced
+        make, (code, _, *others), (attributes, slots), *rest = reduced
+        # the variables that it uses are taken over by themselves, and private ones only with it
+        used = {n: v for n, v in slots["__globals__"].items() if n.startswith("_") and n not in self._apart}
+        return make, (code, _Namespace(), *others), (attributes, {**slots, "__globals__": used}), *rest
 
     def _describe(self, obj: Any, kind: type) -> tuple[Any, ...]:
         at = self.size
@@ -69,15 +109,28 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         )
 
 
-class Unpickler(pickle.Unpickler):
-    """Rebuilds a value from its pickle and the memory that has its numbers."""
+class _Namespace:
+    """Stands for the variables of the process that loads a pickle, while it is written."""
 
-    def __init__(self, file: io.BytesIO, memory: Any) -> None:
+
+class Unpickler(pickle.Unpickler):
+    """Rebuilds a value from its pickle and the memory that has its numbers.
+
+    Args:
+        file: has the pickle.
+        memory: has the numbers.
+        namespace: variables to which functions of cells belong from now on.
+    """
+
+    def __init__(self, file: io.BytesIO, memory: Any, namespace: dict[str, Any] | None = None) -> None:
         super().__init__(file)
         self._memory = memory
+        self._namespace = namespace if namespace is not None else {}
         self._known: dict[int, Any] = {}
 
     def persistent_load(self, described: Any) -> Any:
+        if described == NAMESPACE:
+            return self._namespace
         at = described[1]
         key = hash(described)
         if key not in self._known:
@@ -110,6 +163,22 @@ class Unpickler(pickle.Unpickler):
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _is_own(device: Any) -> bool:
+    """Whether a device is the GPU that this process computes on."""
+    import torch
+
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return False
+    return bool(device.index == torch.cuda.current_device())
+
+
+def own_device() -> Any:
+    """The GPU that this process computes on; called when a pickle that refers to it is loaded."""
+    import torch
+
+    return torch.device("cuda", torch.cuda.current_device() if torch.cuda.is_available() else 0)
 
 
 def find_group(name: str) -> Any:

@@ -15,7 +15,7 @@ import mmap
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -56,13 +56,22 @@ _held: dict[str, int] = {}
 """Descriptors, by token, of values that their receivers have not taken yet."""
 
 
-def pack(value: Any, *, unwrap: bool = True, progress: Progress | None = None) -> Packed:
+def pack(
+    value: Any,
+    *,
+    unwrap: bool = True,
+    progress: Progress | None = None,
+    namespace: dict[str, Any] | None = None,
+    apart: Collection[str] = (),
+) -> Packed:
     """Prepare a value for transfer; `release` its memory once it has arrived.
 
     Args:
         value: anything that cloudpickle can pickle, with arrays and tensors of any size.
         unwrap: send the model inside a DDP wrapper, because the receiver is in no process group.
         progress: called with the bytes copied so far.
+        namespace: variables of cells that another rank takes over; see `Pickler`, also for `apart`.
+        apart: names in them that are not taken over.
 
     Returns:
         The value in transfer, whose memory this process holds.
@@ -71,7 +80,7 @@ def pack(value: Any, *, unwrap: bool = True, progress: Progress | None = None) -
         TypeError, pickle.PicklingError, ...: whatever an object that can't be pickled raises.
     """
     file = io.BytesIO()
-    pickler = Pickler(file, unwrap=unwrap)
+    pickler = Pickler(file, unwrap=unwrap, namespace=namespace, apart=apart)
     pickler.dump(value)
     if not pickler.size:
         return Packed(file.getvalue(), 0)
@@ -102,12 +111,13 @@ def numbers(packed: Packed) -> Any:
     return np.frombuffer(_memory(packed), np.uint8)
 
 
-def unpack(packed: Packed, data: Any = None) -> Any:
+def unpack(packed: Packed, data: Any = None, *, namespace: dict[str, Any] | None = None) -> Any:
     """Rebuild a packed value.
 
     Args:
         packed: as it was sent.
         data: bytes of its numbers, where they came from another host.
+        namespace: variables to which functions of cells that were taken over belong.
 
     Returns:
         The value; its arrays and tensors are private copies that share memory until written to.
@@ -116,7 +126,7 @@ def unpack(packed: Packed, data: Any = None) -> Any:
         OSError: its memory can't be reached from here.
     """
     memory = _memory(packed) if data is None else memoryview(bytearray(data))
-    return Unpickler(io.BytesIO(packed.skeleton), memory).load()
+    return Unpickler(io.BytesIO(packed.skeleton), memory, namespace).load()
 
 
 def release(token: str) -> None:
@@ -193,12 +203,12 @@ def fetch(token: str) -> Any:
     return np.frombuffer(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), np.uint8)
 
 
-def why_not(value: Any) -> str:
-    """Return why a value can't be packed; an empty string if it can."""
+def why_not(value: Any, namespace: dict[str, Any], apart: Collection[str]) -> str:
+    """Return why another rank can't take over a value, or an empty string; arguments as of `Pickler`."""
     if isinstance(value, ModuleType):
         return ""
     try:
-        Pickler(io.BytesIO(), unwrap=False).dump(value)
+        Pickler(io.BytesIO(), unwrap=False, namespace=namespace, apart=apart).dump(value)
     # pickling may raise anything; the user is told what
     except Exception as error:  # noqa: BLE001
         return f"{type(value).__name__}: {error}".splitlines()[0][:120]

@@ -60,12 +60,12 @@ def give_all() -> tuple[Packed, list[str], dict[str, str]]:
     wanted = {n: v for n, v in shell.user_ns.items() if not n.startswith("_") and n not in hidden}
     values, left = {}, {}
     for name, value in wanted.items():
-        reason = why_not(value)
+        reason = why_not(value, shell.user_ns, hidden)
         if reason:
             left[name] = reason
         else:
             values[name] = value
-    return pack(values, unwrap=False), sorted(values), left
+    return pack(values, unwrap=False, namespace=shell.user_ns, apart=hidden), sorted(values), left
 
 
 def paths() -> tuple[str, list[str]]:
@@ -81,7 +81,7 @@ def use_paths(folder: str, others: list[str]) -> None:
 
 
 def receive_all(packed: Packed) -> str:
-    """Assign another rank's variables, with its distributed samplers set to this rank's number.
+    """Assign another rank's variables, with samplers and models in DDP set to this rank's number and GPU.
 
     Args:
         packed: a dict from name to value.
@@ -91,13 +91,30 @@ def receive_all(packed: Packed) -> str:
     """
     if not is_here(packed):
         return host()
-    values: Mapping[str, Any] = unpack(packed)
-    _names().update(values)
+    names = _names()
+    builtins = names.get("__builtins__")
+    values: Mapping[str, Any] = unpack(packed, namespace=names)
+    names.update(values)
+    if builtins is not None:  # functions that are rebuilt set it to the dict of the module
+        names["__builtins__"] = builtins
+    _make_own()
+    return ""
+
+
+def _make_own() -> None:
+    """Give this rank's number to distributed samplers, and its GPU to models in DDP."""
     import gc
 
+    import torch
     import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
     from torch.utils.data import DistributedSampler
 
-    for sampler in [o for o in gc.get_objects() if type(o) is DistributedSampler]:
-        sampler.rank = dist.get_rank()
-    return ""
+    for found in gc.get_objects():
+        # type(), not isinstance, which asks lazy objects for their class and so loads modules
+        if type(found) is DistributedSampler:
+            found.rank = dist.get_rank()
+        elif type(found) is DistributedDataParallel and found.device_ids:
+            found.device_ids = [torch.cuda.current_device()]
+            if found.output_device is not None:
+                found.output_device = found.device_ids[0]
