@@ -130,10 +130,9 @@ class Launchers:
         processes = "1 process" if count == 1 else f"{count} processes"
         hint = f"Give {argument} as {size}"
         if count > 1:
-            hint += f", or have {count} ranks: a cluster by `%distributed resize {count}`, "
-            hint += "a job by its number of ranks"
+            hint += f", or have {count} ranks: `%distributed resize {count}`; for a job, its number of ranks"
         return Conflict(
-            f"{what} asks for {processes}; {_ranks(size)} there already, and they are what it makes.",
+            f"{what} asks for {processes}; {_ranks(size)} there already.",
             f"{hint}.",
             code="world_size_differs",
         )
