@@ -184,6 +184,15 @@ def test_separate_models_come_with_a_change_that_mends_it() -> None:
     assert codes(TRAINS + loader, torchtune, LOOP, ranks=32) == []
 
 
+OWN_PROCESSES = """import torch.distributed as dist, torch.multiprocessing as mp
+size = 4
+def f(rank, size): pass
+def init(rank, size, fn):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    fn(rank, size)
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "fits"),
     [
@@ -194,6 +203,11 @@ def test_separate_models_come_with_a_change_that_mends_it() -> None:
         ("import torch.multiprocessing as mp\nmp.spawn(f)", False),
         ("import ignite.distributed as idist\nwith idist.Parallel('gloo') as p: p.run(f)", True),
         ("import ignite.distributed as idist\nidist.spawn('gloo', f, nproc_per_node=5)", False),
+        ("import ignite.distributed as idist\nidist.Parallel('gloo', nproc_per_node=3)", False),
+        ("from accelerate import debug_launcher\ndebug_launcher(f, (1,), num_processes=3)", False),
+        (f"{OWN_PROCESSES}for r in range(size):\n    p = mp.Process(target=init, args=(r, size, f))", False),
+        (f"{OWN_PROCESSES}ps = [mp.Process(target=init, args=(r, 2, f)) for r in range(2)]", True),
+        (f"{OWN_PROCESSES}ps = [mp.Process(target=f, args=(r,)) for r in range(size)]", True),
         ("engine.spawn(f)", True),
     ],
 )

@@ -1,12 +1,16 @@
-"""Check of launcher calls (`mp.spawn`, `notebook_launcher` …) whose process count differs from the job's."""
+"""Check of launcher calls (`mp.spawn`, `notebook_launcher` …) whose process count differs from the job's.
+
+Loops over `Process(target=…)` are launchers, too, where the function makes a process group.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.jobs.check.parsed import Parsed, last
+from dtrain_lab.jobs.notebook.own_group import Code, makes_group
 from dtrain_lab.metrics.units import counted
 from dtrain_lab.wire.jobs.finding import Finding
 
@@ -20,6 +24,7 @@ NUMBERS = {
 """Function → its argument for the number of processes, the argument's position, and its default (0: all)."""
 IGNITE = "nproc_per_node"
 MODULES = ("multiprocessing", "accelerate", "ignite")
+DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Finding]:
@@ -52,7 +57,53 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
                     node,
                 )
             )
+        for loop, count in _loops_of_ranks(one, parsed, known):
+            if count in (ranks, ranks_per_node):
+                continue
+            found.append(
+                one.finding(
+                    "problem",
+                    "launcher_size",
+                    f"This makes {counted(count, 'process', 'processes')} with a process group; the job has "
+                    f"{rank_sets.count(ranks)}, and what they are to do runs in them.",
+                    f"Count to world_size, or submit with {rank_sets.count(count)}.",
+                    loop,
+                )
+            )
     return found
+
+
+def _loops_of_ranks(
+    one: Parsed, parsed: Sequence[Parsed], known: dict[str, int]
+) -> Iterator[tuple[ast.AST, int]]:
+    """Yield loops whose passes make a process each that is to be a rank, with their numbers of passes."""
+    for node in ast.walk(one.tree):
+        if isinstance(node, ast.For):
+            inside: Sequence[ast.AST] = node.body
+            over = node.iter
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp) and len(node.generators) == 1:
+            inside, over = [node.elt], node.generators[0].iter
+        else:
+            continue
+        if not isinstance(over, ast.Call) or last(over.func) != "range" or len(over.args) != 1:
+            continue
+        count = _integer(over.args[0], known)
+        targets = [
+            keyword.value
+            for part in inside
+            for call in ast.walk(part)
+            if isinstance(call, ast.Call) and last(call.func) == "Process"
+            for keyword in call.keywords
+            if keyword.arg == "target"
+        ]
+        if count is not None and any(_is_rank(target, parsed) for target in targets):
+            yield node, count
+
+
+def _is_rank(target: ast.expr, parsed: Sequence[Parsed]) -> bool:
+    """Whether a process's function makes a process group, itself or by others of the notebook."""
+    defined = [part for one in parsed for part in one.tree.body if isinstance(part, DEFINES)]
+    return makes_group([Code(ast.Module([*defined, ast.Expr(target)], []), as_main=True)])
 
 
 def _launch_argument(call: ast.Call, known: dict[str, int]) -> tuple[str, str, int] | None:
@@ -69,11 +120,15 @@ def _launch_argument(call: ast.Call, known: dict[str, int]) -> tuple[str, str, i
             return None
     if value is None:
         return name, argument, usual
+    count = _integer(value, known)
+    return None if count is None else (name, argument, count)
+
+
+def _integer(value: ast.expr, known: dict[str, int]) -> int | None:
+    """Return the integer that an expression is, by itself or by its name; None for others."""
     if isinstance(value, ast.Constant) and type(value.value) is int:
-        return name, argument, value.value
-    if isinstance(value, ast.Name) and value.id in known:
-        return name, argument, known[value.id]
-    return None
+        return value.value
+    return known.get(value.id) if isinstance(value, ast.Name) else None
 
 
 def _numbers(tree: ast.Module) -> list[tuple[str, int]]:
