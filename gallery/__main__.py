@@ -51,9 +51,9 @@ operator where it first initializes, with a C++ compiler; `make gallery` has it 
 Not in the table: torchtitan 0.3.0. It installs from PyPI, but trains on accelerators only: where torch finds
 none, its device is CUDA all the same, and its trainer needs Triton.
 
-`make test` runs fourteen of the pieces in cells (`tests/integration/test_gallery.py`): accelerate_loop,
-arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_trainer, minigpt_ddp, mp_spawn,
-notebook_launch, processes, snapshots.
+`make test` runs fifteen of the pieces in cells (`tests/integration/test_gallery.py`): accelerate_loop,
+arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_fabric, lightning_trainer,
+minigpt_ddp, mp_spawn, notebook_launch, processes, snapshots.
 """
 WORDS = f"""*n of m samples/s*: what the panel shows after the cell or the job, and the loop's own count;
 *off* where they differ by more than {WITHIN:.0%}. *Runs*: both ranks trained the same model, and (after a

@@ -18,7 +18,8 @@ CLOSE = 0.25
 """Part of the loop's own count, on a busy machine; `make gallery` allows less. Errors have been factors."""
 COMMONEST = (
     "accelerate_loop", "arguments", "averaged", "by_hand", "ddp", "fsdp2", "gpt", "ignite_parallel",
-    "lightning_trainer", "minigpt_ddp", "mp_spawn", "notebook_launch", "processes", "snapshots",
+    "lightning_fabric", "lightning_trainer", "minigpt_ddp", "mp_spawn", "notebook_launch", "processes",
+    "snapshots",
 )  # fmt: skip
 
 
