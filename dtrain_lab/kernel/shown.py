@@ -17,7 +17,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
 from dtrain_lab.kernel.comms import Comms
 from dtrain_lab.kernel.emit import Emitter
-from dtrain_lab.machine.interrupts import held_interrupts
+from dtrain_lab.machine.signals import held_interrupts
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult, Output
 from dtrain_lab.wire.links import CellOutput

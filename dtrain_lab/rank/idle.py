@@ -16,7 +16,7 @@ import socket
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from dtrain_lab.machine.interrupts import handler, held_interrupts
+from dtrain_lab.machine.signals import deferred_handlers, get_handler, held_interrupts
 
 
 class Turns:
@@ -113,13 +113,14 @@ class MainSelector(selectors.EpollSelector):
         self._refused = False
         try:
             if waits:
-                turns.to_main()
+                with deferred_handlers:  # one that is due tells the IOPub thread anew, at the end
+                    turns.to_main()
             events = super().select(timeout)
             others = [event for event in events if event[0].fd != turns.for_main]
             if len(others) < len(events):
                 # a loop in a cell (nest_asyncio) is interrupted like the cell
-                ignored = handler(signal.SIGINT) == signal.SIG_IGN
-                with nullcontext() if ignored else held_interrupts():
+                ignored = get_handler(signal.SIGINT) == signal.SIG_IGN
+                with nullcontext() if ignored else held_interrupts(), deferred_handlers:
                     self._refused = self._read() is False
         finally:
             if waits:

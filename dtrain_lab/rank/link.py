@@ -246,14 +246,15 @@ class Link:
 
     async def _execute(self, order: links.Execute | links.Diagnose) -> None:
         try:
-            await self._run(order)
+            reply = await self._run(order)
         except Exception as error:
             # a fault of ours, or what a signal handler of the user's raised: the head waits for a reply
             kind, text = type(error).__name__, str(error)[:2000]
             self._outbox.put(CellReply(order.cell, self._spec.rank, "raised", kind, text), now=True)
             raise
+        self._finish(reply)  # outside: a handler that raises now does so behind the reply
 
-    async def _run(self, order: links.Execute | links.Diagnose) -> None:
+    async def _run(self, order: links.Execute | links.Diagnose) -> CellReply:
         self._notes.forget()
         self._backward.begin_cell()
         meeting.begin_cell(order.cell, self._group.store)
@@ -270,7 +271,7 @@ class Link:
             self._monitor.end_cell()
             if reply.kind != "ok":
                 reply = replace(reply, calls=self._monitor.calls())
-        self._finish(reply)
+        return reply
 
     def _cell_began(self) -> None:
         if self._widgets.queued:

@@ -18,6 +18,7 @@ from ipyparallel.engine.app import IPEngine
 
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.machine.net.contexts import in_every_context
+from dtrain_lab.machine.signals import deferred_handlers
 from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.debugger import pause
 from dtrain_lab.rank.frameworks import torch_libraries
@@ -49,6 +50,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         SIGTERM ends the rank, even inside C code. With ipyparallel's handler the cell would go on running
         while its output is lost.
         """
+        deferred_handlers.install()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         pause.listen()

@@ -209,3 +209,23 @@ def test_a_signal_handler_meets_others_while_ranks_are_idle(pair: dt.Cluster, tm
         os.kill(int(pid), signal.SIGUSR1)
     wait_until(lambda: [p.read_text() for p in tmp_path.iterdir()] == ["2.0", "2.0"], 30, "both ranks' sums")
     assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
+AMID_THE_REPLY = """
+from dtrain_lab.machine.net.streams import Stream
+usual = Stream._sent
+def interrupted(stream):
+    Stream._sent = usual
+    signal.raise_signal(signal.SIGUSR1)
+    return usual(stream)
+def once():
+    Stream._sent = interrupted
+get_ipython().events.register("post_run_cell", lambda _: once())
+"""
+
+
+def test_a_signal_handler_meets_others_amid_the_reply_of_a_cell(pair: dt.Cluster, tmp_path: Path) -> None:
+    """It waits for answers of the head, which another thread has to read, and to ask for."""
+    pair.run(ON_SIGNAL.format(folder=str(tmp_path)) + AMID_THE_REPLY, timeout=30)
+    wait_until(lambda: [p.read_text() for p in tmp_path.iterdir()] == ["2.0", "2.0"], 30, "both ranks' sums")
+    assert pair.run("print(rank)", timeout=30).stdout == {0: "0\n", 1: "1\n"}

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.machine.net.streams import Stream
+from dtrain_lab.machine.signals import deferred_handlers
 from dtrain_lab.rank.idle import MainSelector, Turns
 from tests.waiting import wait_until
 
@@ -245,6 +246,44 @@ def test_a_signal_handler_gets_what_only_an_order_brings(beside: asyncio.Abstrac
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert answered
+    close(beside, selector, stream, there)
+
+
+def test_a_signal_handler_gets_it_amid_an_order_that_the_main_thread_has_read(
+    beside: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    got: list[bytes] = []
+
+    def take(messages: list[bytes]) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.raise_signal(signal.SIGUSR1)
+        got.extend(messages)
+
+    selector, turns, stream, there = attended(beside, take)
+    usual = turns.to_main
+
+    def to_main() -> None:
+        usual()
+        monkeypatch.undo()
+        there.sendall(b"\5\0\0\0order")  # which the main thread reads
+
+    monkeypatch.setattr(turns, "to_main", to_main)
+    answered = []
+
+    def handler(*_: object) -> None:
+        there.sendall(b"\6\0\0\0answer")
+        wait_until(lambda: b"answer" in got, 10, "the answer")
+        answered.append(True)
+
+    undo = deferred_handlers.install()
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        selector.select(1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        undo()
+    assert answered
+    assert got == [b"order", b"answer"]
     close(beside, selector, stream, there)
 
 

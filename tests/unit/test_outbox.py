@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import pytest
 
 from dtrain_lab.machine.net.streams import Stream
+from dtrain_lab.machine.signals import deferred_handlers
 from dtrain_lab.rank.output.outbox import Outbox
 from dtrain_lab.wire import links
 from dtrain_lab.wire.codec import chunks
@@ -101,6 +104,33 @@ def test_a_handler_that_waits_for_the_other_thread_is_not_held_up(iopub: asyncio
     outboxes[0].flush()
     wait_until(lambda: len(channel.sent) == 2, 10, "the tick")
     assert channel.kinds == ["ok", "stderr"]
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_handler_that_waits_for_an_answer_runs_when_the_reply_has_left(
+    iopub: asyncio.AbstractEventLoop, raises: bool
+) -> None:
+    """A signal handler of the user's makes a collective: it asks the head, and waits for the answer."""
+    channel = Channel(lambda: signal.raise_signal(signal.SIGUSR1))
+    outbox = opened(iopub, channel)
+
+    def handler(*_: object) -> None:
+        outbox.post(links.StoreCall(rank=0, id=1, operation="get", keys=("a",)), now=True)
+        wait_until(lambda: "StoreCall" in channel.kinds, 10, "the call, which the other thread sends")
+        if raises:
+            raise TimeoutError
+
+    undo = deferred_handlers.install()
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(TimeoutError) if raises else nullcontext():
+            outbox.finish(CellReply(cell="c", rank=0), [])
+        assert channel.kinds == ["ok", "StoreCall"]
+        outbox.put(output("stdout", "after it"), now=True)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        undo()
+    assert channel.kinds == ["ok", "StoreCall", "stdout"]
 
 
 def test_a_finalizer_may_say_something_wherever_it_runs(iopub: asyncio.AbstractEventLoop) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -205,3 +208,43 @@ def test_text_whose_write_was_interrupted_is_not_taken_for_text_that_is_still_to
     rank.stream._flush()
     assert rank.channel.text == "before\nafter\n"
     assert rank.channel.messages[-1].through == rank.stream._region.written == len(rank.channel.text)
+
+
+def test_a_handler_that_has_interrupted_a_print_is_not_in_the_way_of_the_other_thread(rank: Rank) -> None:
+    """Which has to send what the handler asks for, and to read the answer."""
+    took = []
+
+    def handler(*_: object) -> None:
+        done = threading.Event()
+        rank.loop.call_soon_threadsafe(rank.stream._flush)
+        rank.loop.call_soon_threadsafe(done.set)
+        took.append(done.wait(10))
+
+    class Signalled(StringIO):
+        """A buffer; the signal comes while text is added, under the lock of the buffers."""
+
+        def write(self, text: str) -> int:
+            signal.raise_signal(signal.SIGUSR1)
+            return super().write(text)
+
+    rank.stream._buffers = defaultdict(Signalled)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        rank.stream.write("a line\n")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert took == [True]
+    wait_until(lambda: rank.channel.text == "a line\n", 10, "the line")
+
+
+def test_a_print_waits_until_the_head_has_confirmed_enough(rank: Rank) -> None:
+    rank.stream._region.space = 0  # type: ignore[misc]
+    thread = threading.Thread(target=rank.stream.write, args=("late\n",))
+    thread.start()
+    wait_until(lambda: len(rank.stream._waiting_for_room) > 0, 10, "the thread that waits")
+    assert rank.channel.text == ""
+    rank.stream._region.space = 1 << 20  # type: ignore[misc]
+    rank.stream.seen(0)
+    thread.join(10)
+    assert not thread.is_alive()
+    wait_until(lambda: rank.channel.text == "late\n", 10, "the line")

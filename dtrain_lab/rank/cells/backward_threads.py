@@ -8,6 +8,8 @@ import threading
 
 import torch
 
+from dtrain_lab.machine.signals import deferred_handlers
+
 _threads: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
 _raise = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
@@ -54,7 +56,7 @@ class BackwardThreads:
 
     def end_cell(self) -> None:
         """Called when a cell has ended: what was raised too late for its hook must not end a later one."""
-        with self._lock:
+        with deferred_handlers, self._lock:
             for thread in self._interrupted:
                 _raise(ctypes.c_ulong(thread), None)
             self._interrupted.clear()

@@ -25,7 +25,7 @@ from dtrain_lab.cells.errors import is_library
 from dtrain_lab.cells.output_buffer import Names
 from dtrain_lab.cells.syntax import blank_lines
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.machine.interrupts import handle
+from dtrain_lab.machine.signals import set_handler
 from dtrain_lab.rank import children
 from dtrain_lab.rank.cells import citations, failures, pager
 from dtrain_lab.rank.cells import sources as cell_sources
@@ -437,8 +437,8 @@ def _interruptible(task: asyncio.Future[Any] | None) -> Iterator[asyncio.Future[
         if task is not None:
             task.get_loop().call_soon_threadsafe(task.cancel)
 
-    before = handle(signal.SIGINT, cancel if task is not None else signal.default_int_handler)
+    before = set_handler(signal.SIGINT, cancel if task is not None else signal.default_int_handler)
     try:
         yield task
     finally:
-        handle(signal.SIGINT, before)
+        set_handler(signal.SIGINT, before)

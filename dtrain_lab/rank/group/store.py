@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -20,13 +22,34 @@ class Aborted(RuntimeError):
 
 
 class _Pending:
+    """A call that waits for its answer."""
+
     def __init__(self) -> None:
-        self.done = threading.Event()
         self.answer: StoreAnswer | None = None
+        # a plain lock, as an `Event` has one more that its waiter may hold while a signal handler runs
+        self._waits = threading.Lock()
+        self._waits.acquire()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it is over; False where it was not in time."""
+        return self._waits.acquire(timeout=min(max(seconds, 0.0), threading.TIMEOUT_MAX))
+
+    def over(self) -> None:
+        """Wake the thread that waits; called once."""
+        self._waits.release()
+
+
+class _Forming:
+    """The forming of one generation."""
+
+    given_up = False
 
 
 class Calls:
     """Pending calls of the store. Any thread makes them; the link's thread delivers the answers.
+
+    There is no lock: a signal handler of the user's may make a call amid another one of its thread, and wait
+    for the answer, which the link's thread must be able to deliver.
 
     Args:
         rank: number of this rank.
@@ -36,10 +59,10 @@ class Calls:
     def __init__(self, rank: int, send: Callable[[StoreCall], None]) -> None:
         self._rank = rank
         self._send = send
-        self._lock = threading.Lock()
         self._pending: dict[int, _Pending] = {}
-        self._next = 0
-        self._forming = self._given_up = False
+        """By number of the call. Whoever takes one out wakes its thread."""
+        self._numbers = itertools.count(1)
+        self._forming: _Forming | None = None
 
     def ask(self, timeout: timedelta, **fields: Any) -> StoreAnswer:
         """Send a call to the head and wait for the answer.
@@ -55,48 +78,44 @@ class Calls:
             dist.DistStoreError: no answer within the time-out.
             Aborted: the head gave this generation up.
         """
-        pending = _Pending()
-        with self._lock:
-            if self._given_up:
-                raise Aborted(GIVEN_UP)
-            self._next += 1
-            number = self._next
-            self._pending[number] = pending
-        self._send(StoreCall(rank=self._rank, id=number, **fields))
+        pending, number = _Pending(), next(self._numbers)
+        self._pending[number] = pending
         try:
-            if not pending.done.wait(timeout.total_seconds()):
+            forming = self._forming  # after the call is among those that an abort wakes
+            if forming is not None and forming.given_up:
+                raise Aborted(GIVEN_UP)
+            self._send(StoreCall(rank=self._rank, id=number, **fields))
+            if not pending.wait(timeout.total_seconds()):
                 keys = ", ".join(fields.get("keys", ()))
                 raise dist.DistStoreError(f"waited {timeout.total_seconds():.0f} s for {keys}")
         finally:
-            with self._lock:
-                self._pending.pop(number, None)
+            self._pending.pop(number, None)
         if pending.answer is None:
             raise Aborted(GIVEN_UP)
         return pending.answer
 
     def answered(self, answer: StoreAnswer) -> None:
         """Deliver an answer to the thread that waits for it."""
-        with self._lock:
-            pending = self._pending.get(answer.id)
+        pending = self._pending.pop(answer.id, None)
         if pending is not None:
             pending.answer = answer
-            pending.done.set()
+            pending.over()
 
     def forming(self, begins: bool) -> None:
         """Note that a generation is about to be formed, or that its forming has ended."""
-        with self._lock:
-            self._forming, self._given_up = begins, False
+        self._forming = _Forming() if begins else None
 
     def abort(self) -> None:
         """Wake all waiting threads without an answer; their calls raise `Aborted`.
 
         While a generation is formed, later calls raise it, too: the main thread may not wait yet.
         """
-        with self._lock:
-            self._given_up = self._forming
-            waiting = list(self._pending.values())
-        for pending in waiting:
-            pending.done.set()
+        forming = self._forming
+        if forming is not None:
+            forming.given_up = True
+        with contextlib.suppress(KeyError):  # all were taken out
+            while True:
+                self._pending.popitem()[1].over()
 
 
 class LinkStore(dist.Store):  # type: ignore[misc]

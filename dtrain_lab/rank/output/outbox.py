@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from dtrain_lab.errors import WireMismatch
+from dtrain_lab.machine.signals import deferred_handlers
 from dtrain_lab.wire import links
 from dtrain_lab.wire.codec import chunks
 from dtrain_lab.wire.links import CellOutput, CellReply, Message
@@ -36,8 +37,9 @@ class Outbox:
 
     All methods may be called from every thread, from signal handlers and from finalizers. So no thread waits
     for another one, which may itself be in a handler that waits for this one: each adds its task to the
-    queue, and one thread at a time works the queue off. While a cell's code runs on the main thread, it only
-    posts: an interrupt must not end it between a message and its bookkeeping.
+    queue, and one thread at a time works the queue off. No signal handler runs amid that work, as it may wait
+    for the answer to a message which only that work sends. While a cell's code runs on the main thread, it
+    only posts: an interrupt must not end it between a message and its bookkeeping.
 
     Args:
         loop: asyncio loop of the IOPub thread.
@@ -124,27 +126,34 @@ class Outbox:
     def _work(self, mine: Callable[[], None] | None = None) -> None:
         """Work the queue off, unless a thread is at it: that one looks again after it has let go.
 
-        A task that fails, as a signal handler has raised, costs none of those behind it.
+        A task that fails costs none of those behind it.
 
         Args:
             mine: the task whose failure is raised; those of other threads' tasks are logged.
         """
         failed: Exception | None = None
-        while self._tasks and self._working.acquire(blocking=False):
-            try:
-                while self._tasks:
-                    task = self._tasks.popleft()
-                    try:
-                        task()
-                    except Exception as error:  # noqa: BLE001 # raised below, or logged
-                        if task is mine:
-                            failed = error
-                        else:
-                            events.exception("what another thread has said could not be sent")
-            finally:
-                self._working.release()
+        with deferred_handlers:
+            while self._tasks and self._working.acquire(blocking=False):
+                try:
+                    failed = self._run_tasks(mine) or failed
+                finally:
+                    self._working.release()
         if failed is not None:
             raise failed
+
+    def _run_tasks(self, mine: Callable[[], None] | None) -> Exception | None:
+        """Run what is in the queue; returns the failure of the task `mine`."""
+        failed: Exception | None = None
+        while self._tasks:
+            task = self._tasks.popleft()
+            try:
+                task()
+            except Exception as error:  # noqa: BLE001 # raised by `_work`, or logged
+                if task is mine:
+                    failed = error
+                else:
+                    events.exception("what another thread has said could not be sent")
+        return failed
 
     def _write_out(self, write: Callable[[], None]) -> None:
         try:

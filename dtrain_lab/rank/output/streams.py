@@ -12,6 +12,7 @@ import sys
 import termios
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -24,6 +25,11 @@ PART = 1 << 14
 """Characters kept and sent as one piece; in bytes at most a quarter of a region."""
 SPACE_WITHIN_S = 30.0
 """Timeout for free space, seconds: a head that confirms nothing in this time is gone, and its ranks too."""
+
+LOCK_WITHIN_S = 0.01
+"""Longest wait of the IOPub thread for a stream's buffers, seconds; others hold them for microseconds."""
+LATER_S = 0.05
+"""Seconds until it tries again."""
 
 _QUICK = hasattr(OutStream, "_flush_buffers")
 """Whether ipykernel's stream has what a flush of ours needs; otherwise its own sends a message of Jupyter."""
@@ -61,7 +67,8 @@ class RankStream(OutStream):  # type: ignore[misc]
 
     def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
         self._region = self.regions[name]
-        self._room = threading.Event()
+        self._waiting_for_room: deque[threading.Lock] = deque()
+        """One held lock for each thread that waits for free space; to be released once."""
         # threads of the user's print at once; a signal handler may print while its thread is printing
         self._writing = threading.RLock()
         self._sent = 0
@@ -121,7 +128,10 @@ class RankStream(OutStream):  # type: ignore[misc]
             through: bytes confirmed since the start.
         """
         self._region.seen(through)
-        self._room.set()
+        # no `Event`, whose own lock a thread may hold that is in a signal handler which waits for this one
+        with contextlib.suppress(IndexError):  # all were woken
+            while True:
+                self._waiting_for_room.popleft().release()
 
     def flush(self) -> None:
         """Send what was written, and wait until it has left.
@@ -181,11 +191,32 @@ class RankStream(OutStream):  # type: ignore[misc]
             return
         # before the text is taken: what a thread writes from here on schedules a flush of its own
         self._flush_pending = False
-        for parent, text in self._flush_buffers():
+        taken = self._taken()
+        if taken is None:
+            self._io_loop.call_later(LATER_S, self._flush)
+            return
+        for parent, text in taken:
             if text and not RankStream.straight(self.name, parent, text):
                 message = self.session.msg("stream", {"name": self.name, "text": text}, parent=parent)
                 self.session.send(self.pub_thread, message, ident=self.topic)
         self._match()
+
+    def _taken(self) -> list[tuple[dict[str, Any], str]] | None:
+        """Take the text out of ipykernel's buffers.
+
+        Returns:
+            Each text with its parent's header; None where the IOPub thread can't have the buffers' lock: a
+            signal handler has interrupted its holder, and may wait for what this thread does.
+        """
+        lock = getattr(self, "_buffer_lock", None)
+        if lock is None or threading.current_thread() is not self.pub_thread.thread:
+            return list(self._flush_buffers())
+        if not lock.acquire(timeout=LOCK_WITHIN_S):
+            return None
+        try:
+            return list(self._flush_buffers())
+        finally:
+            lock.release()
 
     def _match(self) -> None:
         """Count as written only what is sent or waits to be: an interrupt may have come amid a write.
@@ -220,9 +251,11 @@ class RankStream(OutStream):  # type: ignore[misc]
     def _wait_for_room(self, size: int) -> None:
         until = time.monotonic() + SPACE_WITHIN_S
         while size > self._region.space and time.monotonic() < until:
-            self._room.clear()
+            freed = threading.Lock()
+            freed.acquire()
+            self._waiting_for_room.append(freed)
             if size > self._region.space:
-                self._room.wait(1.0)
+                freed.acquire(timeout=1.0)
 
     def _watch_pipe_fd(self) -> None:
         while self._should_watch:

@@ -1,0 +1,133 @@
+"""Keeps signal handlers of Python out of what must not be left half done, such as a message half sent.
+
+Python runs a signal handler on the main thread between any two bytecodes. It may raise there, as Ctrl-C does,
+or wait for another thread, as one does that makes a collective.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+Handler = Callable[[int, Any], Any] | int | None
+"""What handles a signal: a function, or a number for one of the system's ways."""
+
+try:  # `signal` looks each argument and result up in an enum, which takes ten times as long
+    _signal: Any = importlib.import_module("_signal")
+except ImportError:
+    _signal = signal
+set_handler: Callable[[int, Handler], Handler] = _signal.signal
+"""Sets the handler of a signal, as `signal.signal`; returns the one before."""
+get_handler: Callable[[int], Handler] = _signal.getsignal
+"""The handler of a signal, as `signal.getsignal`."""
+
+
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Keep interrupts of this thread from ending what is inside, such as a message that is half sent.
+
+    An interrupt that comes meanwhile is given to its handler at the end.
+
+    Raises:
+        KeyboardInterrupt: At the end, where that is what the handler does.
+    """
+    before: Handler = get_handler(signal.SIGINT)
+    # Python interrupts no other thread, and has nothing to call where the handler is not one of Python's
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[int] = []
+    set_handler(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        set_handler(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
+
+
+class HandlerDeferral:
+    """Context manager inside which no handler of the user's runs; one that is due runs at the end.
+
+    For code of the main thread that holds what another thread needs: a handler which interrupts it and waits
+    for that thread would wait for ever. On other threads it does nothing, as Python runs no handler there.
+    It may be nested, and has no effect before `install`. SIGINT's handler of a running cell is not deferred
+    (it is set by `set_handler`, so that a traceback shows no frame of ours): use `held_interrupts`, too,
+    where one can come.
+    """
+
+    def __init__(self) -> None:
+        self._main = 0
+        self._depth = 0
+        self._due: list[int] = []
+
+    def install(self) -> Callable[[], None]:
+        """Have all handlers deferred that are set by `signal.signal` from now on; on the main thread.
+
+        `signal.getsignal` returns them as they were set.
+
+        Returns:
+            Undoes it.
+        """
+        self._main = threading.get_ident()
+        usual_set, usual_get = signal.signal, signal.getsignal
+
+        @functools.wraps(usual_set)
+        def set_deferred(signalnum: Any, handler: Any) -> Any:
+            return _as_set(usual_set(signalnum, _Deferred(self, handler) if callable(handler) else handler))
+
+        @functools.wraps(usual_get)
+        def get_as_set(signalnum: Any) -> Any:
+            return _as_set(usual_get(signalnum))
+
+        def undo() -> None:
+            self._main = 0
+            signal.signal, signal.getsignal = usual_set, usual_get
+
+        signal.signal, signal.getsignal = set_deferred, get_as_set
+        return undo
+
+    def defers(self, number: int) -> bool:
+        """Whether a handler has to wait, given its signal; if so, the signal is raised again at the end."""
+        if self._depth and number not in self._due:
+            self._due.append(number)
+        return self._depth > 0
+
+    def __enter__(self) -> None:
+        if threading.get_ident() == self._main:
+            self._depth += 1  # one store: a handler that comes before it runs at once
+
+    def __exit__(self, *_: object) -> None:
+        if threading.get_ident() != self._main:
+            return
+        self._depth -= 1
+        if self._due and not self._depth:
+            due, self._due = self._due, []
+            with ExitStack() as each:  # also where the handler of another one raises
+                for number in reversed(due):
+                    each.callback(signal.raise_signal, number)
+
+
+class _Deferred:
+    """A handler that waits until the main thread is outside of what must not be interrupted."""
+
+    __slots__ = ("deferral", "handler")
+
+    def __init__(self, deferral: HandlerDeferral, handler: Callable[[int, Any], Any]) -> None:
+        self.deferral, self.handler = deferral, handler
+
+    def __call__(self, number: int, frame: Any) -> Any:
+        return None if self.deferral.defers(number) else self.handler(number, frame)
+
+
+def _as_set(handler: Any) -> Any:
+    return handler.handler if isinstance(handler, _Deferred) else handler
+
+
+deferred_handlers = HandlerDeferral()
+"""The one of this process; installed in a cluster's ranks."""
