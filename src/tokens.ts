@@ -74,8 +74,6 @@ export interface IPoint {
 
 /** What a user may choose, as the settings have it. */
 export interface IPreferences {
-  /** A rank is slow from this share above the median. */
-  slowFrom: number;
   updatesPerSecond: number;
   notifyTrouble: boolean;
   notifyCells: boolean;

@@ -24,7 +24,6 @@ import { Past } from './points';
 
 /** As the settings' schema has them. */
 export const DEFAULT_PREFERENCES: IPreferences = {
-  slowFrom: 0.1,
   updatesPerSecond: 2,
   notifyTrouble: true,
   notifyCells: true,

@@ -42,8 +42,6 @@ function amount(seconds: number | null, scale: number): string {
 export function columnsOf(
   trans: TranslationBundle,
   gpus: boolean,
-  /** Is its own time marked? */
-  marked: (f: IRankFigures) => boolean,
   [unit, scale]: ['s' | 'ms', number],
   nodes: number,
   alarm: Verdict | null
@@ -108,8 +106,9 @@ export function columnsOf(
     {
       ...time('own', trans.__('Own'), f => f.own),
       width: 'minmax(98px, 1fr)',
+      // the head says which rank is slow; its time of this moment may be no longer than that of others
       show: f =>
-        f.over !== null && marked(f) ? (
+        f.rank.slow && f.over !== null && f.over >= 0.005 ? (
           <b>
             {amount(f.own, scale)} +{Math.round(f.over * 100)} %
           </b>

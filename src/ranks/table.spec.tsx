@@ -41,7 +41,6 @@ function table(): (own: readonly number[], slow?: number) => string[] {
           selected={null}
           onSelect={() => undefined}
           onMenu={() => undefined}
-          slowFrom={0.1}
           alarm={null}
           trans={trans}
         />
@@ -68,11 +67,9 @@ it('has a rank first in the update that calls it slow, whatever its time is then
   expect(update([0.1, 0.1, 0.09])).toEqual(['0', '1', '2']);
 });
 
-it('marks own times when it orders them', () => {
+it('marks the own time of a rank that the head calls slow, and of no other one', () => {
   const update = table();
-  expect(update([0.1, 0.1, 0.1])).toEqual(['0', '1', '2']);
+  expect(update([0.1, 0.1, 0.2])).toEqual(['2', '0', '1']);
   vi.advanceTimersByTime(250);
-  expect(update([0.1, 0.1, 0.2])).toEqual(['0', '1', '2']);
-  vi.advanceTimersByTime(5000);
-  expect(update([0.1, 0.1, 0.2])).toEqual(['2 marked', '0', '1']);
+  expect(update([0.1, 0.1, 0.2], 2)).toEqual(['2 slow marked', '0', '1']);
 });

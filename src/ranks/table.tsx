@@ -14,11 +14,10 @@ const ROW_HEIGHT = 28;
 /** As many rows are all shown; more scroll in a place of their own. */
 const MOST_SHOWN = 64;
 
-/** What the rows were sorted by last, by which column, and which own times were marked then. */
+/** What the rows were sorted by last, and by which column. */
 interface IHeld {
   key: string;
   values: ReadonlyMap<number, SortValue>;
-  marked: ReadonlySet<number>;
 }
 
 /** All ranks, those that differ and then the slowest first unless told; one tab stop, arrows, Home and End; the heads are above the first row. */
@@ -30,26 +29,17 @@ export function RankTable(props: {
     event: React.MouseEvent<HTMLElement>,
     ranks: readonly number[]
   ) => void;
-  /** Share above the median from which a rank is marked. */
-  slowFrom: number;
   /** What keeps them from going on. */
   alarm: Verdict | null;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { figures, selected, slowFrom, trans } = props;
+  const { figures, selected, trans } = props;
   const [sort, setSort] = useViewState('sort', { key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);
-  const held = useRef<IHeld>({ key: '', values: new Map(), marked: new Set() });
+  const held = useRef<IHeld>({ key: '', values: new Map() });
   const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
   const nodes = new Set(figures.map(f => f.rank.node)).size;
-  const columns = columnsOf(
-    trans,
-    gpus,
-    f => held.current.marked.has(f.rank.rank),
-    unitOf(figures),
-    nodes,
-    props.alarm
-  );
+  const columns = columnsOf(trans, gpus, unitOf(figures), nodes, props.alarm);
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
   // a rank that the head calls slow is the first at once, whatever its time is at this moment
   const weight = (f: IRankFigures): number =>
@@ -60,12 +50,7 @@ export function RankTable(props: {
       const now = new Map(figures.map(f => [f.rank.rank, column.value(f)]));
       held.current = {
         key: sort.key,
-        values: settled(key === sort.key ? values : new Map(), now),
-        marked: new Set(
-          figures
-            .filter(f => f.over !== null && f.over >= slowFrom)
-            .map(f => f.rank.rank)
-        )
+        values: settled(key === sort.key ? values : new Map(), now)
       };
       return [...figures]
         .sort(

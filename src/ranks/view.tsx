@@ -136,11 +136,7 @@ function View(props: IViewProps): JSX.Element {
       {figures.length > 0 ? (
         <>
           <Maps {...shared} {...{ cluster, points, axis, choice }} />
-          <RankTable
-            {...shared}
-            slowFrom={model.preferences.slowFrom}
-            alarm={alarmOf(cluster.metrics)}
-          />
+          <RankTable {...shared} alarm={alarmOf(cluster.metrics)} />
         </>
       ) : (
         <p className="jp-DtrainUi-under" role="status">
