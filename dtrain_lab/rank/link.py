@@ -91,7 +91,7 @@ class Link:
         self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.words), sources)
         self._widgets = Widgets(kernel, self._cells)
         self._debugger = RankDebugger(
-            spec.rank, self._cells, self._io_loop, self.send, self._glance, self._notes.say
+            spec.rank, self._cells.compiled, self._io_loop, self.send, self._glance, self._notes.say
         )
         self._cells.began, self._cells.ended = self._cell_began, self._cell_ended
         sys.breakpointhook = self._debugger.reached
@@ -187,7 +187,7 @@ class Link:
         main = stacks.get(self._main or 0)
         frames: tuple[Frame, ...] = ()
         if main is not None:
-            frames = tuple(self._cells.frame(f) for f in traceback.extract_stack(main))
+            frames = tuple(self._cells.compiled.frame(f) for f in traceback.extract_stack(main))
             first = next((i for i, f in enumerate(frames) if f.cell), None)
             frames = frames[first:] if first is not None else ()
         text = ""

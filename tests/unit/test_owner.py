@@ -120,7 +120,7 @@ async def test_a_views_call_waits_for_its_turn_and_is_renewed_with_a_rank_lost(
     await asyncio.wait_for(asked, 20)
     world.dies(1)
     await world.ask(order)
-    assert world.cells.others_running() == ["view"]
+    assert world.cells.running_views() == ["view"]
     await world.ask(clients.GiveTurn("view"))
     assert not world.cells.busy
 

@@ -67,7 +67,7 @@ OTHERS = {
     "kernel/debugger.py": {"_publish_debug_event"},
     "kernel/outgoing.py": {"_topic"},
     "rank/cells/citations.py": {"_getframe"},
-    "rank/cells/runner.py": {"_getframe"},
+    "rank/cells/shell_errors.py": {"_getframe"},
     "rank/frameworks/torch_libraries.py": {"_shared_state"},
     "rank/debugger/debugger.py": {"_getframe"},
     "rank/output/inline_figures.py": {"_get_backend_or_none"},

@@ -90,7 +90,7 @@ class CellRequests:
 
     def calls_lost(self) -> None:
         """ipyparallel's controller has ended: calls in flight get no answer, so their turns end."""
-        for turn in self._cells.others_running():
+        for turn in self._cells.running_views():
             self._holders.drop(turn)
             self._given(turn)
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
-from dtrain_lab.cells import queue as pure
-from dtrain_lab.cells.errors import NO_ANSWER, blame, joined, own_interrupt, render_failure
+from dtrain_lab.cells.errors import NO_ANSWER
 from dtrain_lab.head.cells.client_queues import Outlets, Piece
 from dtrain_lab.head.cells.journal import Journal
-from dtrain_lab.head.cells.running_cell import RESTARTED, Running, result_parts
+from dtrain_lab.head.cells.known_cells import KnownCells
+from dtrain_lab.head.cells.running_cell import RESTARTED, Running
+from dtrain_lab.head.cells.turn_queue import TurnQueue
 from dtrain_lab.wire import clients, links
-from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, RunningCell, WaitsFor
+from dtrain_lab.wire.cells import Failure
 from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.metrics.diagnosis import Change
 
-KNOWN = 2000
-"""How many ended cells are remembered."""
 
-
-class Cells:
-    """All cells of a world.
+class Cells(KnownCells):
+    """All cells of a world: takes them in, and follows them to their end.
 
     Args:
         journal: Keeps the cells' output.
@@ -40,100 +39,19 @@ class Cells:
         can_begin: Callable[[frozenset[int]], bool],
         rests: Callable[[bool], None],
     ) -> None:
+        super().__init__(TurnQueue(can_begin))
         self._journal = journal
         self._to_ranks = to_ranks
         self._outlets = outlets
         self._began = began
-        self._can_begin = can_begin
         self._rests = rests
-        self._cells: dict[str, Running] = {}
-        self._ended: dict[str, Running] = {}
-        self._turns = pure.Turns()
-        self._pending: list[pure.Turn] = []
-        """Turns whose ranks are free, not yet started because the world does not let them."""
-        self._others: dict[str, Callable[[], None]] = {}
-        """Turn of a view's call (not a cell) → the callback for its start."""
-
-    @property
-    def running(self) -> tuple[RunningCell, ...]:
-        """Cells that run now."""
-        return tuple(
-            RunningCell(c.order.label, c.order.notebook, c.ranks, c.began_at, c.order.cell_id)
-            for c in self._cells.values()
-            if c.began_at is not None
-        )
+        self._views: set[str] = set()
+        """Turns of views' calls."""
 
     @property
     def busy(self) -> bool:
         """Whether any cell or view's call runs or waits."""
-        return bool(self._cells or self._others)
-
-    @property
-    def orders(self) -> list[clients.Run]:
-        """Run requests of ended cells, oldest first, then of running cells."""
-        began = [c.order for c in self._cells.values() if c.began_at is not None]
-        return [*(c.order for c in self._ended.values()), *began]
-
-    def known(self, cell: str) -> Running | None:
-        """A cell by its id, whether it has ended or not."""
-        return self._cells.get(cell) or self._ended.get(cell)
-
-    def get(self, cell: str) -> Running | None:
-        """A cell that has not ended, by its id."""
-        return self._cells.get(cell)
-
-    def place(self, run: str, label: str, notebook: str | None) -> tuple[str | None, str | None]:
-        """Notebook and cell id for a stack frame; None where not known.
-
-        Args:
-            run: The head's id of the cell; empty where the rank could not tell it.
-            label: The cell's name.
-            notebook: Notebook of the cell that runs.
-        """
-        found = self.known(run)
-        if found is None:
-            known = (*self._ended.values(), *self._cells.values())
-            mine = [c for c in known if c.order.label == label and c.order.notebook == notebook]
-            found = mine[-1] if mine else None
-        return (found.order.notebook, found.order.cell_id) if found is not None else (notebook, None)
-
-    def records(self, *, last: bool = False) -> list[CellRecord]:
-        """All known cells, oldest first.
-
-        Args:
-            last: Only the last run of each notebook cell.
-        """
-        known = sorted((*self._ended.values(), *self._cells.values()), key=lambda c: c.asked_at)
-        if last:
-            known = list({(c.order.notebook, c.order.kernel, c.order.cell_id): c for c in known}.values())
-        return [
-            CellRecord(
-                id=c.order.cell,
-                cell=c.order.label,
-                ranks=c.ranks,
-                state=c.state,
-                first_seq=c.first_seq,
-                notebook=c.order.notebook,
-                cell_id=c.order.cell_id,
-                detached=c.order.detached,
-                started_at=c.began_at,
-                result=c.result,
-                ended_at=c.ended_at,
-                waits_for=self._waits_for(c),
-                kernel=c.order.kernel,
-                request=c.order.request,
-                failures=() if c.result is not None else blame(c.failures),
-            )
-            for c in known
-        ]
-
-    def _waits_for(self, cell: Running) -> tuple[WaitsFor, ...]:
-        ahead = [self._cells.get(name) for name in pure.ahead_of(self._turns, cell.order.cell)]
-        return tuple(WaitsFor(c.order.label, c.order.notebook) if c else WaitsFor() for c in ahead)
-
-    def of_rank(self, rank: int) -> Running | None:
-        """The cell that a rank runs."""
-        return next((c for c in self._cells.values() if c.began_at is not None and rank in c.left), None)
+        return bool(self._cells or self._views)
 
     def add(self, order: clients.Run, ranks: tuple[int, ...], client: bytes) -> None:
         """Queue a cell; it starts when its ranks are free and the world lets it.
@@ -165,7 +83,8 @@ class Cells:
 
     def _queue(self, cell: Running) -> None:
         self._cells[cell.order.cell] = cell
-        self._take(pure.Turn(cell.order.cell, frozenset(cell.ranks)))
+        self._rests(False)
+        self._turns.add(cell.order.cell, cell.ranks, partial(self._start, cell))
 
     def take_turn(self, turn: str, ranks: tuple[int, ...], began: Callable[[], None]) -> None:
         """Queue a view's call, which takes a turn like a cell.
@@ -175,32 +94,24 @@ class Cells:
             ranks: Ranks that it needs.
             began: Called once the ranks are reserved for it.
         """
-        self._others[turn] = began
-        self._take(pure.Turn(turn, frozenset(ranks)))
+        self._views.add(turn)
+        self._rests(False)
+        self._turns.add(turn, ranks, began)
 
     def give_turn(self, turn: str) -> None:
         """A view's call has ended: free its ranks."""
-        if self._others.pop(turn, None) is not None:
-            self._turns, begun = pure.end(self._turns, turn)
-            self._pending = [*self._pending, *begun]
+        if turn in self._views:
+            self._views.discard(turn)
+            self._turns.end(turn)
             self._rests(not self.busy)
 
-    def others_running(self) -> list[str]:
-        """Ids of view calls that have started."""
-        waiting = {turn.cell for turn in self._pending}
-        return [t.cell for t in self._turns.running if t.cell in self._others and t.cell not in waiting]
+    def running_views(self) -> list[str]:
+        """Turns of views' calls that have started."""
+        return [turn for turn in self._turns.begun if turn in self._views]
 
     def go_on(self) -> None:
         """Start the pending turns that the world lets begin."""
-        pending, self._pending = self._pending, []
-        for turn in pending:
-            cell = self._cells.get(turn.cell)
-            if not self._can_begin(turn.ranks):
-                self._pending.append(turn)
-            elif cell is not None:
-                self._start(cell)
-            elif turn.cell in self._others:
-                self._others[turn.cell]()
+        self._turns.go_on()
 
     def follow(self, name: str, client: bytes, shown: int = 0) -> bool:
         """Send a client a cell's output and end, past and future.
@@ -302,16 +213,6 @@ class Cells:
             cell.left.clear()
             self._end(cell)
 
-    def waiting(self) -> list[str]:
-        """Ids of cells that have not started."""
-        return [name for name, c in self._cells.items() if c.began_at is None]
-
-    def _take(self, turn: pure.Turn) -> None:
-        self._rests(False)
-        self._turns, begun = pure.add(self._turns, turn)
-        self._pending = [*self._pending, *begun]
-        self.go_on()
-
     def _start(self, cell: Running) -> None:
         cell.began_at, cell.from_s = time.time(), time.monotonic()
         order = cell.order
@@ -343,47 +244,24 @@ class Cells:
         self._tell(cell)
         self._abort_behind(cell)
         cell.client = None  # later output of the silent ranks goes to the journal only
-        self._turns, begun = pure.keep(self._turns, cell.order.cell, frozenset(cell.left))
-        self._pending = [*self._pending, *begun]
+        self._turns.keep(cell.order.cell, cell.left)
 
     def _end(self, cell: Running) -> None:
-        name = cell.order.cell
-        del self._cells[name]
         ended = cell.result is None
+        del self._cells[cell.order.cell]
         if ended:
             self._tell(cell)
-        self._ended[name] = cell
-        while len(self._ended) > KNOWN:
-            self._ended.pop(next(iter(self._ended)))
-        self._turns, begun = pure.end(self._turns, name)
-        self._pending = [*self._pending, *begun]
+        self._remember(cell)
+        self._turns.end(cell.order.cell)
         self._rests(not self.busy)
         if ended:
             self._abort_behind(cell)
 
     def _tell(self, cell: Running) -> None:
         """Set a cell's result, and tell its client."""
-        name = cell.order.cell
-        elapsed = time.monotonic() - cell.from_s
-        cell.ended_at = None if cell.began_at is None else cell.began_at + elapsed
-        failures = blame(cell.failures, restarted=bool(cell.restarted))
-        said = result_parts(cell, failures)
-        sentence = joined(said)
-        interrupted = own_interrupt(failures) and not cell.timed_out and not cell.hopeless
-        cell.result = CellResult(
-            cell=name,
-            ranks=cell.ranks,
-            failures=failures,
-            sentence=sentence,
-            elapsed_s=elapsed,
-            timed_out=cell.timed_out,
-            traceback=tuple(render_failure(failures, sentence)) if failures else (),
-            interrupted=interrupted,
-            plain=interrupted and [part.code for part in said] == ["interrupted"],
-            said=said,
-        )
+        cell.finish()
         if cell.client is not None and cell.end is not None:
-            self._outlets.ended(cell.client, name, *cell.end)
+            self._outlets.ended(cell.client, cell.order.cell, *cell.end)
         for tell in cell.on_end:
             tell()
 

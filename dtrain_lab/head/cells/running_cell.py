@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.cells.errors import failure_parts, own_interrupt
+from dtrain_lab.cells.errors import blame, failure_parts, joined, own_interrupt, render_failure
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.cells import CellResult, Failure
+from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, WaitsFor
 from dtrain_lab.wire.kinds import CellState
 from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.metrics.diagnosis import Change, Report
@@ -67,6 +67,51 @@ class Running:
         if self.result is not None:
             return "ended"
         return "waiting" if self.began_at is None else "running"
+
+    def record(self, waits_for: tuple[WaitsFor, ...]) -> CellRecord:
+        """The cell as clients see it.
+
+        Args:
+            waits_for: The cells that it waits for.
+        """
+        return CellRecord(
+            id=self.order.cell,
+            cell=self.order.label,
+            ranks=self.ranks,
+            state=self.state,
+            first_seq=self.first_seq,
+            notebook=self.order.notebook,
+            cell_id=self.order.cell_id,
+            detached=self.order.detached,
+            started_at=self.began_at,
+            result=self.result,
+            ended_at=self.ended_at,
+            waits_for=waits_for,
+            kernel=self.order.kernel,
+            request=self.order.request,
+            failures=() if self.result is not None else blame(self.failures),
+        )
+
+    def finish(self) -> None:
+        """Set the result, from the failures so far."""
+        elapsed = time.monotonic() - self.from_s
+        self.ended_at = None if self.began_at is None else self.began_at + elapsed
+        failures = blame(self.failures, restarted=bool(self.restarted))
+        said = result_parts(self, failures)
+        sentence = joined(said)
+        interrupted = own_interrupt(failures) and not self.timed_out and not self.hopeless
+        self.result = CellResult(
+            cell=self.order.cell,
+            ranks=self.ranks,
+            failures=failures,
+            sentence=sentence,
+            elapsed_s=elapsed,
+            timed_out=self.timed_out,
+            traceback=tuple(render_failure(failures, sentence)) if failures else (),
+            interrupted=interrupted,
+            plain=interrupted and [part.code for part in said] == ["interrupted"],
+            said=said,
+        )
 
 
 def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, ...]:

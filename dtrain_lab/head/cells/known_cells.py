@@ -1,0 +1,91 @@
+"""The cells that a head knows: those that wait or run, and the last that have ended."""
+
+from __future__ import annotations
+
+from dtrain_lab.head.cells.running_cell import Running
+from dtrain_lab.head.cells.turn_queue import TurnQueue
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellRecord, RunningCell, WaitsFor
+
+KNOWN = 2000
+"""How many ended cells are remembered."""
+
+
+class KnownCells:
+    """Cells by their id, to look at.
+
+    Args:
+        turns: The queue that they wait in.
+    """
+
+    def __init__(self, turns: TurnQueue) -> None:
+        self._turns = turns
+        self._cells: dict[str, Running] = {}
+        """Cells that wait or run."""
+        self._ended: dict[str, Running] = {}
+
+    @property
+    def running(self) -> tuple[RunningCell, ...]:
+        """Cells that run now."""
+        return tuple(
+            RunningCell(c.order.label, c.order.notebook, c.ranks, c.began_at, c.order.cell_id)
+            for c in self._cells.values()
+            if c.began_at is not None
+        )
+
+    @property
+    def orders(self) -> list[clients.Run]:
+        """Run requests of ended cells, oldest first, then of running cells."""
+        began = [c.order for c in self._cells.values() if c.began_at is not None]
+        return [*(c.order for c in self._ended.values()), *began]
+
+    def known(self, cell: str) -> Running | None:
+        """A cell by its id, whether it has ended or not."""
+        return self._cells.get(cell) or self._ended.get(cell)
+
+    def get(self, cell: str) -> Running | None:
+        """A cell that has not ended, by its id."""
+        return self._cells.get(cell)
+
+    def place(self, run: str, label: str, notebook: str | None) -> tuple[str | None, str | None]:
+        """Notebook and cell id for a stack frame; None where not known.
+
+        Args:
+            run: The head's id of the cell; empty where the rank could not tell it.
+            label: The cell's name.
+            notebook: Notebook of the cell that runs.
+        """
+        found = self.known(run)
+        if found is None:
+            known = (*self._ended.values(), *self._cells.values())
+            mine = [c for c in known if c.order.label == label and c.order.notebook == notebook]
+            found = mine[-1] if mine else None
+        return (found.order.notebook, found.order.cell_id) if found is not None else (notebook, None)
+
+    def of_rank(self, rank: int) -> Running | None:
+        """The cell that a rank runs."""
+        return next((c for c in self._cells.values() if c.began_at is not None and rank in c.left), None)
+
+    def waiting(self) -> list[str]:
+        """Ids of cells that have not started."""
+        return [name for name, c in self._cells.items() if c.began_at is None]
+
+    def records(self, *, last: bool = False) -> list[CellRecord]:
+        """All known cells, oldest first.
+
+        Args:
+            last: Only the last run of each notebook cell.
+        """
+        known = sorted((*self._ended.values(), *self._cells.values()), key=lambda c: c.asked_at)
+        if last:
+            known = list({(c.order.notebook, c.order.kernel, c.order.cell_id): c for c in known}.values())
+        return [cell.record(self._waits_for(cell)) for cell in known]
+
+    def _waits_for(self, cell: Running) -> tuple[WaitsFor, ...]:
+        ahead = [self._cells.get(name) for name in self._turns.ahead_of(cell.order.cell)]
+        return tuple(WaitsFor(c.order.label, c.order.notebook) if c else WaitsFor() for c in ahead)
+
+    def _remember(self, ended: Running) -> None:
+        self._ended[ended.order.cell] = ended
+        while len(self._ended) > KNOWN:
+            self._ended.pop(next(iter(self._ended)))
