@@ -49,6 +49,13 @@ def said(cluster: dt.Cluster, code: str, timeout: float = 60) -> list[str]:
     return [result.stdout.get(rank, "").strip() for rank in result.ranks]
 
 
+def replace(cluster: dt.Cluster) -> None:
+    """Replace rank 1, with the variables of rank 0."""
+    cluster.restart([1], source=0)
+    # on one GPU (see same_gpu.py) the new rank's own `device` names a second one, which is not there
+    cluster.run("import torch\ndevice = torch.device('cuda', torch.cuda.current_device())", timeout=60)
+
+
 NCCL_SETUP = """
 import time, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -13,7 +13,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.result import Result
 from dtrain_lab.errors import CellFailed
 from dtrain_lab.rank.torch import names
-from tests.gpu.cells import NCCL_SETUP, SHARDED
+from tests.gpu.cells import NCCL_SETUP, SHARDED, replace
 from tests.waiting import wait_until
 
 SUM = "t = torch.ones(1, device=device)\ndist.all_reduce(t{of})\nprint(t.item())"
@@ -28,12 +28,6 @@ def same_everywhere(cluster: dt.Cluster) -> None:
         assert set(cluster.run(SUM.format(of=of), timeout=60).stdout.values()) == TWO
     result = cluster.run("t = torch.ones(1)\ndist.all_reduce(t)\nprint(t.item())", timeout=60)
     assert set(result.stdout.values()) == TWO
-
-
-def replaced(cluster: dt.Cluster) -> None:
-    cluster.restart([1], source=0)
-    # where there is one GPU (see same_gpu.py), the new rank's own `device` names a second one
-    cluster.run("device = torch.device('cuda', torch.cuda.current_device())", timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +99,7 @@ def test_a_rank_that_is_killed_takes_nobody_along(trained: dt.Cluster) -> None:
     code = f"import os\nif rank: os.kill(os.getpid(), {int(signal.SIGKILL)})\n{SUM.format(of='')}"
     with pytest.raises(CellFailed, match="Rank 1 was lost"):
         trained.run(code, timeout=60)
-    replaced(trained)
+    replace(trained)
     assert trained.run("print(kept)", ranks=[0]).stdout[0] == "1\n"
     result = trained.run("for _ in range(3): train()\nprint(round(total(), 9))", timeout=60)
     assert len(set(result.stdout.values())) == 1, result.stdout
@@ -117,7 +111,7 @@ def test_a_gpu_that_has_failed_is_told_and_its_rank_is_replaced(trained: dt.Clus
     broken = "x = torch.arange(3, device=device)\n    x[torch.tensor([7], device=device)].cpu()"
     result = trained.run(f"if rank:\n    {broken}\n{SUM.format(of='')}", check=False, timeout=60)
     assert "CUDA fails on rank 1 until you replace it: %distributed restart 1." in result.sentence
-    replaced(trained)
+    replace(trained)
     assert trained.run("print(kept)", ranks=[0]).stdout[0] == "1\n"
     result = trained.run("for _ in range(3): train()\nprint(round(total(), 9))", timeout=60)
     assert len(set(result.stdout.values())) == 1, result.stdout

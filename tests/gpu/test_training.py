@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from tests.gpu.cells import PREDICT, SETUP, said
+from tests.gpu.cells import PREDICT, SETUP, replace, said
 from tests.waiting import wait_until
 
 
@@ -146,7 +146,7 @@ def test_a_copied_namespace_has_its_tensors_on_the_gpu(ready: dt.Cluster) -> Non
     ready.run(
         "model = DDP(make())\noptimizer = torch.optim.Adam(model.parameters())\ntrain(model, optimizer)"
     )
-    ready.restart([1], source=0)
+    replace(ready)
     assert len(set(said(ready, "print(next(model.parameters()).device, len(optimizer.state))"))) == 1
     found = said(ready, "train(model, optimizer)\nprint(total(model))")
     assert found[0].splitlines()[-1] == found[1].splitlines()[-1]

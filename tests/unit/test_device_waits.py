@@ -102,3 +102,12 @@ def test_a_backward_pass_more_waits_for_the_averaging_of_gradients() -> None:
 def test_what_a_thread_waits_in_stays() -> None:
     inside = replace(quiet(0, called(1)), operation="barrier", in_operation_s=3.0)
     assert inferred([inside, quiet(1)], BOTH, BOTH, 2)[0] is inside
+
+
+def test_a_sample_of_before_the_cell_says_nothing_of_it() -> None:
+    """Ranks are idle between cells, with the numbers of the last one."""
+    before = [replace(quiet(0, called(2)), idle=True), replace(quiet(1, called(1)), idle=True)]
+    assert waits(before) == {}
+    assert waits([quiet(0, called(1)), before[1]]) == {}, "the other one has begun sooner"
+    ended = replace(quiet(1), idle=True)
+    assert waits([quiet(0, called(1)), ended], (0,)) == {0: "all_reduce"}

@@ -99,10 +99,12 @@ class Figures:
         for rank in ranks:
             for found in (self.places, self.lines, self.activities):
                 found.pop(rank, None)
-            known = self._samples.get(rank)
-            if known is not None:
-                seen, sample = known
-                self._samples[rank] = (seen, replace(sample, operation=None, in_operation_s=None, doing=None))
+            if rank in self._samples:
+                seen, sample = self._samples[rank]
+                known = replace(
+                    sample, operation=None, in_operation_s=None, doing=None, beat_s=None, calls=()
+                )
+                self._samples[rank] = (seen, known)
 
     def last_report(self, rank: int) -> tuple[float | None, RankSample]:
         """When a rank last reported (monotonic seconds), and its latest sample."""

@@ -68,9 +68,9 @@ def inferred(
         The samples; one whose rank waits has the collective as its operation, from when the rank fell quiet.
     """
     comparable = {s.rank: s for s in samples if s.rank in busy or s.rank in in_cell}
-    counts = {
-        rank: _last(s.calls) for rank, s in comparable.items() if reports_calls(s.in_operation_s, s.beat_s)
-    }
+    # a rank that runs the cell, and was idle when the sample was taken, has begun only since
+    current = [s for s in comparable.values() if not (s.idle and s.rank in busy)]
+    counts = {s.rank: _last(s.calls) for s in current if reports_calls(s.in_operation_s, s.beat_s)}
 
     def lacks(rank: int, call: Call) -> bool:
         if rank not in comparable:
@@ -81,7 +81,8 @@ def inferred(
         return call.group == WORLD if last is None else last.number < call.number
 
     def wait(sample: RankSample) -> RankSample:
-        if sample.operation or sample.rank not in busy or (sample.beat_s or 0.0) <= QUIET_S:
+        quiet = sample.rank in counts and (sample.beat_s or 0.0) > QUIET_S
+        if sample.operation or sample.rank not in busy or not quiet:
             return sample
         for call in counts[sample.rank].values():
             if any(lacks(rank, call) for rank in _awaited(call, sample.rank, size)):

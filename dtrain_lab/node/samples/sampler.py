@@ -44,7 +44,8 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
     beat = reader.header(ring.BEAT)
     beat_s = (now - beat) / 1e9 if beat else None
     calls = tuple(reader.calls()) if reports_calls(in_operation, beat_s) else ()
-    if reader.header(ring.IDLE):  # it has ended the cell: the others' numbers are compared with its last ones
+    idle = bool(reader.header(ring.IDLE))
+    if idle:  # it has ended the cell: the others' numbers are compared with its last ones
         calls = tuple({call.group: call for call in calls}.values())
     return RankSample(
         rank=rank,
@@ -60,6 +61,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         in_operation_s=in_operation,
         doing=operation or doing,
         beat_s=beat_s,
+        idle=idle,
         stopped=use.stopped,
         throttled=use.throttled,
         calls=calls,

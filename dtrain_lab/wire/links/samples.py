@@ -46,14 +46,16 @@ class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
     doing: str | None = None
     beat_s: float | None = None
     """Seconds since the monitor last saw any activity of this rank."""
+    idle: bool = False
+    """It has ended its last cell, and has not begun another."""
     stopped: bool = False
     """A signal has stopped the process."""
     throttled: str = ""
     """Why its GPU is slowed down."""
     calls: tuple[Call, ...] = ()
-    """Its last collectives in this cell; only sent while it is in one, or inactive."""
+    """Its last collectives in this cell, or in the last one; only sent while it is in one, or inactive."""
     averaged: int = 0
-    """Backward passes of this cell, begun or ended, in which a model's gradients are averaged."""
+    """Backward passes of the same cell, begun or ended, in which a model's gradients are averaged."""
     cpu_utilization: float | None = None
     starved: float | None = None
     """Share of the time in which its main thread was ready to run and had no core."""
