@@ -272,6 +272,10 @@ def test_after_an_interrupt_breakpoints_are_there_again(notebook: Debugged) -> N
     assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
 
 
+def _states(cluster: dt.Cluster) -> set[str]:
+    return {rank["state"] for rank in cluster.info()["ranks"]}
+
+
 @pytest.mark.parametrize("killed", [False, True], ids=["asked to end", "killed"])
 def test_ranks_run_on_when_the_kernel_restarts_while_they_stand(killed: bool) -> None:
     with dt.start(ranks=2) as cluster:
@@ -282,7 +286,8 @@ def test_ranks_run_on_when_the_kernel_restarts_while_they_stand(killed: bool) ->
             made.breakpoints(made.source(CELL), 5)
             made.begin(CELL)
             made.event("stopped")
-            wait_until(lambda: cluster.info()["state"] == "paused", 20, "the ranks to stand")
+            # one that comes late has not run the cell's imports yet: an interrupt would leave it without them
+            wait_until(lambda: _states(cluster) == {"paused"}, 20, "both ranks to stand")
             if killed:  # at once: `restart_kernel(now=True)` interrupts it first, which it may hear or not
                 os.kill(made.manager.provisioner.pid, signal.SIGKILL)
             made.manager.restart_kernel(now=killed)
