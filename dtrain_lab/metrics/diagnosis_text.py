@@ -9,7 +9,9 @@ from dtrain_lab.wire.metrics.diagnosis import Check
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 TELLING = 0.10
-"""Share of a step below which neither communication nor data is worth a change."""
+"""Share of a step below which neither matters, however rough the figure is."""
+WORTH_A_CHANGE = 0.20
+"""Share of a step from which communication, or waiting for data, is worth a change, by verdict and advice."""
 Say = Callable[[float, float, float, float, float], str]
 """Makes a sentence from share, error, and the seconds of a step with it, without it, and as a whole."""
 
@@ -48,15 +50,15 @@ def verdict(communication: Check | None, data: Check | None, size: int, own: flo
     shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
     if own > max(shared, fed):
         return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
-    if max(shared, fed) < TELLING:
-        neither = "neither communication nor data is" if size > 1 else "data is not"
-        return f"Computation takes the time: {neither} worth a change."
     what, most = ("waiting for data", data) if fed > shared else ("communication", communication)
-    if most is not None and most.share <= most.error:
+    if max(shared, fed) >= TELLING and most is not None and most.share <= most.error:
         return (
             f"Too unsure to say: {what} takes {share_text(most.share, most.error)} of a step. "
             "Diagnose again when the machine is less busy."
         )
+    if max(shared, fed) < WORTH_A_CHANGE:
+        neither = "neither communication nor data is" if size > 1 else "data is not"
+        return f"Computation takes the time: {neither} worth a change."
     if fed > shared:
         return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
     return f"Communication-bound: {shared * 100:.0f} % of a step."

@@ -24,7 +24,7 @@ export function VerdictFacts(props: {
             <dt>
               {standing.ranks.length === 1
                 ? trans.__('Rank %1', standing.ranks[0])
-                : trans.__('Ranks %1', formatRanks(standing.ranks))}
+                : unbroken(trans.__('Ranks %1', formatRanks(standing.ranks)))}
             </dt>
             <dd>
               <Stands {...props} standing={standing} />

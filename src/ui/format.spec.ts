@@ -67,6 +67,7 @@ it('keeps numbers beside their units', () => {
     'step 65\u00a0ms · 977\u00a0samples/s, 28\u00a0%\u00a0±\u00a010 for 1\u00a0min 1\u00a0s'
   );
   expect(unbroken('2 ranks, 4 seconds')).toBe('2 ranks, 4 seconds');
+  expect(unbroken('Ranks 0, 2–3')).toBe('Ranks 0, 2\u2060–\u20603');
 });
 
 it('writes numbers in one way, whatever their size', () => {

@@ -19,15 +19,19 @@ const ERROR = /(?<=\S) (?=±)/g;
 /** Words that belong to the number behind them, as English has them. */
 const NUMBERED = /(^|[^\p{L}])(cell|line|no\.) (?=[\d[])/gu;
 
+/** The dash of a span of ranks: "2–3". */
+const SPAN = /(?<=\d)–(?=\d)/g;
+
 /**
  * A text that does not break between a number and what it belongs to: "65 ms", "6 min 12 s", "28 % ± 10",
- * "cell [7]", "line 6".
+ * "cell [7]", "line 6", nor in a span of ranks: "2–3".
  */
 export function unbroken(text: string): string {
   return text
     .replace(UNIT, `$1${NBSP}`)
     .replace(NUMBERED, `$1$2${NBSP}`)
-    .replace(ERROR, NBSP);
+    .replace(ERROR, NBSP)
+    .replace(SPAN, '\u2060–\u2060');
 }
 
 /** A rate: one decimal below 100, whole to 9,999, then 212k, 1.24M. */

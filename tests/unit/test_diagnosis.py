@@ -175,6 +175,14 @@ def test_what_does_not_show_is_said_without_times_that_contradict_it() -> None:
     )
 
 
+def test_what_advice_does_not_find_worth_a_change_is_no_verdict_either() -> None:
+    """Diagnosis and panel say the same: communication of 19 % is not what the time goes to."""
+    text = "Computation takes the time: neither communication nor data is worth a change."
+    assert from_live(Metrics(step_s=0.1, comm_overhead=0.19, comm_overhead_error=0.1)).text == text
+    found = from_live(Metrics(step_s=0.1, comm_overhead=0.21, comm_overhead_error=0.1))
+    assert found.text == "Communication-bound: 21 % of a step."
+
+
 def test_a_share_within_its_error_is_no_verdict() -> None:
     found = from_live(Metrics(step_s=0.1, comm_overhead=0.12, comm_overhead_error=0.15))
     assert found.text == (

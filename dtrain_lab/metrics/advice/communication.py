@@ -6,9 +6,10 @@ from math import hypot
 
 from dtrain_lab.metrics.advice.code import optimize
 from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
-FROM_SHARE = 0.20
+FROM_SHARE = WORTH_A_CHANGE
 """Share of a step that communication must take at least, and more than its error, to be worth advice."""
 TIMES = (2, 4, 8)
 """How many times fewer averages are considered."""

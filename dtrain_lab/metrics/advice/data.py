@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import hypot
 
 from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
-FROM_SHARE = 0.20
+FROM_SHARE = WORTH_A_CHANGE
 """Share of a step that waiting for data must take to be worth advice."""
 INPUT_BOUND = 0.25
 """Share of a step from which training is called input-bound, as in `verdicts.straggler`."""
