@@ -223,8 +223,7 @@ class RankDebugger:
         wait = ASK_AGAIN_S
         while pause.asked():
             await asyncio.sleep(wait)
-            if pause.asked():
-                pause.ask(self._main)
+            pause.repeat(self._main)
             wait = min(2 * wait, 1.0)
 
     def _forget_pause(self) -> None:

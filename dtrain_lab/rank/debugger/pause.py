@@ -25,12 +25,17 @@ def listen() -> None:
 def ask(thread: int) -> None:
     """Ask the main thread to stop in the user's innermost frame.
 
-    Between two statements of a cell there is no such frame: ask again while `asked`.
+    Between two statements of a cell there is no such frame: `repeat` the signal while `asked`.
 
     Args:
         thread: `ident` of the main thread.
     """
     _asked.set()
+    repeat(thread)
+
+
+def repeat(thread: int) -> None:
+    """Send the signal once more. A thread that has stopped since it was asked takes no notice of that."""
     signal.pthread_kill(thread, SIGNAL)
 
 
@@ -45,10 +50,15 @@ def forget() -> None:
 
 
 def _stop(_: int, frame: FrameType | None) -> None:
+    if not _asked.is_set():
+        return
+    if tracing.is_stopped(frame):  # at a breakpoint, since it was asked: pydevd can't stop a thread twice
+        _asked.clear()
+        return
     while frame is not None and tracing.library(frame.f_code.co_filename):
         frame = frame.f_back
     # without a frame it is between two statements, or no cell runs; a frame that begins is at no line yet
-    if frame is None or not frame.f_lineno or not _asked.is_set():
+    if frame is None or not frame.f_lineno:
         return
     tracing.mark_stopped()
     if not _asked.is_set():  # forgotten meanwhile, such as by a disconnection, which would not end this stop

@@ -211,6 +211,16 @@ def mark_stopped() -> None:
             database.set_suspend(thread, CMD_SET_BREAK)
 
 
+def is_stopped(frame: FrameType | None) -> bool:
+    """Whether a thread whose innermost frame this is has stopped: pydevd waits in it."""
+    import pydevd
+
+    wait = pydevd.PyDB.do_wait_suspend.__code__
+    while frame is not None and frame.f_code is not wait:
+        frame = frame.f_back
+    return frame is not None
+
+
 def mark_running() -> None:
     """Take `mark_stopped` back."""
     from _pydevd_bundle.pydevd_thread_lifecycle import resume_threads
