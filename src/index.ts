@@ -4,7 +4,7 @@ import {
   selectionPlugin
 } from './cluster/plugin';
 import { debugPlugin } from './debug/plugin';
-import { verdictMarksPlugin } from './debug/verdictsPlugin';
+import { verdictMarksPlugin } from './debug/marks/verdictsPlugin';
 import { jobsPlugin } from './job/plugin';
 import { notebookPlugin } from './notebook/plugin';
 import { pickerPlugin } from './notebook/picker';

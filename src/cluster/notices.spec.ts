@@ -5,9 +5,9 @@ import { afterEach, expect, it, vi } from 'vitest';
 
 import { makeCluster, makeVerdict } from '../testing/clusters';
 import { CellRecord, Cluster } from '../tokens';
-import { ClustersModel } from './model';
+import { ClustersModel } from './model/model';
 import { announceCells, announceLimit, announceTrouble } from './notices';
-import { ClusterRequests } from './requests';
+import { ClusterRequests } from './model/requests';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -2,9 +2,9 @@ import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, IClusterActions, IClusters } from '../tokens';
-import { formatSpan } from '../ui/format';
-import { isTrouble, sentence } from '../ui/sentence';
-import { alarmOf } from '../ui/verdict';
+import { formatSpan } from '../ui/figures/format';
+import { isTrouble, sentence } from '../ui/verdicts/sentence';
+import { alarmOf } from '../ui/verdicts/verdict';
 
 /** What tells one trouble from the next: its episode, else what it is and in which group. */
 function episodeOf(cluster: Cluster): string {

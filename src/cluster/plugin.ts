@@ -5,10 +5,10 @@ import {
 import { IStateDB } from '@jupyterlab/statedb';
 
 import { IClusterActions, IClusters, ISelection } from '../tokens';
-import { storage } from './dismissedVerdicts';
-import { ClustersModel } from './model';
-import { ClusterRequests } from './requests';
-import { Selection } from './selection';
+import { storage } from './model/ignoredVerdicts';
+import { ClustersModel } from './model/model';
+import { ClusterRequests } from './model/requests';
+import { Selection } from './model/selection';
 
 /** What the server tells of clusters. */
 export const clustersPlugin: JupyterFrontEndPlugin<IClusters> = {

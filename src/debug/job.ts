@@ -4,7 +4,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { attachedTo } from '../cluster/notebookCluster';
+import { attachedTo } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { Jobs } from '../job/model/model';
@@ -12,7 +12,7 @@ import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { IClusters, Job } from '../tokens';
 import { pressDebugButton } from './debugButton';
-import { DebugModel } from './model';
+import { DebugModel } from './model/model';
 
 interface IAround {
   app: JupyterFrontEnd;

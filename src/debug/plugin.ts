@@ -20,11 +20,11 @@ import { showNotebook } from '../places/open';
 import { Cluster, IClusters } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { addDebugJob } from './job';
-import { RankMarks } from './marks';
-import { DebugModel } from './model';
-import { CellNames } from './names';
-import { notebookOf } from './running';
-import { addSections } from './sections';
+import { RankMarks } from './marks/rankMarks';
+import { DebugModel } from './model/model';
+import { CellNames } from './model/names';
+import { notebookOf } from './model/notebookOf';
+import { addSections } from './sidebar/sections';
 
 /** All ranks in JupyterLab's own debugger. */
 export const debugPlugin: JupyterFrontEndPlugin<void> = {

@@ -1,8 +1,8 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { reportErrors } from '../cluster/actions';
-import { confirmLoss } from '../cluster/dialogs';
+import { reportErrors } from '../cluster/commands/actions';
+import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { executedPath } from './executed';
 import { Jobs } from './model/model';

@@ -21,7 +21,7 @@ import {
   openedNotebook,
   OpenNotebook
 } from './form/notebook';
-import { submitIcon } from '../ui/icons';
+import { submitIcon } from '../ui/icons/icons';
 import type { SubmitView } from './widgets';
 
 /** What the form leans on; what a front end lacks is null. */

@@ -2,10 +2,10 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { LabIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 
-import { submitIcon } from '../ui/icons';
-import { formatClock } from '../ui/format';
+import { submitIcon } from '../ui/icons/icons';
+import { formatClock } from '../ui/figures/format';
 import { VisibleWidget } from '../ui/visibleWidget';
-import { jobIcon, jobsIcon } from '../ui/views';
+import { jobIcon, jobsIcon } from '../ui/icons/viewIcons';
 import { IFormProps, SubmitForm } from './form/form';
 import { IJobsProps, JobList } from './list/list';
 import { moment } from './model/words';

@@ -1,7 +1,7 @@
 import { Cell, ICodeCellModel } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 
-import { RUN_KEY } from '../output/run';
+import { RUN_KEY } from '../output/runs/run';
 import { IOpener, showNotebook } from '../places/open';
 
 /** A cell as a cluster knows it. */

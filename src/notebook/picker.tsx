@@ -13,13 +13,13 @@ import { MenuSvg, ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { attachedTo } from '../cluster/notebookCluster';
+import { attachedTo } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { TOAST_MS } from '../ui/action';
-import { Glyph } from '../ui/glyph';
-import { distributedIcon } from '../ui/icons';
+import { Glyph } from '../ui/icons/glyph';
+import { distributedIcon } from '../ui/icons/icons';
 import { compactItem } from './compactToolbar';
 import { pickedOf } from './words';
 

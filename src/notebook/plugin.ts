@@ -20,10 +20,10 @@ import {
   TranslationBundle
 } from '@jupyterlab/translation';
 
-import { attachedTo } from '../cluster/notebookCluster';
+import { attachedTo } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
-import { LOAD_LINE, SNIPPET } from '../cluster/empty';
-import { reportErrors } from '../cluster/reportErrors';
+import { LOAD_LINE, SNIPPET } from '../cluster/card/empty';
+import { reportErrors } from '../cluster/commands/reportErrors';
 import { CommandIDs } from '../commands';
 import { IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';

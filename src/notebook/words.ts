@@ -1,8 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Link } from '../tokens';
-import { GlyphKind } from '../ui/glyph';
-import { clusterGlyph, stateWord } from '../ui/sentence';
+import { GlyphKind } from '../ui/icons/glyph';
+import { clusterGlyph, stateWord } from '../ui/verdicts/sentence';
 
 /** What a notebook's cluster picker shows. */
 export interface IPicked {

@@ -3,9 +3,9 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
-import { formatClock } from '../ui/format';
+import { formatClock } from '../ui/figures/format';
 import { Bar } from './bar';
-import { RunState } from './run';
+import { RunState } from './runs/run';
 import { IStanding } from './state';
 
 const trans = nullTranslator.load('dtrain_lab');

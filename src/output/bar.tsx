@@ -1,13 +1,13 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatRate, unbroken } from '../ui/format';
-import { shareInText } from '../ui/share';
-import { Glyph } from '../ui/glyph';
-import { shownFigures } from '../ui/currentMetrics';
-import { sentence } from '../ui/sentence';
-import { IOutcome, isStopped, soFar } from './outcome';
-import { Choice } from './parts';
+import { formatRate, unbroken } from '../ui/figures/format';
+import { shareInText } from '../ui/figures/share';
+import { Glyph } from '../ui/icons/glyph';
+import { shownFigures } from '../ui/figures/currentMetrics';
+import { sentence } from '../ui/verdicts/sentence';
+import { IOutcome, isStopped, soFar } from './runs/outcome';
+import { Choice } from './lines/parts';
 import {
   glyphOf,
   isAlarm,

@@ -7,22 +7,27 @@ import { Poll, Throttler } from '@lumino/polling';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import React from 'react';
 
-import { reportErrors } from '../cluster/reportErrors';
+import { reportErrors } from '../cluster/commands/reportErrors';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { IClusters } from '../tokens';
 import { IBarActions } from './bar';
-import { Interleaved } from './interleaved';
+import { Interleaved } from './text/interleaved';
 import { markDisplays, MoreFigures } from './displays';
 import { IFailureActions } from './failure';
-import { ILine, parseLines } from './lines';
-import { blocksOf, Choice, countParts } from './parts';
-import { ICellOutput, magicOf, readOutputs, trimOutputs } from './read';
-import { MOST_LINES } from './rows';
-import { isOver } from './run';
-import { NotebookRuns } from './notebookRuns';
+import { ILine, parseLines } from './lines/lines';
+import { blocksOf, Choice, countParts } from './lines/parts';
+import {
+  ICellOutput,
+  magicOf,
+  readOutputs,
+  trimOutputs
+} from './runs/cellOutput';
+import { MOST_LINES } from './text/rows';
+import { isOver } from './runs/run';
+import { NotebookRuns } from './runs/notebookRuns';
 import { IStanding, standingOf } from './state';
-import { shortLines } from './trim';
+import { shortLines } from './lines/trim';
 import { CellView } from './view';
 
 /** Minimum interval between two renders of a cell, ms. */

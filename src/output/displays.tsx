@@ -4,8 +4,8 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import React from 'react';
 
-import { Choice, countParts, orderOf, WIDE } from './parts';
-import { ICellOutput } from './read';
+import { Choice, countParts, orderOf, WIDE } from './lines/parts';
+import { ICellOutput } from './runs/cellOutput';
 
 /** Figures and tables of ranks, and ranks with widgets, that are shown at first. */
 const FIRST = 8;

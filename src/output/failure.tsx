@@ -1,11 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { formatRanks } from '../ui/format';
-import { Glyph } from '../ui/glyph';
+import { formatRanks } from '../ui/figures/format';
+import { Glyph } from '../ui/icons/glyph';
 import { Action } from './bar';
-import { Text } from './text';
-import { IFrameText, ITraceback, placeIn } from './traceback';
+import { Text } from './text/text';
+import { IFrameText, ITraceback, placeIn } from './lines/traceback';
 
 /** What can be done with a failure. */
 export interface IFailureActions {

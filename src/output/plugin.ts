@@ -11,11 +11,11 @@ import { IClusters } from '../tokens';
 import { IFailureActions } from './failure';
 import { labPath } from '../places/find';
 import { IOpener, openPlace, serverRoot } from '../places/open';
-import { requestOf } from './document';
-import { addCellStates } from './olderCells';
-import { CellRecords } from './records';
-import { NotebookRuns } from './notebookRuns';
-import { importedPath } from './traceback';
+import { requestOf } from './runs/document';
+import { addCellStates } from './runs/olderCells';
+import { CellRecords } from './runs/records';
+import { NotebookRuns } from './runs/notebookRuns';
+import { importedPath } from './lines/traceback';
 
 /** Output of distributed cells: the bar, the choice of rank, folded lines, progress, failures. */
 export const outputPlugin: JupyterFrontEndPlugin<void> = {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { makeCluster } from '../testing/clusters';
 import { record } from '../testing/record';
 import { CellRecord, Verdict } from '../tokens';
-import { IRun } from './run';
+import { IRun } from './runs/run';
 import {
   glyphOf,
   IStanding,

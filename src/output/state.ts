@@ -1,14 +1,19 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { cellName } from '../cluster/places';
+import { cellName } from '../cluster/card/cellLink';
 import { CellRecord, Cluster, Verdict } from '../tokens';
-import { formatClock, formatRanks, formatSpan, formatTime } from '../ui/format';
-import { GlyphKind } from '../ui/glyph';
-import { ranksText } from '../ui/sentence';
-import { isDetached } from './read';
-import { IFound, IRun, isOver, RunState, stateOf } from './run';
-import { SummaryPart } from './outcome';
+import {
+  formatClock,
+  formatRanks,
+  formatSpan,
+  formatTime
+} from '../ui/figures/format';
+import { GlyphKind } from '../ui/icons/glyph';
+import { ranksText } from '../ui/verdicts/sentence';
+import { isDetached } from './runs/cellOutput';
+import { IFound, IRun, isOver, RunState, stateOf } from './runs/run';
+import { SummaryPart } from './runs/outcome';
 
 /** How a cell stands, as far as anybody knows. */
 export interface IStanding {

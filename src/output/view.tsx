@@ -3,16 +3,16 @@ import React from 'react';
 import { createPortal } from 'react-dom';
 
 import { Bar, IBarActions } from './bar';
-import { IPlacedBlock } from './interleaved';
+import { IPlacedBlock } from './text/interleaved';
 import { Failure, IFailureActions } from './failure';
-import { foldLines } from './fold';
-import { ILine, linesOf } from './lines';
-import { ICellOutput } from './read';
-import { Area, ILeft, Lines } from './rows';
+import { foldLines } from './lines/fold';
+import { ILine, linesOf } from './lines/lines';
+import { ICellOutput } from './runs/cellOutput';
+import { Area, ILeft, Lines } from './text/rows';
 import { IStanding } from './state';
-import { outcomeOf } from './outcome';
-import { parseTracebacks, tracebacksOf } from './traceback';
-import { Choice } from './parts';
+import { outcomeOf } from './runs/outcome';
+import { parseTracebacks, tracebacksOf } from './lines/traceback';
+import { Choice } from './lines/parts';
 
 /** How a cell of ranks stands. */
 export interface ICellState {

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { unbroken } from '../ui/format';
+import { unbroken } from '../ui/figures/format';
 import { IPlace } from './find';
 
 /** A place in words: "cell [7], line 6", "data.py, line 40"; null where it is not known. */

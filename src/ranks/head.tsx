@@ -5,9 +5,9 @@ import React from 'react';
 import { CommandIDs } from '../commands';
 import { Cluster } from '../tokens';
 import { Action } from '../ui/action';
-import { Icon } from '../ui/icon';
+import { Icon } from '../ui/icons/icon';
 import { IMenuItem, openMenu } from '../ui/menu';
-import { ranksText } from '../ui/sentence';
+import { ranksText } from '../ui/verdicts/sentence';
 
 const MINUTES = [1, 5, 15, 60];
 

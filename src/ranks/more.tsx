@@ -2,10 +2,15 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
-import { formatGiB, formatMegabytes, formatShare, UNKNOWN } from '../ui/format';
-import { TimeChart } from './chart';
-import { IAxis } from './charts';
-import { hasNetwork } from './figures';
+import {
+  formatGiB,
+  formatMegabytes,
+  formatShare,
+  UNKNOWN
+} from '../ui/figures/format';
+import { TimeChart } from './charts/chart';
+import { IAxis } from './charts/charts';
+import { hasNetwork } from './model/figures';
 import { StepParts } from './parts';
 
 /** Less often needed: parts of a step, memory, network, and what nodes do as a whole. */

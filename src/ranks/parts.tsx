@@ -7,7 +7,7 @@ import {
   formatRate,
   formatShare,
   formatTime
-} from '../ui/format';
+} from '../ui/figures/format';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {

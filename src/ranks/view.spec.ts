@@ -6,12 +6,12 @@ import { Widget } from '@lumino/widgets';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
-import { ClustersModel } from '../cluster/model';
-import { Selection } from '../cluster/selection';
+import { ClustersModel } from '../cluster/model/model';
+import { Selection } from '../cluster/model/selection';
 import { makeCluster, makeRank } from '../testing/clusters';
 import { RanksView } from './view';
 
-vi.mock('./chart', () => ({ TimeChart: () => null }));
+vi.mock('./charts/chart', () => ({ TimeChart: () => null }));
 
 class TestModel extends ClustersModel {
   constructor() {

@@ -8,9 +8,9 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { CommandIDs } from '../commands';
 import { makeCluster, makeRank } from '../testing/clusters';
 import { Cluster, Link, Site } from '../tokens';
-import { ClustersModel } from '../cluster/model';
-import { HISTORY } from '../cluster/points';
-import { Selection } from '../cluster/selection';
+import { ClustersModel } from '../cluster/model/model';
+import { HISTORY } from '../cluster/model/history';
+import { Selection } from '../cluster/model/selection';
 import { DistributedPanel } from './panel';
 
 const SITE: Site = {

@@ -9,13 +9,13 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { addClusterCommands } from '../cluster/actions';
+import { addClusterCommands } from '../cluster/commands/actions';
 import {
   announceCells,
   announceLimit,
   announceTrouble
 } from '../cluster/notices';
-import { addProfileCommands } from '../cluster/profiles';
+import { addProfileCommands } from '../cluster/profiles/commands';
 import { CommandIDs } from '../commands';
 import { cellInView, notebookInView } from '../places/visibility';
 import {
@@ -26,7 +26,7 @@ import {
   ISelection,
   ISweeps
 } from '../tokens';
-import { distributedIcon } from '../ui/icons';
+import { distributedIcon } from '../ui/icons/icons';
 import { DistributedPanel } from './panel';
 
 /** The sidebar and its commands. */

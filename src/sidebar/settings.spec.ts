@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-import { DEFAULT_PREFERENCES } from '../cluster/model';
+import { DEFAULT_PREFERENCES } from '../cluster/model/model';
 
 interface ISchema {
   properties: Record<

@@ -1,5 +1,5 @@
 import { Stack, StackFrame, Verdict } from '../tokens';
-import { isAlarm } from '../ui/verdict';
+import { isAlarm } from '../ui/verdicts/verdict';
 
 /** Frames that follow each other and are all the user's own, or all of libraries. */
 export interface IRun {

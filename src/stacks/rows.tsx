@@ -4,8 +4,8 @@ import React from 'react';
 
 import { PlaceLink } from '../places/link';
 import { StackFrame } from '../tokens';
-import { formatRanks } from '../ui/format';
-import { Glyph, GlyphKind } from '../ui/glyph';
+import { formatRanks } from '../ui/figures/format';
+import { Glyph, GlyphKind } from '../ui/icons/glyph';
 import { IRun, IStackGroup, userFrame } from './group';
 import { doingOf, titleOf } from './words';
 

@@ -5,9 +5,9 @@ import React, { useCallback, useEffect, useRef, useState } from 'react';
 
 import { RequestError } from '../request/rest';
 import { Stack, Verdict } from '../tokens';
-import { formatClock } from '../ui/format';
+import { formatClock } from '../ui/figures/format';
 import { VisibleWidget } from '../ui/visibleWidget';
-import { stacksIcon } from '../ui/views';
+import { stacksIcon } from '../ui/icons/viewIcons';
 import { groupStacks } from './group';
 import { Group } from './rows';
 import { sentenceOf, stacksText } from './words';

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { StackFrame } from '../tokens';
-import { formatRanks } from '../ui/format';
+import { formatRanks } from '../ui/figures/format';
 import { IStackGroup } from './group';
 
 /** Maximum length of a list of ranks in a title. */

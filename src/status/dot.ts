@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { IClusters } from '../tokens';
-import { isTrouble } from '../ui/sentence';
+import { isTrouble } from '../ui/verdicts/sentence';
 import { statusText } from './words';
 
 /** The sidebar whose tab has the dot. */

@@ -4,8 +4,8 @@ import { IStatusBar } from '@jupyterlab/statusbar';
 import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
 
-import { ClustersModel } from '../cluster/model';
-import { Selection } from '../cluster/selection';
+import { ClustersModel } from '../cluster/model/model';
+import { Selection } from '../cluster/model/selection';
 import { makeCluster } from '../testing/clusters';
 import { statusPlugin } from './plugin';
 

@@ -16,13 +16,13 @@ import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 import React from 'react';
 
-import { attachedTo } from '../cluster/notebookCluster';
+import { attachedTo } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
 import { Cluster, IClusters, ISelection, Job } from '../tokens';
-import { Glyph } from '../ui/glyph';
-import { isTrouble, sentence } from '../ui/sentence';
+import { Glyph } from '../ui/icons/glyph';
+import { isTrouble, sentence } from '../ui/verdicts/sentence';
 import { markTab } from './dot';
 import { isRunning, jobsText, statusOf } from './words';
 

@@ -8,19 +8,19 @@ import {
   formatSpan,
   formatTime,
   unbroken
-} from '../ui/format';
-import { GlyphKind } from '../ui/glyph';
+} from '../ui/figures/format';
+import { GlyphKind } from '../ui/icons/glyph';
 import {
   clusterGlyph,
   isTrouble,
   ranksText,
   sentence,
   stateWord
-} from '../ui/sentence';
+} from '../ui/verdicts/sentence';
 import { ranksIn } from '../ui/ranks';
-import { isVague, shareInText } from '../ui/share';
-import { alarmOf } from '../ui/verdict';
-import { briefly } from '../ui/verdictWords';
+import { isVague, shareInText } from '../ui/figures/share';
+import { alarmOf } from '../ui/verdicts/verdict';
+import { briefly } from '../ui/verdicts/words';
 
 /** States in which nothing is trained, whatever the last figures were. */
 const DEAD: readonly Cluster['state'][] = ['stopped', 'failed'];

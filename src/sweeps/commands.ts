@@ -5,8 +5,8 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { reportErrors } from '../cluster/actions';
-import { confirmLoss } from '../cluster/dialogs';
+import { reportErrors } from '../cluster/commands/actions';
+import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { draftsIn } from '../job/form/drafts';
 import { Jobs } from '../job/model/model';
@@ -17,7 +17,7 @@ import {
   openingWith
 } from '../job/form/notebook';
 import { IClusters, ISweeps, Sweep } from '../tokens';
-import { sweepIcon } from '../ui/views';
+import { sweepIcon } from '../ui/icons/viewIcons';
 import type { SweepFormView, SweepView } from './widgets';
 
 /** What the commands lean on; what a front end lacks is null. */

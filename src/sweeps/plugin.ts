@@ -12,7 +12,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandIDs } from '../commands';
 import { IClusters, ISweeps } from '../tokens';
 import { addSweepCommands } from './commands';
-import { Sweeps } from './model';
+import { Sweeps } from './model/model';
 import type { SweepView } from './widgets';
 
 /** Sweeps: the form, the views, and what can be done with them. */

@@ -6,12 +6,12 @@ import { CommandIDs } from '../commands';
 import { reasonText } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
 import { FilterChips } from '../ui/chips';
-import { formatSpan, formatValue, UNKNOWN } from '../ui/format';
-import { Glyph } from '../ui/glyph';
+import { formatSpan, formatValue, UNKNOWN } from '../ui/figures/format';
+import { Glyph } from '../ui/icons/glyph';
 import { useViewState } from '../ui/viewState';
 import { IMenuItem, openContextMenu } from '../ui/menu';
 import { useSteadyOrder } from '../ui/order';
-import { axesOf, Brushes, within } from './brush';
+import { axesOf, Brushes, within } from './charts/brush';
 import {
   bestFirst,
   passes,
@@ -20,7 +20,7 @@ import {
   trialGlyph,
   trialState,
   trialTime
-} from './words';
+} from './model/words';
 
 /** Rows drawn at first; the rest when asked for. */
 const ROWS = 100;

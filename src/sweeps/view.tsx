@@ -14,15 +14,15 @@ import {
   sweepState
 } from '../job/list/sweeps';
 import { ISweeps, Sweep } from '../tokens';
-import { formatValue } from '../ui/format';
-import { Glyph } from '../ui/glyph';
+import { formatValue } from '../ui/figures/format';
+import { Glyph } from '../ui/icons/glyph';
 import { useViewState } from '../ui/viewState';
-import { ValueCurves } from './valueCurves';
-import { Importance } from './importance';
-import { Brushes } from './brush';
-import { Parallel } from './parallel';
+import { ValueCurves } from './charts/valueCurves';
+import { Importance } from './charts/importance';
+import { Brushes } from './charts/brush';
+import { Parallel } from './charts/parallel';
 import { Trials } from './table';
-import { parametersLine } from './words';
+import { parametersLine } from './model/words';
 
 /** How often a sweep that runs is asked for, ms. */
 const LOOK_MS = 1000;

@@ -1,8 +1,8 @@
 import React from 'react';
 
 import { JobWidget } from '../job/widgets';
-import { sweepIcon } from '../ui/views';
-import { ISweepFormProps, SweepForm } from './form';
+import { sweepIcon } from '../ui/icons/viewIcons';
+import { ISweepFormProps, SweepForm } from './form/form';
 import { ISweepProps, SweepBody } from './view';
 
 /** `Sweep: NAME`. */

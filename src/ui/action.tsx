@@ -1,7 +1,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import React, { useRef, useState } from 'react';
 
-import { Icon, IconKind } from './icon';
+import { Icon, IconKind } from './icons/icon';
 
 /** How long a word on what was pressed is shown, ms. */
 export const TOAST_MS = 5000;

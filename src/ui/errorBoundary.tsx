@@ -1,14 +1,14 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-interface ISurvivesProps {
+interface IErrorBoundaryProps {
   trans: TranslationBundle;
   children: React.ReactNode;
 }
 
 /** A view that fails as it is drawn says so: else React takes all of it away, and it is blank. */
 export class ErrorBoundary extends React.Component<
-  ISurvivesProps,
+  IErrorBoundaryProps,
   { failure: unknown }
 > {
   override state: { failure: unknown } = { failure: null };

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -88,3 +90,37 @@ def test_no_more_folders_import_one_another_in_a_circle() -> None:
     del graph[""]  # the package itself, whose names are loaded when they are asked for
     graph = {name: others - {name, ""} for name, others in graph.items()}
     assert circles(graph) == FOLDERS_LEFT
+
+
+MOST_FILES = 15
+_IMPORT = re.compile(r"""(?:\bfrom\s+|\bimport\s*\(?\s*)['"](\.[^'"]*)['"]""")
+
+
+def page_folders() -> dict[str, set[str]]:
+    """Return, by folder of src/, the folders that it imports from; without tests and files at the root."""
+    files = [path for path in (ROOT / "src").rglob("*.ts*") if ".spec." not in path.name]
+    graph: dict[str, set[str]] = {}
+    for path in files:
+        folder = str(path.parent.relative_to(ROOT / "src"))
+        found = {
+            os.path.dirname(os.path.normpath(f"{folder}/{name}"))
+            for name in _IMPORT.findall(path.read_text())
+        }
+        graph.setdefault(folder, set()).update(found - {folder, "", "."})
+    del graph["."]
+    return graph
+
+
+def test_no_folder_of_the_page_imports_one_that_imports_it() -> None:
+    graph = page_folders()
+    assert len(graph) > 30
+    assert circles(graph) == set(), "move what both need into a folder below both, such as model/"
+
+
+def test_a_folder_of_the_page_has_at_most_15_files() -> None:
+    counts: dict[str, int] = {}
+    for path in (ROOT / "src").rglob("*.ts*"):
+        if ".spec." not in path.name:
+            folder = str(path.parent.relative_to(ROOT))
+            counts[folder] = counts.get(folder, 0) + 1
+    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}

@@ -166,7 +166,7 @@ def test_a_name_that_dt_log_can_not_be_called_with_is_no_objective() -> None:
 
 
 def test_the_form_knows_the_same_names() -> None:
-    sweeps = Path(__file__).parents[2] / "src/sweeps"
+    sweeps = Path(__file__).parents[2] / "src/sweeps/model"
     own = re.search(r"OWN: [^=]*= \[(.*?)\]", (sweeps / "objectives.ts").read_text())
     keywords = re.search(r"KEYWORDS: [^=]*=\s*'(.*?)'", (sweeps / "searchSpace.ts").read_text())
     assert own is not None

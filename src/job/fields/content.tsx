@@ -4,7 +4,7 @@ import React, { useState } from 'react';
 import { JobPlan, Profile } from '../../tokens';
 import { ChoiceRow, IPart } from './controls';
 import { labelOf } from './labels';
-import { formatSize } from '../../ui/format';
+import { formatSize } from '../../ui/figures/format';
 import { IForm } from '../model/request';
 import { IProblem, Row } from './row';
 

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId } from 'react';
 
-import { Glyph } from '../../ui/glyph';
+import { Glyph } from '../../ui/icons/glyph';
 
 /** What is wrong with a field, and what would mend it. `title`: what it comes to. */
 export interface IProblem {

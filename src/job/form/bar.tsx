@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { JobPlan } from '../../tokens';
-import { submitIcon } from '../../ui/icons';
+import { submitIcon } from '../../ui/icons/icons';
 import { FormBar } from './formbar';
 import { budgetWords, formatHours, moment, roomWords } from '../model/words';
 

@@ -1,12 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { reportErrors } from '../../cluster/actions';
-import { questionsOf, signIn } from '../../cluster/signin';
+import { reportErrors } from '../../cluster/commands/actions';
+import { questionsOf, signIn } from '../../cluster/dialogs/signin';
 import { RequestError } from '../../request/rest';
 import { Finding, JobPlan } from '../../tokens';
-import { formatClock } from '../../ui/format';
-import { Glyph, GlyphKind } from '../../ui/glyph';
+import { formatClock } from '../../ui/figures/format';
+import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { faultSentence, IFault } from '../fields/faults';
 import { labelOf } from '../fields/labels';
 import { FIELDS } from '../model/request';

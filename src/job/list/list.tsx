@@ -6,10 +6,10 @@ import React, { useEffect, useReducer } from 'react';
 import { CommandIDs } from '../../commands';
 import { IClusters, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/chips';
-import { Glyph } from '../../ui/glyph';
-import { submitIcon } from '../../ui/icons';
+import { Glyph } from '../../ui/icons/glyph';
+import { submitIcon } from '../../ui/icons/icons';
 import { useViewState } from '../../ui/viewState';
-import { sweepIcon } from '../../ui/views';
+import { sweepIcon } from '../../ui/icons/viewIcons';
 import {
   entriesOf,
   entryPasses,

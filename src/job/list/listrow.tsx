@@ -4,8 +4,8 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
-import { formatSpan } from '../../ui/format';
-import { Glyph } from '../../ui/glyph';
+import { formatSpan } from '../../ui/figures/format';
+import { Glyph } from '../../ui/icons/glyph';
 import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobmenu';
 import { jobGlyph, jobLine, jobState, ranFor } from '../model/words';

@@ -4,8 +4,8 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { IClusters, ISweeps, Job, Sweep } from '../../tokens';
-import { formatClock, formatSpan } from '../../ui/format';
-import { Glyph, GlyphKind } from '../../ui/glyph';
+import { formatClock, formatSpan } from '../../ui/figures/format';
+import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
 import { entriesOf } from './entries';
 import { menuOfJob } from './jobmenu';

@@ -2,8 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useState } from 'react';
 
-import { reportErrors } from '../../cluster/actions';
-import { confirmLoss } from '../../cluster/dialogs';
+import { reportErrors } from '../../cluster/commands/actions';
+import { confirmLoss } from '../../cluster/dialogs/dialogs';
 import { CommandIDs } from '../../commands';
 import { Holder, IClusters, Slots } from '../../tokens';
 import { useViewState } from '../../ui/viewState';

@@ -4,8 +4,8 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job, Sweep } from '../../tokens';
-import { formatSpan } from '../../ui/format';
-import { Glyph } from '../../ui/glyph';
+import { formatSpan } from '../../ui/figures/format';
+import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './listrow';

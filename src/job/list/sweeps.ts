@@ -3,8 +3,8 @@ import { useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
-import { formatValue } from '../../ui/format';
-import { GlyphKind } from '../../ui/glyph';
+import { formatValue } from '../../ui/figures/format';
+import { GlyphKind } from '../../ui/icons/glyph';
 import { IMenuItem } from '../../ui/menu';
 import { usePoll } from '../model/poll';
 

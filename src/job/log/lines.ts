@@ -1,5 +1,5 @@
 import { LogLine } from '../../tokens';
-import { formatRanks } from '../../ui/format';
+import { formatRanks } from '../../ui/figures/format';
 import { foldTracebacks, isHead } from './tracebacks';
 
 /** A row of the log as it is shown: equal lines of several ranks are one. */

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatClock } from '../../ui/format';
+import { formatClock } from '../../ui/figures/format';
 import { followsFrom, ILogRow, placeOf } from './lines';
 
 /** Maximum length of a list of ranks; a longer one is replaced by their number. */

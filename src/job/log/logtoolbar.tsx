@@ -4,7 +4,7 @@ import { searchIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 
 import { TOAST_MS } from '../../ui/action';
-import { Glyph } from '../../ui/glyph';
+import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 
 /** Above a log: whose lines, find, fold, and where to. */

@@ -1,10 +1,10 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job, JobPlan } from '../../tokens';
-import { formatClock, formatGiB } from '../../ui/format';
-import { GlyphKind } from '../../ui/glyph';
-import { alarmOf } from '../../ui/verdict';
-import { headlines } from '../../ui/verdictWords';
+import { formatClock, formatGiB } from '../../ui/figures/format';
+import { GlyphKind } from '../../ui/icons/glyph';
+import { alarmOf } from '../../ui/verdicts/verdict';
+import { headlines } from '../../ui/verdicts/words';
 
 const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
 

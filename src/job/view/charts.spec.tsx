@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { Job, JobMetrics } from '../../tokens';
 import { Charts } from './charts';
 
-vi.mock('../../ranks/chart', () => ({
+vi.mock('../../ranks/charts/chart', () => ({
   TimeChart: (props: { times: number[]; summary: string }) => (
     <p>{`${props.summary} ${props.times.map(t => t / 1000)}`}</p>
   )

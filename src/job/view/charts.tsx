@@ -1,12 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { numbers } from '../../cluster/points';
-import { TimeChart } from '../../ranks/chart';
-import { loggedAt, namesOf } from '../../ranks/values';
+import { numbers } from '../../cluster/model/history';
+import { TimeChart } from '../../ranks/charts/chart';
+import { loggedAt, namesOf } from '../../ranks/charts/values';
 import { Job, JobMetrics } from '../../tokens';
-import { formatGiB, formatRate, formatValue } from '../../ui/format';
-import { shareInText } from '../../ui/share';
+import { formatGiB, formatRate, formatValue } from '../../ui/figures/format';
+import { shareInText } from '../../ui/figures/share';
 import { jobState } from '../model/words';
 
 /** px: the log is what people come for. */

@@ -4,8 +4,8 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
-import { batchFact } from '../../ui/batch';
-import { formatValue } from '../../ui/format';
+import { batchFact } from '../../ui/figures/batch';
+import { formatValue } from '../../ui/figures/format';
 import { moment } from '../model/words';
 
 /** What is known of a job, in short: where, how large, when, how it ended. */

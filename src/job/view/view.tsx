@@ -3,9 +3,9 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useReducer, useState } from 'react';
 
 import { IClusters, Job, JobMetrics } from '../../tokens';
-import { Glyph } from '../../ui/glyph';
+import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
-import { busyNote, headlines } from '../../ui/verdictWords';
+import { busyNote, headlines } from '../../ui/verdicts/words';
 import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';

@@ -1,0 +1,88 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useEffect, useReducer } from 'react';
+
+import { IClusters, Stopped } from '../../tokens';
+import { formatSpan } from '../../ui/figures/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { Icon } from '../../ui/icons/icon';
+
+/** No server: what is known of that, and one thing to do. */
+export function Disconnected(props: {
+  model: IClusters;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { model, trans } = props;
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    const timer = window.setInterval(redraw, 1000);
+    return () => window.clearInterval(timer);
+  }, []);
+  const left = model.retryAt === null ? 0 : model.retryAt - Date.now();
+  return (
+    <div className="jp-DtrainCluster-banner" data-kind="warning">
+      <Glyph kind="off" label={trans.__('disconnected')} />
+      <div>
+        <p role="alert">
+          <b>{trans.__('No connection to the server.')}</b>
+        </p>
+        <p>
+          {left > 500
+            ? trans.__('Trying again in %1.', formatSpan(left / 1000))
+            : trans.__('Trying again…')}{' '}
+          {goesOn(model.stopped, trans)}
+        </p>
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() => model.reconnect()}
+        >
+          {trans.__('Try now')}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** What goes on without the server. */
+function goesOn(stopped: Stopped | null, trans: TranslationBundle): string {
+  switch (stopped) {
+    case 'with clusters':
+      return trans.__(
+        'The server was stopped, and with it the clusters on its machine that nothing else uses. Jobs keep running.'
+      );
+    case 'alone':
+      return trans.__(
+        'The server was stopped. The clusters on its machine wait ten minutes for your next server there. Jobs keep running.'
+      );
+    case null:
+      return trans.__(
+        'Ranks and jobs need no server to go on, and their output is kept.'
+      );
+  }
+}
+
+/** One may look, and do nothing. */
+export function ReadOnly(props: { trans: TranslationBundle }): JSX.Element {
+  const { trans } = props;
+  return (
+    <p className="jp-DtrainCluster-banner">
+      <Icon kind="lock" />
+      <span>
+        {trans.__(
+          'You can watch this cluster. Only its owner can run cells, interrupt or stop it.'
+        )}
+      </span>
+    </p>
+  );
+}
+
+/** The notebook's kernel can't use a cluster yet. */
+export function KernelLacks(props: { trans: TranslationBundle }): JSX.Element {
+  const { trans } = props;
+  return (
+    <p className="jp-DtrainUi-note" role="status">
+      {trans.__("This notebook's kernel has no dtrain-lab. Run in a cell:")}{' '}
+      <code>%pip install dtrain-lab</code>
+    </p>
+  );
+}

@@ -1,0 +1,291 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { ReadonlyJSONObject } from '@lumino/coreutils';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Cluster, Verdict } from '../../tokens';
+import { Action } from '../../ui/action';
+import { formatRanks } from '../../ui/figures/format';
+import { alarmOf, isHang } from '../../ui/verdicts/verdict';
+import { leaveOut } from '../model/shrink';
+import { isStarting } from './progress';
+
+/** A button of the card. */
+interface IButton {
+  label: string;
+  command: string;
+  args?: ReadonlyJSONObject;
+  primary?: boolean;
+  /** What it does, where its label does not say so. */
+  title?: string;
+  /** The same button under another label: whoever has pressed it stays on it. */
+  key?: string;
+}
+
+/** What can be done about a cluster as it stands. */
+export function Actions(props: {
+  cluster: Cluster;
+  ignored: Verdict | null;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { cluster, commands, trans } = props;
+  const buttons = [
+    ...ofLoss(cluster, trans),
+    ...ofPause(cluster, commands, trans),
+    ...ofHang(cluster, commands, trans),
+    ...(props.ignored ? [showIgnored(trans)] : []),
+    ...ofSlow(cluster, commands, trans),
+    ...ofEnd(cluster, trans)
+  ];
+  if (!buttons.length) {
+    return null;
+  }
+  return (
+    <div className="jp-DtrainUi-actions">
+      {buttons.map(({ label, command, args, primary, title, key }) => (
+        <Action
+          key={key ?? label}
+          label={label}
+          primary={primary}
+          title={title}
+          onClick={() => commands.execute(command, { id: cluster.id, ...args })}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** What the debugger has stopped goes on, or is looked at. */
+function ofPause(
+  cluster: Cluster,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): IButton[] {
+  const paused = cluster.ranks.find(r => r.state === 'paused');
+  return paused && canDebug(cluster, commands)
+    ? [
+        {
+          label: trans.__('Continue'),
+          command: CommandIDs.continueRanks,
+          title: trans.__('Resume all ranks that the debugger has stopped'),
+          primary: true
+        },
+        {
+          label: trans.__('Debug'),
+          command: CommandIDs.debugRank,
+          args: { rank: paused.rank }
+        }
+      ]
+    : [];
+}
+
+function ofHang(
+  cluster: Cluster,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): IButton[] {
+  const may = new Set(cluster.may);
+  const { metrics } = cluster;
+  const stuck = alarmOf(metrics) ?? metrics.verdicts.find(isHang);
+  const found: IButton[] = [];
+  if (!stuck) {
+    const plain = !cluster.metrics.verdicts.length && !cluster.metrics.step_s;
+    return may.has('interrupt') && plain && cluster.running.length > 0
+      ? [{ label: trans.__('Interrupt'), command: CommandIDs.interruptRanks }]
+      : [];
+  }
+  if (may.has('interrupt')) {
+    found.push({
+      label: trans.__('Interrupt, keep variables'),
+      command: CommandIDs.interruptRanks,
+      primary: true
+    });
+  }
+  if (may.has('stacks')) {
+    found.push({ label: trans.__('Stacks'), command: CommandIDs.showStacks });
+  }
+  // one that has ended the cell, or never began it, stands nowhere and lacks nothing
+  const standing = stuck.ranks.filter(n => cluster.ranks[n]?.state !== 'idle');
+  if (standing.length && canDebug(cluster, commands)) {
+    found.push(debug(standing[0], trans));
+  }
+  if (standing.length && may.has('restart')) {
+    found.push({
+      label:
+        standing.length === 1
+          ? trans.__('Restart rank %1…', standing[0])
+          : trans.__('Restart ranks %1…', formatRanks(standing)),
+      command: CommandIDs.restartRanks,
+      args: { ranks: standing, ask: true }
+    });
+  }
+  found.push({
+    label: trans.__('Copy report'),
+    command: CommandIDs.copyReport
+  });
+  found.push({
+    label: trans.__('Ignore'),
+    command: CommandIDs.ignoreVerdict,
+    title: trans.__('Hide this in this browser until it changes or ends'),
+    key: 'ignore'
+  });
+  return found;
+}
+
+function showIgnored(trans: TranslationBundle): IButton {
+  return {
+    label: trans.__('Show again'),
+    command: CommandIDs.showIgnored,
+    title: trans.__('Show what was ignored'),
+    key: 'ignore'
+  };
+}
+
+function ofSlow(
+  cluster: Cluster,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): IButton[] {
+  const slow = cluster.metrics.verdicts.find(v => v.kind === 'slow');
+  if (!slow?.ranks.length || !cluster.may.includes('stacks')) {
+    return [];
+  }
+  const stack = {
+    label: trans.__('Show its stack'),
+    command: CommandIDs.showStacks,
+    args: { ranks: slow.ranks }
+  };
+  return canDebug(cluster, commands)
+    ? [stack, debug(slow.ranks[0], trans)]
+    : [stack];
+}
+
+function canDebug(cluster: Cluster, commands: CommandRegistry): boolean {
+  return (
+    cluster.running.length > 0 &&
+    cluster.notebooks.length > 0 &&
+    commands.hasCommand(CommandIDs.debugRank)
+  );
+}
+
+function debug(rank: number, trans: TranslationBundle): IButton {
+  return {
+    label: trans.__('Debug rank %1', rank),
+    command: CommandIDs.debugRank,
+    args: { rank, pause: true }
+  };
+}
+
+function ofLoss(cluster: Cluster, trans: TranslationBundle): IButton[] {
+  const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
+  if (!lost.length || !cluster.may.includes('restart')) {
+    return [];
+  }
+  const one = lost.length === 1;
+  const left = leaveOut(cluster);
+  return [
+    {
+      label: one
+        ? trans.__('Restart rank %1', lost[0])
+        : trans.__('Restart ranks %1', formatRanks(lost)),
+      command: CommandIDs.restartRanks,
+      args: { ranks: lost },
+      primary: true
+    },
+    ...(left
+      ? [
+          {
+            label: trans.__('Go on with %1', left.size),
+            command: CommandIDs.leaveOutRanks
+          }
+        ]
+      : []),
+    {
+      label: one ? trans.__('Its last output') : trans.__('Their last output'),
+      command: CommandIDs.showLastOutput
+    }
+  ];
+}
+
+function ofEnd(cluster: Cluster, trans: TranslationBundle): IButton[] {
+  const may = new Set(cluster.may);
+  if (isStarting(cluster) && may.has('stop')) {
+    const label =
+      cluster.state === 'pending'
+        ? trans.__('Cancel the request')
+        : trans.__('Cancel');
+    return [{ label, command: CommandIDs.stopCluster, args: { ask: false } }];
+  }
+  if (cluster.state === 'stopped') {
+    const notebook = cluster.notebooks[cluster.notebooks.length - 1];
+    return [
+      {
+        label: trans.__('Start again'),
+        command: CommandIDs.startCluster,
+        args: { ...sizeOf(cluster), name: cluster.name },
+        primary: true
+      },
+      ...(notebook
+        ? [
+            {
+              label: trans.__('Output'),
+              command: CommandIDs.showCell,
+              args: { notebook }
+            }
+          ]
+        : []),
+      {
+        label: trans.__('Close'),
+        command: CommandIDs.stopCluster,
+        args: { ask: false }
+      }
+    ];
+  }
+  if (!may.has('remove')) {
+    return [];
+  }
+  const others = cluster.reason?.alternatives ?? [];
+  return [
+    ...others.map(({ text, request }, i) => ({
+      label: text,
+      command: CommandIDs.startCluster,
+      args: { ...request, instead: cluster.id } as ReadonlyJSONObject,
+      primary: i === 0
+    })),
+    {
+      label: trans.__('Start again'),
+      command: CommandIDs.startCluster,
+      args: { ...sizeOf(cluster), instead: cluster.id },
+      primary: !others.length
+    },
+    ...(cluster.profile && cluster.profile !== 'local'
+      ? [
+          {
+            label: trans.__('Edit the profile'),
+            command: CommandIDs.editProfile,
+            args: { name: cluster.profile }
+          }
+        ]
+      : []),
+    { label: trans.__('Copy report'), command: CommandIDs.copyReport },
+    {
+      label: trans.__('Remove'),
+      command: CommandIDs.stopCluster,
+      args: { ask: false }
+    }
+  ];
+}
+
+/** What to ask for to have a cluster of the same size. */
+export function sizeOf(cluster: Cluster): ReadonlyJSONObject {
+  const { profile, nodes, world } = cluster;
+  return nodes.length > 1
+    ? {
+        profile,
+        nodes: nodes.length,
+        ranks_per_node: Math.round(world.size / nodes.length)
+      }
+    : { profile, ranks: world.size };
+}

@@ -1,0 +1,348 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Cluster, IPoint, ISelection, Verdict } from '../../tokens';
+import { AdviceCard } from '../../ui/advice/card';
+import { Action } from '../../ui/action';
+import { formatSpan, unbroken } from '../../ui/figures/format';
+import { Glyph, GlyphKind } from '../../ui/icons/glyph';
+import { Headline } from '../../ui/verdicts/headline';
+import { recovered } from '../../ui/verdicts/recovered';
+import {
+  clusterGlyph,
+  isTrouble,
+  sentence,
+  stateWord
+} from '../../ui/verdicts/sentence';
+import { alarmOf } from '../../ui/verdicts/verdict';
+import { busyNote, headlines } from '../../ui/verdicts/words';
+import { Actions } from './buttons';
+import { Figures } from './figures';
+import { LostFacts } from './lostRanks';
+import { Alternatives, expected, PendingFacts } from './pending';
+import { CellLink } from './cellLink';
+import { isStarting, Progress, StartBar } from './progress';
+import { sourceFor } from '../dialogs/restart';
+import { VerdictFacts } from './verdict';
+
+export interface ICardProps {
+  cluster: Cluster;
+  /** What somebody has put aside of it in this browser; null for nothing. */
+  ignored: Verdict | null;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+/** How a cluster stands: sentence, what to do, progress or figures. */
+export function ClusterCard(
+  props: ICardProps & {
+    selection: ISelection;
+    history: readonly IPoint[];
+    now: number;
+  }
+): JSX.Element {
+  const { cluster, history, trans } = props;
+  const dead = ['stopped', 'failed'].includes(cluster.state);
+  return (
+    <div
+      className="jp-DtrainCluster-card"
+      data-trouble={alarmOf(cluster.metrics) ? true : undefined}
+    >
+      <ClusterHead {...props} />
+      {!dead && !isStarting(cluster) && (
+        <Figures cluster={cluster} history={history} trans={trans} />
+      )}
+      <ShownAdvice {...props} />
+    </div>
+  );
+}
+
+/** The advice, each piece until somebody dismisses it. */
+export function ShownAdvice(
+  props: Omit<ICardProps, 'ignored'> & { selection: ISelection }
+): JSX.Element | null {
+  const { cluster, commands, selection, trans } = props;
+  const { metrics, id } = cluster;
+  const quiet = ['paused', 'stopping', 'stopped', 'failed'];
+  if (alarmOf(metrics) !== null || quiet.includes(cluster.state)) {
+    return null; // the alarm or the pause comes first, and a cluster that has ended can't be measured
+  }
+  if (!metrics.advice.length) {
+    // while a loop runs, its figures are still coming in
+    return metrics.no_advice && !metrics.current ? (
+      <p className="jp-DtrainUi-noAdvice">
+        {unbroken(metrics.no_advice)}{' '}
+        {!metrics.measured && cluster.may.includes('stacks') && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() => void commands.execute(CommandIDs.diagnose, { id })}
+          >
+            {trans.__('Diagnose now')}
+          </button>
+        )}
+      </p>
+    ) : null;
+  }
+  return (
+    <AdviceCard
+      cluster={id}
+      advice={metrics.advice}
+      dismissed={name => selection.isDismissed(id, name)}
+      metrics={metrics}
+      onShow={advice =>
+        void commands.execute(CommandIDs.showChange, { id, advice: advice.id })
+      }
+      onTry={advice =>
+        commands.execute(CommandIDs.tryAdvice, { id, advice: advice.id })
+      }
+      runs={cluster.running.length > 0}
+      kept={advice => selection.isKept(id, advice.diff)}
+      onKeep={advice =>
+        void commands.execute(CommandIDs.keepChange, { id, advice: advice.id })
+      }
+      onDismiss={(advice, away) => selection.dismiss(id, advice.id, away)}
+      trans={trans}
+    />
+  );
+}
+
+/** The sentence, why, and what can be done. */
+export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
+  const { cluster, trans } = props;
+  const verdict = cluster.metrics.verdicts[0];
+  const trouble = isTrouble(cluster);
+  return (
+    <div className="jp-DtrainCluster-head">
+      <div className="jp-DtrainCluster-words">
+        <div className="jp-DtrainUi-sentence">
+          <Glyph
+            kind={sentenceGlyph(props)}
+            label={stateWord(cluster.state, trans)}
+          />
+          <Headline text={sentence(cluster, trans)} alert={trouble} />
+        </div>
+        <Under {...props} />
+        {verdict &&
+          (verdict.standings.length > 0 ? (
+            <VerdictFacts
+              verdict={verdict}
+              cluster={cluster}
+              commands={props.commands}
+              trans={trans}
+            />
+          ) : headlines(verdict) ? (
+            <p className="jp-DtrainCluster-reason">{unbroken(verdict.hint)}</p>
+          ) : (
+            <p className="jp-DtrainUi-under">{busyNote(verdict, trans)}</p>
+          ))}
+        {!verdict && <Why {...props} />}
+        {props.ignored && (
+          <p className="jp-DtrainCluster-reason">
+            {trans.__('Ignored: %1', props.ignored.text)}
+          </p>
+        )}
+        <Recovered cluster={cluster} trans={trans} />
+        {isStarting(cluster) && cluster.state !== 'pending' && (
+          <>
+            <StartBar {...props} />
+            <Progress cluster={cluster} trans={trans} />
+          </>
+        )}
+      </div>
+      <Alternatives {...props} />
+      <Actions {...props} />
+      <Next {...props} />
+    </div>
+  );
+}
+
+/** Background work of ours that has failed, and goes on. */
+function Recovered(props: {
+  cluster: Cluster;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { cluster, trans } = props;
+  const text = recovered(cluster.troubles, trans);
+  return text ? (
+    <p
+      className="jp-DtrainCluster-reason"
+      title={cluster.troubles.map(t => t.message).join('\n')}
+    >
+      {text}
+    </p>
+  ) : null;
+}
+
+/** Why it is as it is, in the words of whoever knows. */
+function Why(props: ICardProps & { now: number }): JSX.Element | null {
+  const { cluster, commands, trans } = props;
+  const { reason } = cluster;
+  if (cluster.lost.length) {
+    return <LostFacts {...props} />;
+  }
+  if (cluster.state === 'pending' && !reason?.host) {
+    return <PendingFacts {...props} />;
+  }
+  if (!reason) {
+    return null;
+  }
+  return (
+    <div className="jp-DtrainCluster-reason">
+      {cluster.state === 'failed' ? (
+        <pre tabIndex={0}>{reason.message}</pre>
+      ) : (
+        <p>{reason.message}</p>
+      )}
+      {reason.hint && <p>{reason.hint}</p>}
+      {reason.host && (
+        <Action
+          label={trans.__('Sign in…')}
+          primary
+          onClick={() =>
+            void commands.execute(CommandIDs.signIn, {
+              host: reason.host ?? ''
+            })
+          }
+        />
+      )}
+    </div>
+  );
+}
+
+/** What to do next, where nothing is wrong and nothing runs. */
+function Next(props: ICardProps): JSX.Element | null {
+  const { cluster, commands, trans } = props;
+  const { lost, may } = cluster;
+  if (lost.length && may.includes('restart')) {
+    const ranks = lost.map(l => l.rank);
+    const source = sourceFor(cluster, ranks);
+    return (
+      <p className="jp-DtrainUi-under">
+        {source === null
+          ? trans._n(
+              'It comes back empty: run its set-up cells again.',
+              'They come back empty: run their set-up cells again.',
+              ranks.length
+            )
+          : trans._n(
+              'It comes back empty: run its set-up cells again, or',
+              'They come back empty: run their set-up cells again, or',
+              ranks.length
+            )}{' '}
+        {source !== null && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() =>
+              void commands.execute(CommandIDs.restartRanks, {
+                id: cluster.id,
+                ranks,
+                source,
+                ask: true
+              })
+            }
+          >
+            {/* its full stop would stand alone in a line below */}
+            {trans.__('copy the variables of another rank.')}
+          </button>
+        )}
+      </p>
+    );
+  }
+  if (
+    cluster.summary.code !== 'ready' ||
+    cluster.running.length ||
+    cluster.metrics.verdicts.length ||
+    cluster.metrics.last || // who has trained here knows how
+    !may.length
+  ) {
+    return null;
+  }
+  return <FirstCell key={cluster.id} {...props} />;
+}
+
+/** How to run a cell on the ranks; once it was inserted, how to run that. */
+function FirstCell({ commands, trans }: ICardProps): JSX.Element {
+  const [inserted, setInserted] = React.useState(false);
+  return (
+    <div className="jp-DtrainCluster-next">
+      <span role="status">
+        {inserted ? (
+          trans.__('Run the new cell with Shift+Enter')
+        ) : (
+          <>
+            {trans.__('Run a cell that begins with')} <code>%%distributed</code>
+          </>
+        )}
+      </span>
+      <Action
+        label={inserted ? trans.__('Insert another') : trans.__('Insert')}
+        onClick={() =>
+          void commands
+            .execute(CommandIDs.insertSnippet, { load: false })
+            .then(done => setInserted(inserted || done === true))
+        }
+      />
+    </div>
+  );
+}
+
+/** All is well only where nothing else is said. */
+function sentenceGlyph({ cluster, ignored }: ICardProps): GlyphKind {
+  const kind = clusterGlyph(cluster);
+  const well =
+    kind === 'busy' &&
+    cluster.summary.code !== 'running' &&
+    !cluster.metrics.verdicts.length &&
+    !ignored;
+  return well ? 'good' : kind;
+}
+
+function Under(props: ICardProps & { now: number }): JSX.Element | null {
+  const { cluster, trans } = props;
+  const running = cluster.running[0];
+  const parts: React.ReactNode[] = [];
+  if (cluster.state === 'pending') {
+    parts.push(expected(props));
+  } else if (running) {
+    const since = formatSpan(props.now / 1000 - running.started_at);
+    const name = running.notebook?.split('/').pop();
+    parts.push(
+      <>
+        {name && `${name}, `}
+        <CellLink place={running} {...props} />
+      </>,
+      unbroken(trans.__('running for %1', since))
+    );
+  } else if (cluster.state === 'degraded' && cluster.lost.length) {
+    const left = cluster.world.size - cluster.lost.length;
+    parts.push(
+      trans._n(
+        '%1 rank keeps its variables and waits.',
+        '%1 ranks keep their variables and wait.',
+        left
+      )
+    );
+  } else if (cluster.notebooks.length) {
+    parts.push(cluster.notebooks.map(n => n.split('/').pop()).join(', '));
+  }
+  if (cluster.ends_at !== null) {
+    const left = cluster.ends_at - props.now / 1000;
+    parts.push(
+      cluster.ends_at === cluster.limit_at
+        ? trans.__('its allocation ends in %1', formatSpan(left))
+        : trans.__('ends in %1 without a cell', formatSpan(left))
+    );
+  }
+  const shown = parts.filter(part => part !== null);
+  return shown.length ? (
+    <p className="jp-DtrainUi-under jp-DtrainUi-parts">
+      {shown.map((part, i) => (
+        <span key={i}>{part}</span>
+      ))}
+    </p>
+  ) : null;
+}

@@ -1,0 +1,55 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { ReadonlyJSONObject } from '@lumino/coreutils';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { unbroken } from '../../ui/figures/format';
+
+/** A cell of a notebook, and perhaps a line in it. */
+export interface ICellPlace {
+  cell: string;
+  notebook?: string | null;
+  cell_id?: string | null;
+  line?: number | null;
+}
+
+/** "cell [7]"; what runs in the place of a cell has a name of its own: "%debug". */
+export function cellName(cell: string, trans: TranslationBundle): string {
+  if (cell === 'diagnose') {
+    return trans.__('diagnosis');
+  }
+  if (cell === 'try') {
+    return trans.__('trial of a change');
+  }
+  return cell.startsWith('[') ? unbroken(trans.__('cell %1', cell)) : cell;
+}
+
+/** A cell's name that leads to it. */
+export function CellLink(props: {
+  place: ICellPlace;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { place, commands, trans } = props;
+  const text = place.line
+    ? unbroken(trans.__('cell %1, line %2', place.cell, place.line))
+    : cellName(place.cell, trans);
+  if (!place.notebook) {
+    return <>{text}</>;
+  }
+  return (
+    <a
+      href="#"
+      className="jp-DtrainUi-place"
+      onClick={event => {
+        event.preventDefault();
+        void commands.execute(CommandIDs.showCell, {
+          ...place
+        } as ReadonlyJSONObject);
+      }}
+    >
+      {text}
+    </a>
+  );
+}

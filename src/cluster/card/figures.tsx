@@ -1,0 +1,165 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster, IPoint } from '../../tokens';
+import {
+  batchText,
+  weakScaling,
+  weakScalingShort
+} from '../../ui/figures/batch';
+import {
+  formatRate,
+  formatShare,
+  formatTime,
+  NBSP,
+  unbroken,
+  UNKNOWN
+} from '../../ui/figures/format';
+import { IShownFigures, shownFigures } from '../../ui/figures/currentMetrics';
+import {
+  isVague,
+  plusMinus,
+  shareAsKnown,
+  shareInText,
+  vagueText
+} from '../../ui/figures/share';
+import { SPARK, Sparkline } from '../../ui/figures/sparkline';
+import { meanSplit, SplitBar, SplitLegend } from '../../ui/figures/split';
+import { alarmOf } from '../../ui/verdicts/verdict';
+
+/** Throughput, step and communication. */
+export function Figures(props: {
+  cluster: Cluster;
+  history: readonly IPoint[];
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { cluster, history, trans } = props;
+  const { metrics } = cluster;
+  const split = meanSplit(cluster.ranks);
+  const recent = history.slice(-SPARK);
+  const known = recent.some(p => p.samples !== null || p.overhead !== null);
+  if (!known && metrics.step_s === null && metrics.last === null) {
+    return null;
+  }
+  const now = shownFigures(metrics);
+  const stands = alarmOf(metrics) !== null;
+  const { error } = now;
+  const batch = batchText(cluster, trans);
+  const grown = weakScalingShort(cluster, trans);
+  const [step, ...units] = formatTime(metrics.step_s).split(NBSP);
+  const unit = units.join(NBSP);
+  return (
+    <div className="jp-DtrainCluster-figures">
+      <div className="jp-DtrainCluster-figure">
+        <span className="jp-DtrainCluster-name">{trans.__('Throughput')}</span>
+        <span>
+          <b data-figure="throughput">
+            {now.current ? formatRate(now.samples) : stands ? '0' : UNKNOWN}
+          </b>{' '}
+          <small>
+            {now.current || now.samples === null
+              ? trans.__('samples/s')
+              : stands
+                ? unbroken(
+                    trans.__('was %1 samples/s', formatRate(now.samples))
+                  )
+                : unbroken(
+                    trans.__('last: %1 samples/s', formatRate(now.samples))
+                  )}
+          </small>
+        </span>
+        <Sparkline
+          values={recent.map(p => p.samples)}
+          label={trans.__('Throughput of the last minutes')}
+        />
+        {batch && (
+          <small
+            className="jp-DtrainCluster-batch"
+            data-figure="batch"
+            title={weakScaling(cluster, trans) ?? undefined}
+          >
+            {batch}
+            {grown && <span>{grown}</span>}
+          </small>
+        )}
+      </div>
+      {split && now.current && (
+        <div className="jp-DtrainCluster-figure">
+          <span className="jp-DtrainCluster-name">{trans.__('Step')}</span>
+          <span>
+            <b>{step}</b>{' '}
+            <small>
+              {isVague(error)
+                ? unit
+                : unit
+                  ? trans.__('%1, of which', unit)
+                  : trans.__('of which')}
+            </small>
+          </span>
+          {/* parts of it are as uncertain as communication is */}
+          {!isVague(error) && (
+            <>
+              <SplitBar split={split} trans={trans} />
+              <SplitLegend split={split} trans={trans} />
+            </>
+          )}
+        </div>
+      )}
+      <div className="jp-DtrainCluster-figure">
+        <span className="jp-DtrainCluster-name">
+          {trans.__('Communication')}
+          <span>{trans.__('transfer + waiting')}</span>
+        </span>
+        <span>
+          <b data-figure="overhead">
+            {now.current ? shareAsKnown(now.overhead, error) : UNKNOWN}
+          </b>{' '}
+          <small>{communicationWords(now, metrics.measured, trans)}</small>
+        </span>
+        <Sparkline
+          values={recent.map(p => p.overhead)}
+          label={trans.__('Communication of the last minutes')}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** What stands behind the share of communication: what it is of, its error, and whether it is the last one. */
+function communicationWords(
+  now: IShownFigures,
+  measured: boolean,
+  trans: TranslationBundle
+): string {
+  const { current, overhead, error, atLeast } = now;
+  const vague = overhead !== null && isVague(error);
+  if (!current && overhead !== null) {
+    if (overhead === 0) {
+      return trans.__('last: no communication');
+    }
+    if (vague) {
+      return trans.__('last: %1', vagueText(overhead, error ?? 0, trans));
+    }
+    if (measured) {
+      return trans.__(
+        'measured: %1 of the step',
+        shareInText(overhead, error, trans)
+      );
+    }
+    return atLeast
+      ? trans.__('last: %1 of the step, or more', formatShare(overhead))
+      : trans.__('last: %1', shareInText(overhead, error, trans));
+  }
+  if (vague && error !== null) {
+    return vagueText(overhead, error, trans);
+  }
+  if (current && atLeast) {
+    return trans.__('of the step, or more');
+  }
+  if (!error) {
+    return trans.__('of the step');
+  }
+  return measured
+    ? trans.__('%1 of the step, measured', plusMinus(error))
+    : trans.__('%1 of the step, estimated', plusMinus(error));
+}

@@ -1,0 +1,129 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Cluster, IClusters, ISelection } from '../../tokens';
+import { Glyph } from '../../ui/icons/glyph';
+import { Icon } from '../../ui/icons/icon';
+import { IMenuItem, openContextMenu, openMenu } from '../../ui/menu';
+import { clusterGlyph, ranksText, stateWord } from '../../ui/verdicts/sentence';
+import { isHang } from '../../ui/verdicts/verdict';
+
+/** What can be done with a cluster; what can't be done now is left out. */
+export function menuOfCluster(cluster: Cluster): IMenuItem[] {
+  const { may } = cluster;
+  const wanted: [string, boolean][] = [
+    [CommandIDs.attachNotebook, may.length > 0],
+    [CommandIDs.interruptRanks, may.includes('interrupt')],
+    [CommandIDs.restartRanks, may.includes('restart')],
+    [CommandIDs.leaveOutRanks, cluster.lost.length > 0],
+    [CommandIDs.resizeCluster, may.includes('restart')],
+    [CommandIDs.showRanks, cluster.ranks.length > 0],
+    [CommandIDs.showStacks, may.includes('stacks')],
+    [CommandIDs.diagnose, may.includes('stacks')],
+    [CommandIDs.ignoreVerdict, cluster.metrics.verdicts.some(isHang)],
+    [CommandIDs.copyReport, true],
+    [CommandIDs.stopCluster, may.includes('stop') || may.includes('remove')]
+  ];
+  const args = { id: cluster.id, ask: true };
+  return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
+}
+
+/** All clusters, those that have just ended last. */
+export function ClusterList(props: {
+  model: IClusters;
+  selection: ISelection;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  /** No actions: one may only watch, or there is no server. */
+  disabled: boolean;
+}): JSX.Element {
+  const { model, selection, commands, trans } = props;
+  const selected = selection.cluster;
+  const readOnly = model.site?.may_write === false;
+  const all = [
+    ...model.clusters,
+    ...selection.ended.filter(c => c.id === selected?.id)
+  ];
+  return (
+    <ul className="jp-DtrainUi-list">
+      {all.map(cluster => (
+        <li
+          key={cluster.id}
+          data-selected={cluster.id === selected?.id || undefined}
+          onContextMenu={event =>
+            openContextMenu(event, commands, menuOfCluster(cluster))
+          }
+        >
+          <button
+            type="button"
+            className="jp-DtrainUi-listItem"
+            aria-pressed={cluster.id === selected?.id}
+            onClick={() => selection.select(cluster.id)}
+          >
+            <Glyph
+              kind={clusterGlyph(cluster)}
+              label={stateWord(cluster.state, trans)}
+            />
+            <b title={cluster.name}>{cluster.name}</b>
+            <span className="jp-DtrainUi-under" title={sub(cluster, trans)}>
+              {sub(cluster, trans)}
+            </span>
+          </button>
+          {readOnly && <Icon kind="lock" />}
+          {!props.disabled && (
+            <button
+              type="button"
+              className="jp-DtrainCluster-more"
+              aria-haspopup="menu"
+              aria-label={trans.__('Actions of %1', cluster.name)}
+              onClick={event => {
+                const at = event.currentTarget.getBoundingClientRect();
+                openMenu(commands, menuOfCluster(cluster), at.left, at.bottom);
+              }}
+            >
+              ⋯
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function sub(cluster: Cluster, trans: TranslationBundle): string {
+  const ranks = ranksText(cluster.world.size, trans);
+  return cluster.profile === cluster.name.split('-')[0]
+    ? ranks
+    : `${ranks} · ${cluster.profile}`;
+}
+
+/** How many clusters are in which state: "1 running", "1 failed · 2 running". */
+export function countOf(
+  clusters: readonly Cluster[],
+  trans: TranslationBundle
+): string {
+  const words: Partial<Record<Cluster['state'], string>> = {
+    failed: trans.__('failed'),
+    degraded: trans.__('degraded'),
+    pending: trans.__('waiting'),
+    starting: trans.__('starting'),
+    connecting: trans.__('starting'),
+    stopping: trans.__('stopping'),
+    stopped: trans.__('stopped')
+  };
+  const order = [...Object.values(words), trans.__('running')];
+  const counts = new Map<string, number>();
+  for (const { state } of clusters) {
+    const word = words[state] ?? trans.__('running');
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  if (!counts.size) {
+    return trans.__('none');
+  }
+  return [...counts]
+    .sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+    .map(([word, count]) => `${count} ${word}`)
+    .join(' · ');
+}

@@ -1,0 +1,75 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster, IPoint } from '../../tokens';
+import { formatClock } from '../../ui/figures/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { sentence } from '../../ui/verdicts/sentence';
+import { Figures } from './figures';
+
+/** There was no cluster when the server was last heard of: whether there is one now, nobody here knows. */
+export function PastEmpty(props: {
+  seen: Date | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { seen, trans } = props;
+  return (
+    <p className="jp-DtrainUi-note" role="status">
+      {seen
+        ? trans.__('At %1 no cluster was running.', formatClock(seen, true))
+        : trans.__('The running clusters are not known.')}
+    </p>
+  );
+}
+
+/** The same of jobs. */
+export function PastNoJobs(props: {
+  seen: Date | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { seen, trans } = props;
+  return (
+    <p className="jp-DtrainUi-note">
+      {seen
+        ? trans.__('At %1 there was no job.', formatClock(seen, true))
+        : trans.__('The jobs are not known.')}
+    </p>
+  );
+}
+
+/** How a cluster stood when it was last heard of: nothing is claimed about now, and nothing can be done. */
+export function PastCard(props: {
+  cluster: Cluster;
+  history: readonly IPoint[];
+  seen: Date | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { cluster, history, seen, trans } = props;
+  const at = seen ? formatClock(seen, true) : '';
+  const { code } = cluster.summary;
+  const known: Record<string, string> = {
+    training: trans.__('Was training at %1.', at),
+    training_begun: trans.__('Was training at %1.', at),
+    ready: trans.__('Was ready at %1.', at)
+  };
+  return (
+    <div className="jp-DtrainCluster-card">
+      <div className="jp-DtrainUi-sentence">
+        <Glyph kind="idle" label={trans.__('not known')} />
+        <p>
+          {known[code] ?? trans.__('At %1: %2', at, sentence(cluster, trans))}
+        </p>
+      </div>
+      {code === 'training' && (
+        <p className="jp-DtrainUi-under">
+          {trans._n(
+            '%1 rank kept pace',
+            '%1 ranks kept pace',
+            cluster.world.size
+          )}
+        </p>
+      )}
+      <Figures cluster={cluster} history={history} trans={trans} />
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { ServerConnection } from '@jupyterlab/services';
+import { CommandRegistry } from '@lumino/commands';
+import { expect, it } from 'vitest';
+
+import { CommandIDs } from '../../commands';
+import { makeCluster } from '../../testing/clusters';
+import { Cluster } from '../../tokens';
+import { addClusterCommands, IClusterActions } from './actions';
+import { ClustersModel } from '../model/model';
+import { Selection } from '../model/selection';
+
+it('shows how long a cluster ran that was stopped from its menu beside another', async () => {
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  const selection = new Selection(model);
+  const commands = new CommandRegistry();
+  let seq = 0;
+  const hear = (...clusters: Cluster[]): void =>
+    model.receive({ type: 'clusters', seq: seq++, clusters });
+  const one = makeCluster({ id: 'a', name: 'a' });
+  const two = makeCluster({ id: 'b', name: 'b', notebooks: ['x.ipynb'] });
+  const actions = { stop: async () => hear(two) } as unknown as IClusterActions;
+  addClusterCommands(
+    commands,
+    model,
+    selection,
+    actions,
+    nullTranslator.load('dtrain_lab')
+  );
+  selection.setNotebook({ path: 'x.ipynb', kernel: 'python3', lacks: false });
+  hear(one, two);
+  expect(selection.cluster?.id).toBe('b');
+  await commands.execute(CommandIDs.stopCluster, { id: 'a', ask: false });
+  expect([selection.cluster?.id, selection.cluster?.state]).toEqual([
+    'a',
+    'stopped'
+  ]);
+});

@@ -1,0 +1,68 @@
+import { Notification } from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { CommandIDs } from '../../commands';
+import { Advice, Cluster, IClusterActions, ISelection } from '../../tokens';
+import { TOAST_MS } from '../../ui/action';
+import { adviceOf } from '../../ui/advice/card';
+import { showChange } from './change';
+
+/** Arguments of a command. */
+export type Args = ReadonlyPartialJSONObject;
+
+/** Adds a command on a cluster; `may` is what its owner has to allow. */
+export type Add = (
+  id: string,
+  label: string,
+  may: string | null,
+  execute: (cluster: Cluster, args: Args) => Promise<void> | void
+) => void;
+
+/** What can be done with advice: its change is shown, or tried. */
+export function addAdviceCommands(
+  add: Add,
+  selection: ISelection,
+  actions: IClusterActions,
+  trans: TranslationBundle
+): void {
+  const best = (cluster: Cluster): Advice | null =>
+    adviceOf(cluster.metrics, id => selection.isDismissed(cluster.id, id));
+  const tellNone = (cluster: Cluster): void => {
+    Notification.info(
+      trans.__('There is no advice for %1 now.', cluster.name),
+      { autoClose: TOAST_MS }
+    );
+  };
+
+  add(
+    CommandIDs.showChange,
+    trans.__('Show the Suggested Change'),
+    null,
+    async (cluster, args) => {
+      const advice = args.advice
+        ? cluster.metrics.advice.find(each => each.id === args.advice)
+        : best(cluster);
+      if (advice) {
+        const kept = selection.isKept(cluster.id, advice.diff);
+        await showChange(advice, kept, trans);
+      } else {
+        tellNone(cluster);
+      }
+    }
+  );
+  add(
+    CommandIDs.tryAdvice,
+    trans.__('Try the Suggested Change'),
+    null,
+    async (cluster, args) => {
+      // the head knows advice also when its card is gone
+      const advice = args.advice ? String(args.advice) : best(cluster)?.id;
+      if (advice) {
+        await actions.tryAdvice(cluster.id, advice);
+      } else {
+        tellNone(cluster);
+      }
+    }
+  );
+}

@@ -1,0 +1,31 @@
+import { CommandRegistry } from '@lumino/commands';
+
+import { IClusters, ISelection } from '../../tokens';
+import { isHang } from '../../ui/verdicts/verdict';
+
+/** Palette and menus draw themselves anew at each notice: only when what is possible has changed. */
+export function notifyWhenPossible(
+  commands: CommandRegistry,
+  model: IClusters,
+  selection: ISelection,
+  ids: readonly string[]
+): void {
+  let before = '';
+  const look = (): void => {
+    const now = JSON.stringify([
+      selection.cluster?.id,
+      ...model.clusters.map(c => [
+        c.id,
+        ...c.may,
+        c.metrics.verdicts.some(isHang),
+        model.ignored(c.id) !== null
+      ])
+    ]);
+    if (now !== before) {
+      before = now;
+      ids.forEach(id => commands.notifyCommandChanged(id));
+    }
+  };
+  model.changed.connect(look);
+  selection.changed.connect(look);
+}

@@ -1,0 +1,16 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { showFailure } from '../dialogs/dialogs';
+import { signedIn } from '../dialogs/signin';
+
+/** Do something; where it fails, say what was wrong and what to do. */
+export async function reportErrors(
+  trans: TranslationBundle,
+  work: () => Promise<void> | void
+): Promise<void> {
+  try {
+    await signedIn(trans, work);
+  } catch (error) {
+    await showFailure(error, trans);
+  }
+}

@@ -1,0 +1,146 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { RequestError } from '../../request/rest';
+import { Cluster, IClusters, StartRequest } from '../../tokens';
+import { Faults, FormBody, FormDialog, nameFault } from './form';
+import { questionsOf, signedIn, signIn } from './signin';
+
+type Filled = Partial<StartRequest>;
+
+/** Fields of the start dialog. */
+class StartBody extends FormBody<Filled> {
+  constructor(
+    model: IClusters,
+    filled: Filled,
+    private _trans: TranslationBundle
+  ) {
+    super();
+    const trans = _trans;
+    const names = model.profiles.filter(p => !p.error).map(p => p.name);
+    for (const name of names.length ? names : ['local']) {
+      const chosen = name === filled.profile;
+      this._profile.add(new Option(name, name, false, chosen));
+    }
+    this.add('profile', trans.__('Profile'), this._profile);
+    this.add('ranks', trans.__('Ranks'), this._ranks);
+    this.add('name', trans.__('Name'), this._name);
+    // no type and no bounds: the dialog would grey out its button and not say why
+    this._ranks.inputMode = 'numeric';
+    this._name.placeholder = trans.__('chosen for you');
+    const usual = String(model.site?.default_ranks ?? 2);
+    const propose = (): void => {
+      const local = this._profile.value === 'local';
+      this._ranks.value = local ? usual : '';
+      this._ranks.placeholder = trans.__('as the profile says');
+    };
+    this._profile.addEventListener('change', propose);
+    propose();
+    if ('ranks' in filled) {
+      this._ranks.value = String(filled.ranks ?? '');
+    }
+    this._name.value = filled.name ?? '';
+  }
+
+  getValue(): Filled {
+    const ranks = this._ranks.value.trim();
+    return {
+      profile: this._profile.value,
+      ranks: ranks ? Number(ranks) : null,
+      name: this._name.value.trim() || null
+    };
+  }
+
+  faults(): Faults {
+    const found: Faults = {};
+    const ranks = this._ranks.value.trim();
+    if (ranks && !/^[+-]?\d+$/.test(ranks)) {
+      found.ranks = this._trans.__('“%1” is not a whole number.', ranks);
+    } else if (ranks && Number(ranks) < 1) {
+      found.ranks = this._trans.__(
+        '%1 is too low. Enter %2 or more.',
+        ranks,
+        1
+      );
+    }
+    const name = this._name.value.trim();
+    const wrong = name ? nameFault(name, this._trans) : null;
+    if (wrong) {
+      found.name = wrong;
+    }
+    return found;
+  }
+
+  private _profile = document.createElement('select');
+  private _ranks = document.createElement('input');
+  private _name = document.createElement('input');
+}
+
+/** A refusal, beside the field that it is about. */
+function faultsOf(error: RequestError): Faults {
+  const field = String(error.body.details.field ?? '');
+  return { [field === 'ranks_per_node' ? 'ranks' : field]: error.message };
+}
+
+/**
+ * Ask what to start, until it starts or the person gives up.
+ *
+ * @param send - starts it; throws RequestError where the server refuses
+ * @param stop - ends one that has begun to start after the person gave up
+ */
+export async function askStart(
+  model: IClusters,
+  first: Filled,
+  trans: TranslationBundle,
+  send: (filled: Filled) => Promise<Cluster>,
+  stop: (cluster: Cluster) => Promise<void>
+): Promise<void> {
+  let filled: Filled = first;
+  let faults: Faults | null = null;
+  for (;;) {
+    let prompt: ReturnType<typeof questionsOf> = null;
+    const body = new StartBody(model, filled, trans);
+    body.tell(faults ?? {});
+    const attempt = async (
+      value: Filled,
+      hasGivenUp: () => boolean
+    ): Promise<Faults | null> => {
+      try {
+        const cluster = await send(value);
+        if (hasGivenUp()) {
+          await stop(cluster);
+        }
+        return null;
+      } catch (error) {
+        prompt = questionsOf(error);
+        if (error instanceof RequestError && !prompt) {
+          return faultsOf(error);
+        }
+        if (!prompt) {
+          throw error;
+        }
+        // its dialog opens once this one has closed
+        return null;
+      }
+    };
+    const title = trans.__('Start a cluster');
+    const start = trans.__('Start');
+    const doing = trans.__('Starting…');
+    const dialog = new FormDialog(title, body, start, attempt, trans, doing);
+    const { button, value } = await dialog.launch();
+    if (!button.accept || !value || !prompt) {
+      return;
+    }
+    filled = value;
+    try {
+      if (await signIn(prompt, trans)) {
+        await signedIn(trans, async () => void (await send(value)));
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof RequestError)) {
+        throw error;
+      }
+      faults = faultsOf(error);
+    }
+  }
+}

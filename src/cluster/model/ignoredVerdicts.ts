@@ -1,0 +1,164 @@
+import { Cluster, Verdict } from '../../tokens';
+import { isHang } from '../../ui/verdicts/verdict';
+import { headlines } from '../../ui/verdicts/words';
+
+/** Where a browser keeps the episodes that somebody has put aside. */
+const KEY = 'dtrain-lab:ignored';
+/** As many are kept: clusters that this page does not see may live on. */
+const MOST = 50;
+
+/** What an ignored verdict is known by. */
+interface IEpisode {
+  cluster: string;
+  episode: string;
+}
+
+/** The storage of a browser, as far as it is needed. */
+export type Store = Pick<Storage, 'getItem' | 'setItem'>;
+
+/** This browser's storage; null where it is blocked, as in some embedded pages. */
+export function storage(): Store | null {
+  try {
+    return window.localStorage;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What tells an episode from the next, and a verdict from what it was before.
+ *
+ * A collective's number begins anew with each run of a cell, so the run counts, too. Words that count seconds don't.
+ */
+export function episodeOf(cluster: Cluster, verdict: Verdict): string {
+  const { id, code, ranks, peers } = verdict;
+  const held = new Set([...ranks, ...peers]);
+  const runs = cluster.running
+    .filter(cell => cell.ranks.some(rank => held.has(rank)))
+    .map(cell => cell.started_at);
+  const { generation } = cluster.world;
+  return JSON.stringify([id, code, ranks, peers, generation, runs]);
+}
+
+/** A cluster as it is shown while some of its episodes are ignored: as if nothing held it up. */
+export function withoutIgnored(
+  cluster: Cluster,
+  ignored: (verdict: Verdict) => boolean
+): Cluster {
+  const hidden = cluster.metrics.verdicts.filter(ignored);
+  if (!hidden.length) {
+    return cluster;
+  }
+  const verdicts = cluster.metrics.verdicts.filter(v => !hidden.includes(v));
+  const told = hidden.some(v => v.code === cluster.summary.code);
+  const calm = new Set(hidden.flatMap(v => v.ranks));
+  return {
+    ...cluster,
+    metrics: { ...cluster.metrics, verdicts },
+    summary: told ? summaryOf(cluster, verdicts) : cluster.summary,
+    ranks: cluster.ranks.map(rank =>
+      rank.state === 'stuck' && calm.has(rank.rank)
+        ? { ...rank, state: 'busy' }
+        : rank
+    )
+  };
+}
+
+/** What the head would say without the hidden verdicts. */
+function summaryOf(
+  { running, world }: Cluster,
+  verdicts: readonly Verdict[]
+): Cluster['summary'] {
+  const told = verdicts.find(headlines);
+  if (told) {
+    const { code, values, text } = told;
+    return { code, values, text };
+  }
+  if (running.length) {
+    const { cell, ranks } = running[0];
+    const text = `Running cell ${cell} on ${ranks.length} ranks.`;
+    return { code: 'running', values: { cell, count: ranks.length }, text };
+  }
+  const total = world.size;
+  return { code: 'at_work', values: { total }, text: `${total} ranks work.` };
+}
+
+/** Episodes that somebody has put aside in this browser; each is forgotten as soon as it has ended or changed. */
+export class IgnoredVerdicts {
+  /**
+   * @param _store - null: they last as long as the page.
+   */
+  constructor(private _store: Store | null) {
+    this._all = read(_store);
+  }
+
+  has(cluster: Cluster, verdict: Verdict): boolean {
+    const episode = episodeOf(cluster, verdict);
+    return this._all.some(
+      known => known.cluster === cluster.id && known.episode === episode
+    );
+  }
+
+  /** Put aside what holds a cluster up now. */
+  add(cluster: Cluster): void {
+    const added = cluster.metrics.verdicts
+      .filter(verdict => isHang(verdict) && !this.has(cluster, verdict))
+      .map(verdict => ({
+        cluster: cluster.id,
+        episode: episodeOf(cluster, verdict)
+      }));
+    this._set([...this._all, ...added].slice(-MOST));
+  }
+
+  /** Show again whatever was put aside of a cluster. */
+  remove(id: string): void {
+    this._set(this._all.filter(known => known.cluster !== id));
+  }
+
+  /** Forget what has ended or changed, as clusters are now; of others nothing is known. */
+  keep(clusters: readonly Cluster[]): void {
+    if (!this._all.length) {
+      return;
+    }
+    const lasting = this._all.filter(({ cluster: id, episode }) => {
+      const cluster = clusters.find(c => c.id === id);
+      return (
+        !cluster ||
+        cluster.metrics.verdicts.some(v => episodeOf(cluster, v) === episode)
+      );
+    });
+    if (lasting.length !== this._all.length) {
+      this._set(lasting);
+    }
+  }
+
+  private _set(all: readonly IEpisode[]): void {
+    this._all = all;
+    try {
+      this._store?.setItem(KEY, JSON.stringify(all));
+    } catch {
+      // the storage is full: they last as long as the page
+    }
+  }
+
+  private _all: readonly IEpisode[];
+}
+
+/** What an earlier page of this browser has kept; anything else under our key counts for nothing. */
+function read(store: Store | null): readonly IEpisode[] {
+  const text = store?.getItem(KEY);
+  if (!text) {
+    return [];
+  }
+  try {
+    const found: unknown = JSON.parse(text);
+    return Array.isArray(found) ? found.filter(isEpisode) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isEpisode(value: unknown): value is IEpisode {
+  const { cluster, episode } = (value ?? {}) as Partial<IEpisode>;
+  return typeof cluster === 'string' && typeof episode === 'string';
+}

@@ -1,0 +1,274 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+
+import { Live } from '../../request/live';
+import { request } from '../../request/rest';
+import {
+  Point,
+  Cluster,
+  Frame,
+  IClusters,
+  IPoint,
+  IPreferences,
+  Job,
+  Link,
+  Profile,
+  Site,
+  Stopped,
+  Verdict
+} from '../../tokens';
+import { asOfNow } from '../../ui/figures/currentMetrics';
+import { IgnoredVerdicts, Store, withoutIgnored } from './ignoredVerdicts';
+import { Past } from './history';
+
+/** As the settings' schema has them. */
+export const DEFAULT_PREFERENCES: IPreferences = {
+  updatesPerSecond: 2,
+  notifyTrouble: true,
+  notifyCells: true,
+  notifyCellsAfter: 60
+};
+
+/** What the server tells of clusters and jobs, without a DOM. */
+export class ClustersModel implements IClusters, IDisposable {
+  readonly changed = new Signal<this, void>(this);
+
+  get preferences(): IPreferences {
+    return this._preferences;
+  }
+
+  /**
+   * @param store - where the browser keeps what was put aside; null for nowhere.
+   */
+  constructor(
+    private _settings: ServerConnection.ISettings,
+    store: Store | null = null
+  ) {
+    this._ignored = new IgnoredVerdicts(store);
+  }
+
+  get clusters(): readonly Cluster[] {
+    return this._clusters;
+  }
+
+  get jobs(): readonly Job[] {
+    return this._jobs;
+  }
+
+  get site(): Site | null {
+    return this._site;
+  }
+
+  get profiles(): readonly Profile[] {
+    return this._profiles;
+  }
+
+  get link(): Link {
+    return this._link;
+  }
+
+  get seen(): Date | null {
+    return this._seen;
+  }
+
+  get retryAt(): number | null {
+    return this._live?.retryAt ?? null;
+  }
+
+  get stopped(): Stopped | null {
+    return this._live?.stopped ?? null;
+  }
+
+  get isDisposed(): boolean {
+    return this._disposed;
+  }
+
+  history(id: string): readonly IPoint[] {
+    return this._past.of(id);
+  }
+
+  setVisible(visible: boolean, viewer: string): void {
+    if (visible) {
+      this._viewers.add(viewer);
+    } else {
+      this._viewers.delete(viewer);
+    }
+    if (this._viewers.size && !this._live) {
+      const live = (this._live = new Live(this._settings));
+      this._seen = null;
+      live.frame.connect((_, frame) => this.receive(frame));
+      live.link.connect((_, link) => this._setLink(link));
+      void this._loadSite();
+    } else if (!this._viewers.size) {
+      this._live?.dispose();
+      this._live = null;
+    }
+  }
+
+  reconnect(): void {
+    this._live?.reconnect();
+  }
+
+  /** Take a frame; one that comes sooner than the user wants updates is left out. */
+  receive(told: Frame): void {
+    this._ignored.keep(told.clusters);
+    const whole = told.clusters.map(asOfNow);
+    const frame = { ...told, clusters: whole.map(c => this._shown(c)) };
+    const now = Date.now();
+    // a server of an earlier version sends none
+    const jobs = frame.jobs ?? [];
+    const same =
+      frame.clusters.length === this._clusters.length &&
+      frame.clusters.every((c, i) => isSame(c, this._clusters[i])) &&
+      jobs.length === this._jobs.length &&
+      jobs.every((j, i) => isSameJob(j, this._jobs[i]));
+    const early = now - (this._seen?.getTime() ?? 0);
+    // the server's ticks are not quite even: nine tenths of the period are a period
+    if (same && early < 900 / this.preferences.updatesPerSecond) {
+      return;
+    }
+    this._link = 'open';
+    this._whole = whole;
+    this._clusters = frame.clusters;
+    this._jobs = jobs;
+    this._seen = new Date();
+    for (const cluster of frame.clusters) {
+      if (!this._past.has(cluster.id)) {
+        void this._loadPast(cluster.id);
+      }
+      this._past.add(cluster);
+    }
+    this._past.keep(new Set(frame.clusters.map(c => c.id)));
+    this.changed.emit();
+  }
+
+  dispose(): void {
+    if (this._disposed) {
+      return;
+    }
+    this._disposed = true;
+    this._live?.dispose();
+    Signal.clearData(this);
+  }
+
+  private _shown(cluster: Cluster): Cluster {
+    return withoutIgnored(cluster, v => this._ignored.has(cluster, v));
+  }
+
+  private _showAgain(): void {
+    this._clusters = this._whole.map(c => this._shown(c));
+    this.changed.emit();
+  }
+
+  /** What the head kept from before this page looked. */
+  private async _loadPast(id: string): Promise<void> {
+    let past: readonly Point[];
+    try {
+      past = await request(this._settings, 'GET', `clusters/${id}/history`);
+    } catch {
+      // it has just ended, or the server is gone: the panel says so itself
+      return;
+    }
+    this._past.putBefore(id, past);
+    this.changed.emit();
+  }
+
+  add(cluster: Cluster): void {
+    if (!this._clusters.some(c => c.id === cluster.id)) {
+      this._whole = [...this._whole, cluster];
+      this._showAgain();
+    }
+  }
+
+  ignore(id: string): void {
+    const cluster = this._whole.find(c => c.id === id);
+    if (cluster) {
+      this._ignored.add(cluster);
+      this._showAgain();
+    }
+  }
+
+  showIgnored(id: string): void {
+    this._ignored.remove(id);
+    this._showAgain();
+  }
+
+  ignored(id: string): Verdict | null {
+    const cluster = this._whole.find(c => c.id === id);
+    return (
+      cluster?.metrics.verdicts.find(v => this._ignored.has(cluster, v)) ?? null
+    );
+  }
+
+  configure(preferences: Partial<IPreferences>): void {
+    this._preferences = { ...this._preferences, ...preferences };
+    this.changed.emit();
+  }
+
+  /** Profiles have changed on disk. */
+  takeProfiles(profiles: readonly Profile[]): void {
+    this._profiles = profiles;
+    this.changed.emit();
+  }
+
+  private async _loadSite(): Promise<void> {
+    try {
+      const [site, profiles] = await Promise.all([
+        request<Site>(this._settings, 'GET', 'site'),
+        request<Profile[]>(this._settings, 'GET', 'profiles')
+      ]);
+      this._site = site;
+      this._profiles = profiles;
+      this.changed.emit();
+    } catch (error) {
+      // without a server the panel says so itself; anything else is ours to mend
+      if (!(error instanceof ServerConnection.NetworkError)) {
+        throw error;
+      }
+    }
+  }
+
+  private _setLink(link: Link): void {
+    const before = this._link;
+    this._link = link;
+    if (link === 'open' && before === 'lost' && !this._site) {
+      void this._loadSite();
+    }
+    this.changed.emit();
+  }
+
+  private _clusters: readonly Cluster[] = [];
+  private _disposed = false;
+  private _ignored: IgnoredVerdicts;
+  private _jobs: readonly Job[] = [];
+  private _past = new Past();
+  private _preferences: IPreferences = DEFAULT_PREFERENCES;
+  private _link: Link = 'connecting';
+  private _live: Live | null = null;
+  private _profiles: readonly Profile[] = [];
+  private _seen: Date | null = null;
+  private _site: Site | null = null;
+  private _viewers = new Set<string>();
+  /** Clusters with what was put aside of them. */
+  private _whole: readonly Cluster[] = [];
+}
+
+/** Only figures differ: such a frame may be left out. */
+function isSame(now: Cluster, before: Cluster | undefined): boolean {
+  return (
+    now.id === before?.id &&
+    now.state === before.state &&
+    now.summary.code === before.summary.code &&
+    now.world.generation === before.world.generation &&
+    now.running.length === before.running.length
+  );
+}
+
+function isSameJob(now: Job, before: Job | undefined): boolean {
+  return (
+    now.id === before?.id &&
+    now.state === before.state &&
+    now.summary.text === before.summary.text
+  );
+}

@@ -1,0 +1,36 @@
+import { PageConfig } from '@jupyterlab/coreutils';
+import { expect, it } from 'vitest';
+
+import { makeCluster } from '../../testing/clusters';
+import { attachedTo } from './notebookCluster';
+
+it('tells notebooks of one name in two folders apart', () => {
+  PageConfig.setOption('serverRoot', '~/work');
+  PageConfig.setOption('dtrainRoot', '/home/u/work');
+  const a = makeCluster({
+    id: 'a',
+    notebooks: ['/home/u/work/1/Untitled.ipynb']
+  });
+  const b = makeCluster({
+    id: 'b',
+    notebooks: ['/home/u/work/2/Untitled.ipynb']
+  });
+  expect(attachedTo([a, b], '1/Untitled.ipynb')?.id).toBe('a');
+  expect(attachedTo([a, b], '2/Untitled.ipynb')?.id).toBe('b');
+  expect(attachedTo([a, b], '3/Untitled.ipynb')).toBeNull();
+});
+
+it('is the cluster that still runs a cell of the notebook where its kernel has ended', () => {
+  const running = [
+    {
+      cell: 'x',
+      cell_id: null,
+      notebook: '/home/u/work/a.ipynb',
+      ranks: [0],
+      started_at: 0
+    }
+  ];
+  const busy = makeCluster({ id: 'a', notebooks: [], running });
+  expect(attachedTo([busy], 'a.ipynb')?.id).toBe('a');
+  expect(attachedTo([busy], 'b.ipynb')).toBeNull();
+});

@@ -1,0 +1,131 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { Signal } from '@lumino/signaling';
+import { expect, it, vi } from 'vitest';
+
+import { makeCluster } from '../../testing/clusters';
+import { Cluster } from '../../tokens';
+import { ClustersModel } from './model';
+import { selectionPlugin } from '../plugin';
+import { Selection } from './selection';
+
+function make(): {
+  selection: Selection;
+  hear: (...clusters: Cluster[]) => void;
+} {
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  const selection = new Selection(model);
+  let seq = 0;
+  return {
+    selection,
+    hear: (...clusters) =>
+      model.receive({ type: 'clusters', seq: seq++, clusters })
+  };
+}
+
+const one = makeCluster({ id: 'a', name: 'a' });
+const two = makeCluster({ id: 'b', name: 'b' });
+
+it('shows the latest cluster until somebody chooses one', () => {
+  const { selection, hear } = make();
+  expect(selection.cluster).toBeNull();
+  hear(one, two);
+  expect(selection.cluster?.id).toBe('b');
+  selection.select('a');
+  expect(selection.cluster?.id).toBe('a');
+});
+
+it('keeps a cluster that ended while it was shown, until it is forgotten or another begins', () => {
+  const { selection, hear } = make();
+  hear(one);
+  hear();
+  expect([selection.cluster?.id, selection.cluster?.state]).toEqual([
+    'a',
+    'stopped'
+  ]);
+  selection.forget('a');
+  expect(selection.cluster).toBeNull();
+  hear(one);
+  hear();
+  hear(two);
+  expect(selection.cluster?.id).toBe('b');
+});
+
+it('stays at a cluster that its notebook has left, and goes to no other', () => {
+  const { selection, hear } = make();
+  selection.setNotebook({ path: 'x.ipynb', kernel: 'python3', lacks: false });
+  hear({ ...one, notebooks: ['x.ipynb'] }, two);
+  expect(selection.cluster?.id).toBe('a');
+  hear({ ...one, state: 'paused' }, two);
+  expect(selection.cluster?.notebooks).toEqual([]);
+  expect(selection.cluster?.id).toBe('a');
+  hear(one, { ...two, notebooks: ['x.ipynb'] });
+  expect(selection.cluster?.id).toBe('b');
+});
+
+it('tells of what somebody chose, and not of each frame', () => {
+  const { selection, hear } = make();
+  let told = 0;
+  selection.changed.connect(() => void told++);
+  hear(one);
+  hear(one, two);
+  expect(told).toBe(0);
+  selection.selectRank(3);
+  const notebook = { path: 'a.ipynb', kernel: 'python3', lacks: false };
+  selection.setNotebook(notebook);
+  selection.setNotebook({ ...notebook });
+  expect(told).toBe(2);
+  selection.dismiss('a', 'accumulate');
+  expect(selection.isDismissed('a', 'accumulate')).toBe(true);
+  expect(selection.isDismissed('b', 'accumulate')).toBe(false);
+  selection.dismiss('a', 'accumulate', false);
+  expect(selection.isDismissed('a', 'accumulate')).toBe(false);
+});
+
+it('remembers what was dismissed also beyond the most that it keeps', async () => {
+  const keys = Array.from({ length: 200 }, (_, n) => `c${n}:bf16`);
+  const saved: string[][] = [];
+  const state = {
+    fetch: async () => keys,
+    save: async (_: string, now: string[]) => void saved.push(now)
+  };
+  const clusters = { clusters: [], changed: new Signal({}) };
+  const selection = (await selectionPlugin.activate(
+    {} as never,
+    clusters as never,
+    state as never
+  )) as Selection;
+  await vi.waitFor(() => expect(selection.dismissed.length).toBe(200));
+  selection.dismiss('new', 'accumulate');
+  expect(saved.at(-1)?.at(-1)).toBe('new:accumulate');
+});
+
+it('follows the cluster of the notebook in front, except for what somebody chose since', () => {
+  const { selection, hear } = make();
+  const open = (path: string): void =>
+    selection.setNotebook({ path, kernel: 'python3', lacks: false });
+  const first = { ...one, notebooks: ['/home/me/a.ipynb'] };
+  const second = { ...two, notebooks: ['/home/me/b.ipynb'] };
+  const third = makeCluster({ id: 'c', name: 'c' });
+  open('a.ipynb');
+  hear(first, second, third);
+  expect(selection.cluster?.id).toBe('a');
+  open('b.ipynb');
+  expect(selection.cluster?.id).toBe('b');
+  selection.select('c');
+  hear(first, second, third);
+  expect(selection.cluster?.id).toBe('c');
+  open('without.ipynb');
+  expect(selection.cluster?.id).toBe('c');
+  open('a.ipynb');
+  expect(selection.cluster?.id).toBe('a');
+  open('without.ipynb');
+  expect(selection.cluster?.id).toBe('a');
+  open('b.ipynb');
+  expect(selection.cluster?.id).toBe('b');
+  open('a.ipynb');
+  // it is attached to another one
+  selection.select('b');
+  const world = { size: 2, generation: 1 };
+  hear(one, second, { ...third, notebooks: ['/home/me/a.ipynb'], world });
+  expect(selection.cluster?.id).toBe('c');
+});

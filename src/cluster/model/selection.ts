@@ -1,0 +1,190 @@
+import { Signal } from '@lumino/signaling';
+
+import { Cluster, IClusters, ICurrentNotebook, ISelection } from '../../tokens';
+import { attachedTo } from './notebookCluster';
+import { noteRuns, stillEnded } from './endedRuns';
+
+/** Advice that is remembered as dismissed: ids of clusters are never used again. */
+const MOST_DISMISSED = 200;
+
+/** What is chosen in this page. Made right after the clusters, so that views hear of a change after it. */
+export class Selection implements ISelection {
+  readonly changed = new Signal<this, void>(this);
+
+  constructor(private _clusters: IClusters) {
+    _clusters.changed.connect(this._take, this);
+  }
+
+  get cluster(): Cluster | null {
+    const { clusters } = this._clusters;
+    return (
+      clusters.find(c => c.id === this._selected) ??
+      this._ended.find(c => c.id === this._selected) ??
+      this._ofNotebook() ??
+      clusters[clusters.length - 1] ??
+      null
+    );
+  }
+
+  select(id: string): void {
+    this._selected = id;
+    this.changed.emit();
+  }
+
+  /** A cluster was just asked for: it is what somebody wants to see. */
+  begin(id: string): void {
+    this._ended = [];
+    this.select(id);
+  }
+
+  get ended(): readonly Cluster[] {
+    return this._ended;
+  }
+
+  forget(id: string): void {
+    this._ended = this._ended.filter(c => c.id !== id);
+    this.changed.emit();
+  }
+
+  get rank(): number | null {
+    return this._rank;
+  }
+
+  selectRank(rank: number | null): void {
+    this._rank = rank;
+    this.changed.emit();
+  }
+
+  isDismissed(id: string, advice: string): boolean {
+    return this._dismissed.has(`${id}:${advice}`);
+  }
+
+  dismiss(id: string, advice: string, dismissed = true): void {
+    toggle(this._dismissed, `${id}:${advice}`, dismissed);
+    this.changed.emit();
+  }
+
+  isKept(id: string, diff: string): boolean {
+    return this._kept.has(`${id}:${diff}`);
+  }
+
+  keep(id: string, diff: string, kept: boolean): void {
+    toggle(this._kept, `${id}:${diff}`, kept);
+    this.changed.emit();
+  }
+
+  /** All that was dismissed, for a later page. */
+  get dismissed(): readonly string[] {
+    return [...this._dismissed].slice(-MOST_DISMISSED);
+  }
+
+  /** What an earlier page has kept. */
+  restoreDismissed(keys: readonly string[]): void {
+    keys.forEach(key => this._dismissed.add(key));
+    this.changed.emit();
+  }
+
+  get notebook(): ICurrentNotebook {
+    return this._notebook;
+  }
+
+  setNotebook(notebook: ICurrentNotebook): void {
+    const { path, startedAs, kernel, lacks } = this._notebook;
+    const same =
+      path === notebook.path &&
+      startedAs === notebook.startedAs &&
+      kernel === notebook.kernel &&
+      lacks === notebook.lacks;
+    if (!same) {
+      const shown = this.cluster?.id ?? null;
+      const used = this._ofNotebook() !== null;
+      this._notebook = notebook;
+      if (path !== notebook.path) {
+        this._own = null;
+        this._follow();
+        if (used && !this._ofNotebook()) {
+          // a notebook without one leads to none: what is shown stays
+          this._selected = shown;
+        }
+      }
+      this.changed.emit();
+    }
+  }
+
+  /** The cluster of the notebook in front; null where it uses none. */
+  private _ofNotebook(): Cluster | null {
+    return this._among(this._clusters.clusters);
+  }
+
+  private _among(clusters: readonly Cluster[]): Cluster | null {
+    const { path, startedAs } = this._notebook;
+    const named = startedAs ?? path;
+    return named ? attachedTo(clusters, named) : null;
+  }
+
+  /** Another notebook is in front, or it uses another cluster: what somebody chose before that is over. */
+  private _follow(): void {
+    const own = this._ofNotebook()?.id ?? null;
+    if (own && own !== this._own) {
+      this._own = own;
+      this._selected = null;
+    }
+  }
+
+  /** One that ends while it is shown stays, until another begins. */
+  private _take(): void {
+    const { clusters } = this._clusters;
+    if (clusters === this._before) {
+      return;
+    }
+    const shown = this._shownBefore();
+    const left = this._among(this._before)?.id ?? null;
+    const before = new Set(this._before.map(c => c.id));
+    const now = Date.now() / 1000;
+    noteRuns(this._ran, this._seen, clusters);
+    const known = this._ended;
+    this._ended = stillEnded(known, this._before, clusters, now, this._ran);
+    this._before = clusters;
+    if (this._ended.some(c => c.id === shown)) {
+      const begun = clusters.some(c => !before.has(c.id));
+      this._selected = begun ? null : shown;
+    } else if (!this._selected && left && !this._ofNotebook()) {
+      // the notebook has left it, as by a restart of its kernel: that leads to no other cluster
+      this._selected = clusters.some(c => c.id === left) ? left : null;
+    }
+    this._follow();
+  }
+
+  private _shownBefore(): string | null {
+    const known = [...this._before, ...this._ended];
+    const chosen = known.find(c => c.id === this._selected);
+    const own = this._among(this._before);
+    const last = this._before[this._before.length - 1];
+    return (chosen ?? own ?? last)?.id ?? null;
+  }
+
+  private _before: readonly Cluster[] = [];
+  private _dismissed = new Set<string>();
+  private _kept = new Set<string>();
+  private _ended: readonly Cluster[] = [];
+  private _notebook: ICurrentNotebook = {
+    path: null,
+    kernel: null,
+    lacks: false
+  };
+  /** Id of the cluster that the notebook in front used last. */
+  private _own: string | null = null;
+  private _ran = new Set<string>();
+  private _rank: number | null = null;
+  private _seen = new Set<string>();
+  private _selected: string | null = null;
+}
+
+/** Have a key in a set, or not. */
+function toggle(keys: Set<string>, key: string, has: boolean): void {
+  if (has) {
+    keys.add(key);
+  } else {
+    keys.delete(key);
+  }
+}

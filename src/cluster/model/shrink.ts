@@ -1,0 +1,57 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Cluster } from '../../tokens';
+import { formatRanks } from '../../ui/figures/format';
+
+/** How a world goes on without its lost ranks. */
+export interface ILeave {
+  /** Ranks that it has then. */
+  size: number;
+  lost: number[];
+  /** Lost numbers that stay in use: they get the variables of ranks that go. */
+  replaced: number[];
+  /** Ranks that end, though they live. */
+  ending: number[];
+}
+
+/**
+ * As the server does it: numbers begin at 0 without a gap, and nodes are whole.
+ *
+ * @returns null where nothing is lost, or nobody would be left
+ */
+export function leaveOut(cluster: Cluster): ILeave | null {
+  const { size: now } = cluster.world;
+  const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
+  const perNode = cluster.nodes.length > 1 ? now / cluster.nodes.length : 1;
+  const size = Math.floor((now - lost.length) / perNode) * perNode;
+  if (!lost.length || size < 1) {
+    return null;
+  }
+  const ending = cluster.ranks
+    .filter(r => r.rank >= size && r.state !== 'lost')
+    .map(r => r.rank);
+  return { size, lost, replaced: lost.filter(r => r < size), ending };
+}
+
+/** What becomes of the variables. */
+export function leaveOutText(plan: ILeave, trans: TranslationBundle): string {
+  const { replaced, ending } = plan;
+  if (!replaced.length) {
+    return trans.__('The others keep their variables.');
+  }
+  return [
+    trans._n(
+      'Rank %2 gets a new process with the variables of rank %3.',
+      'Ranks %2 get new processes with the variables of ranks %3.',
+      replaced.length,
+      formatRanks(replaced),
+      formatRanks(ending.slice(0, replaced.length))
+    ),
+    trans._n(
+      'Rank %2 ends. The others keep their variables.',
+      'Ranks %2 end. The others keep their variables.',
+      ending.length,
+      formatRanks(ending)
+    )
+  ].join(' ');
+}

@@ -1,0 +1,219 @@
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { ServerConnection } from '@jupyterlab/services';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { Widget } from '@lumino/widgets';
+
+import { CommandIDs } from '../../commands';
+import { request, RequestError } from '../../request/rest';
+import { IClusters, Profile } from '../../tokens';
+import { TOAST_MS } from '../../ui/action';
+import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/form';
+import { reportErrors } from '../commands/reportErrors';
+
+/** What `profile check` says of a profile that can run. */
+type Report = {
+  nodes: { node: string; cpus: number; gpus: number; torch: string }[];
+  warnings: string[];
+  ask: { ranks_per_node: number };
+};
+
+/** A profile's file as text, with what is wrong in it. */
+class Editor extends Widget implements Dialog.IBodyWidget<string> {
+  constructor(text: string, error: string, trans: TranslationBundle) {
+    super();
+    this.addClass('jp-DtrainCluster-profileText');
+    this._area.value = text;
+    this._area.spellcheck = false;
+    this._area.rows = 18;
+    this._area.className = 'jp-mod-styled';
+    this._area.setAttribute('aria-label', trans.__('The profile, as TOML'));
+    // Enter begins a line here; it would press the dialog's button
+    this._area.addEventListener('keydown', event => {
+      if (event.key === 'Enter') {
+        event.stopPropagation();
+      }
+    });
+    this.node.append(this._area);
+    if (error) {
+      const wrong = document.createElement('p');
+      wrong.setAttribute('role', 'alert');
+      wrong.className = 'jp-DtrainCluster-wrong';
+      wrong.textContent = error;
+      this.node.prepend(wrong);
+    }
+  }
+
+  getValue(): string {
+    return this._area.value;
+  }
+
+  private _area = document.createElement('textarea');
+}
+
+/** The name of a profile: of one that there is, or one that can be. */
+export class NameBody extends FormBody<string> {
+  constructor(
+    private _known: readonly string[],
+    private _trans: TranslationBundle
+  ) {
+    super();
+    this._name.placeholder = 'hpc-a100';
+    this.add('name', _trans.__('Name of the profile'), this._name);
+  }
+
+  getValue(): string {
+    return this._name.value.trim();
+  }
+
+  faults(): Faults {
+    const name = this.getValue();
+    if (!name) {
+      return { name: this._trans.__('Enter a name.') };
+    }
+    const wrong = this._known.includes(name)
+      ? null
+      : nameFault(name, this._trans);
+    return wrong ? { name: wrong } : {};
+  }
+
+  private _name = document.createElement('input');
+}
+
+/** Edit and check profiles. */
+export function addProfileCommands(
+  commands: CommandRegistry,
+  model: IClusters,
+  settings: ServerConnection.ISettings,
+  trans: TranslationBundle
+): void {
+  const describedBy = {
+    args: {
+      type: 'object',
+      properties: {
+        name: { type: 'string', description: 'Name of the profile' }
+      }
+    }
+  } as const;
+  const nameOf = async (
+    given: unknown,
+    title: string
+  ): Promise<string | null> => {
+    if (typeof given === 'string') {
+      return given;
+    }
+    const known = model.profiles.map(p => p.name);
+    const body = new NameBody(known, trans);
+    const attempt = async (): Promise<null> => null;
+    const next = trans.__('Continue');
+    const dialog = new FormDialog(title, body, next, attempt, trans);
+    const { value, button } = await dialog.launch();
+    return button.accept ? value : null;
+  };
+  commands.addCommand(CommandIDs.editProfile, {
+    label: args =>
+      args.name ? trans.__('Edit…') : trans.__('Add or Edit a Profile…'),
+    caption: trans.__('Where ranks run: hosts, partition, environment'),
+    isEnabled: () => model.site?.may_write ?? true,
+    execute: args =>
+      reportErrors(trans, async () => {
+        const name = await nameOf(args.name, trans.__('Add or edit a profile'));
+        if (name) {
+          await edit(name, model, settings, trans);
+        }
+      }),
+    describedBy
+  });
+  commands.addCommand(CommandIDs.checkProfile, {
+    label: args =>
+      args.name ? trans.__('Check') : trans.__('Check a Profile…'),
+    caption: trans.__('Ask every node whether ranks can run there'),
+    isEnabled: () => model.site?.may_write ?? true,
+    execute: args =>
+      reportErrors(trans, async () => {
+        const name = await nameOf(args.name, trans.__('Check a profile'));
+        if (name) {
+          await check(name, settings, trans);
+        }
+      }),
+    describedBy
+  });
+}
+
+async function edit(
+  name: string,
+  model: IClusters,
+  settings: ServerConnection.ISettings,
+  trans: TranslationBundle
+): Promise<void> {
+  const path = `profiles/${encodeURIComponent(name)}`;
+  let { text } = await request<{ text: string }>(settings, 'GET', path);
+  let error = model.profiles.find(p => p.name === name)?.error;
+  for (;;) {
+    const result = await showDialog({
+      title: trans.__('Profile %1', name),
+      body: new Editor(
+        text,
+        error ? `${error.message} ${error.hint}` : '',
+        trans
+      ),
+      focusNodeSelector: 'textarea',
+      buttons: [
+        Dialog.cancelButton({ label: trans.__('Cancel') }),
+        Dialog.okButton({ label: trans.__('Save') })
+      ]
+    });
+    if (!result.button.accept || result.value === null) {
+      return;
+    }
+    text = result.value;
+    try {
+      const body = { text };
+      const all = await request<Profile[]>(settings, 'PUT', path, body);
+      model.takeProfiles(all);
+      Notification.success(trans.__('%1 is saved.', name), {
+        autoClose: TOAST_MS
+      });
+      return;
+    } catch (problem) {
+      // what was written stays in the field, with what is wrong above it
+      if (!(problem instanceof RequestError)) {
+        throw problem;
+      }
+      error = problem.body;
+    }
+  }
+}
+
+async function check(
+  name: string,
+  settings: ServerConnection.ISettings,
+  trans: TranslationBundle
+): Promise<void> {
+  const path = `profiles/${encodeURIComponent(name)}/check`;
+  const asked = request<Report>(settings, 'POST', path, {});
+  Notification.promise(asked, {
+    pending: { message: trans.__('Asking the nodes of %1…', name) },
+    success: {
+      message: report => said(name, report as Report, trans),
+      options: { autoClose: 2 * TOAST_MS }
+    },
+    error: {
+      message: problem =>
+        problem instanceof Error ? problem.message : String(problem),
+      options: { autoClose: false }
+    }
+  });
+  await asked.catch(() => undefined);
+}
+
+function said(name: string, report: Report, trans: TranslationBundle): string {
+  const can = trans._n(
+    '%2 can run: room for %3 ranks on its node.',
+    '%2 can run: room for %3 ranks on each of %1 nodes.',
+    report.nodes.length,
+    name,
+    report.ask.ranks_per_node
+  );
+  return [can, ...report.warnings].join(' ');
+}

@@ -1,0 +1,77 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Profile } from '../../tokens';
+import { Action } from '../../ui/action';
+import { openContextMenu } from '../../ui/menu';
+
+/** Where ranks can run, and what can be done with each place. */
+export function ProfileList(props: {
+  profiles: readonly Profile[];
+  mayWrite: boolean;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { profiles, mayWrite, commands, trans } = props;
+  const run = (command: string, name: string): void =>
+    void commands.execute(command, { name });
+  return (
+    <div className="jp-DtrainCluster-places">
+      <ul className="jp-DtrainCluster-profiles">
+        {profiles.map(({ name, backend, error, file }) => (
+          <li
+            key={name}
+            onContextMenu={event =>
+              openContextMenu(event, commands, [
+                {
+                  command: CommandIDs.startCluster,
+                  args: { profile: name, ask: true }
+                },
+                { command: CommandIDs.editProfile, args: { name } },
+                { command: CommandIDs.checkProfile, args: { name } }
+              ])
+            }
+          >
+            <span>
+              <b>{name}</b>
+              <span
+                className="jp-DtrainUi-under"
+                data-error={error ? true : undefined}
+              >
+                {error?.message ??
+                  (file ? (backend ?? '') : trans.__('built in'))}
+              </span>
+            </span>
+            {mayWrite && (
+              <span className="jp-DtrainUi-actions">
+                <Action
+                  label={trans.__('Check')}
+                  title={trans.__('Can ranks run on %1?', name)}
+                  onClick={() => run(CommandIDs.checkProfile, name)}
+                />
+                <Action
+                  label={trans.__('Edit…')}
+                  title={trans.__('Edit the profile %1', name)}
+                  onClick={() => run(CommandIDs.editProfile, name)}
+                />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {mayWrite && (
+        <p className="jp-DtrainUi-links">
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() => void commands.execute(CommandIDs.editProfile)}
+          >
+            {trans.__('Add a profile…')}
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+
+import { nullTranslator } from '@jupyterlab/translation';
+
+import { makeCluster, makeVerdict } from '../../testing/clusters';
+import { Standing } from '../../tokens';
+import { notebookOf } from '../model/notebookOf';
+import { marksOfVerdict } from './verdictMarks';
+
+const trans = nullTranslator.load('');
+const NOTEBOOK = '/home/me/work/train.ipynb';
+
+function stands(more: Partial<Standing>): Standing {
+  return {
+    ranks: [0],
+    blamed: false,
+    operation: 'all_reduce',
+    sequence: 7,
+    bytes: null,
+    where: at('[7]', 10),
+    ...more
+  };
+}
+
+function at(cell: string | null, line: number): Standing['where'] {
+  return {
+    notebook: NOTEBOOK,
+    cell,
+    cell_id: cell && `id-${cell}`,
+    file: cell ? null : '/home/me/work/data.py',
+    function: null,
+    line
+  };
+}
+
+it('says at their lines who is stuck and who waits', () => {
+  const verdict = makeVerdict({
+    standings: [
+      stands({
+        ranks: [5],
+        blamed: true,
+        operation: null,
+        where: at('[7]', 6)
+      }),
+      stands({ ranks: [0, 1, 2, 3, 4, 6, 7] }),
+      stands({ ranks: [8], where: at('[3]', 2) }),
+      stands({ ranks: [9], where: at(null, 40) }),
+      stands({ ranks: [10], where: null })
+    ]
+  });
+  const cluster = makeCluster({
+    metrics: { ...makeCluster().metrics, verdicts: [verdict] }
+  });
+  const marks = marksOfVerdict(cluster, trans);
+  expect(marks.map(m => [m.place.cell, m.line, m.kind, m.text])).toEqual([
+    ['[7]', 6, 'stuck', 'rank 5 is here'],
+    ['[7]', 10, 'waits', 'ranks 0–4, 6–7 wait here'],
+    ['[3]', 2, 'waits', 'rank 8 waits here']
+  ]);
+});
+
+it('counts ranks that are too many to name', () => {
+  const odd = Array.from({ length: 20 }, (_, i) => 2 * i);
+  const verdict = makeVerdict({
+    standings: [
+      stands({ ranks: odd }),
+      stands({ ranks: odd.map(r => r + 1), blamed: true })
+    ]
+  });
+  const cluster = makeCluster({
+    metrics: { ...makeCluster().metrics, verdicts: [verdict] }
+  });
+  expect(marksOfVerdict(cluster, trans).map(m => m.text)).toEqual([
+    '20 ranks wait here',
+    '20 ranks are here'
+  ]);
+});
+
+it('marks nothing for ranks that are slow, or of a cluster that goes on', () => {
+  const slow = makeVerdict({ kind: 'slow', standings: [stands({})] });
+  const cluster = makeCluster({
+    metrics: { ...makeCluster().metrics, verdicts: [slow] }
+  });
+  expect(marksOfVerdict(cluster, trans)).toEqual([]);
+  expect(marksOfVerdict(makeCluster(), trans)).toEqual([]);
+});
+
+it('debugs in the notebook whose cell the rank runs', () => {
+  const running = [
+    { cell: '[1]', notebook: '/a.ipynb', ranks: [0, 1] },
+    { cell: '[4]', notebook: '/b.ipynb', ranks: [2, 3] }
+  ].map(cell => ({ ...cell, started_at: 1, cell_id: null }));
+  const cluster = makeCluster({ running, notebooks: ['/first.ipynb'] });
+  expect(notebookOf(cluster, 3)).toBe('/b.ipynb');
+  expect(notebookOf(cluster, 7)).toBe('/a.ipynb');
+  expect(notebookOf({ ...cluster, running: [] }, 3)).toBe('/first.ipynb');
+  expect(notebookOf(makeCluster(), 0)).toBeNull();
+});

@@ -1,0 +1,101 @@
+import { Cell } from '@jupyterlab/cells';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { IPlace } from '../../places/find';
+import { indexIn, openNotebookOf } from '../../places/open';
+import { Cluster, IClusters } from '../../tokens';
+import { formatRanks } from '../../ui/figures/format';
+import { alarmOf } from '../../ui/verdicts/verdict';
+import { IMark, LineMarks } from './lineMarks';
+
+/** Maximum length of a list of ranks; a longer one is replaced by their number. */
+const MOST_NAMED = 16;
+
+/** A mark, and the cell that it belongs to. */
+export interface IPlacedMark extends IMark {
+  place: IPlace;
+}
+
+/** What stands at the lines of cells while ranks don't go on; nothing while they do. */
+export function marksOfVerdict(
+  cluster: Cluster,
+  trans: TranslationBundle
+): IPlacedMark[] {
+  const alarm = alarmOf(cluster.metrics);
+  const found: IPlacedMark[] = [];
+  for (const { ranks, blamed, where } of alarm?.standings ?? []) {
+    if (where?.cell && where.line) {
+      found.push({
+        place: where,
+        line: where.line,
+        kind: blamed ? 'stuck' : 'waits',
+        text: words(ranks, blamed, trans)
+      });
+    }
+  }
+  return found;
+}
+
+function words(
+  ranks: readonly number[],
+  blamed: boolean,
+  trans: TranslationBundle
+): string {
+  if (ranks.length === 1) {
+    return blamed
+      ? trans.__('rank %1 is here', ranks[0])
+      : trans.__('rank %1 waits here', ranks[0]);
+  }
+  const named = formatRanks(ranks);
+  if (named.length > MOST_NAMED) {
+    return blamed
+      ? trans.__('%1 ranks are here', ranks.length)
+      : trans.__('%1 ranks wait here', ranks.length);
+  }
+  return blamed
+    ? trans.__('ranks %1 are here', named)
+    : trans.__('ranks %1 wait here', named);
+}
+
+/** Who is stuck and who waits, at their lines in every open notebook. */
+export class VerdictMarks {
+  constructor(
+    private _model: IClusters,
+    private _tracker: INotebookTracker,
+    private _trans: TranslationBundle
+  ) {
+    _model.changed.connect(this._draw, this);
+  }
+
+  private _draw(): void {
+    const wanted = new Map<Cell, IMark[]>();
+    for (const cluster of this._model.clusters) {
+      for (const { place, ...mark } of marksOfVerdict(cluster, this._trans)) {
+        const cell = this._cell(place);
+        if (cell) {
+          wanted.set(cell, [...(wanted.get(cell) ?? []), mark]);
+        }
+      }
+    }
+    for (const cell of this._marked) {
+      if (!wanted.has(cell) && !cell.isDisposed) {
+        this._marks.put(cell, []);
+      }
+    }
+    wanted.forEach((marks, cell) => this._marks.put(cell, marks));
+    this._marked = new Set(wanted.keys());
+  }
+
+  private _cell(place: IPlace): Cell | null {
+    const panel: NotebookPanel | null = openNotebookOf(
+      this._tracker,
+      place.notebook
+    );
+    const index = panel ? indexIn(panel, place) : -1;
+    return panel?.content.widgets[index] ?? null;
+  }
+
+  private _marked = new Set<Cell>();
+  private _marks = new LineMarks('verdict');
+}

@@ -1,0 +1,173 @@
+import { IDebugger } from '@jupyterlab/debugger';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { components } from '../../api/types';
+
+export type DebugView = components['schemas']['DebugView'];
+export type RankView = components['schemas']['RankView'];
+export type SetBreakpoint = components['schemas']['SetBreakpoint'];
+export type AcrossRow = components['schemas']['AcrossRow'];
+
+/** Ranks whose places are told apart by place, not by rank, from here on. */
+export const MANY = 64;
+
+interface IAnswer {
+  success: boolean;
+  message?: string;
+  body?: unknown;
+}
+
+/** The ranks under the notebook's debugger, as its kernel tells of them. */
+export class DebugModel {
+  constructor(private _debugger: IDebugger) {
+    _debugger.eventMessage.connect(this._heard, this);
+    _debugger.sessionChanged.connect(this._ask, this);
+    // of another notebook, or of one that was debugged before the page was loaded: no other signal tells
+    _debugger.model.titleChanged.connect(this._titled, this);
+  }
+
+  /** Emitted when anything of it has changed. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** How the ranks stand; null where this notebook's kernel has none to debug. */
+  get view(): DebugView | null {
+    return this._view;
+  }
+
+  /** The expressions that are laid beside each other, with their last answers. */
+  get rows(): readonly { expression: string; row: AcrossRow | null }[] {
+    return this._expressions.map(expression => ({
+      expression,
+      row: this._rows.get(expression) ?? null
+    }));
+  }
+
+  /** Look at this rank. */
+  async focus(rank: number): Promise<void> {
+    await this.send('dtrain/focus', { rank });
+  }
+
+  /** Ask the kernel's debugger; its refusal is an error with its own words. */
+  async send(
+    command: string,
+    args: Record<string, unknown>
+  ): Promise<IAnswer | null> {
+    const { session } = this._debugger;
+    if (!session) {
+      return null;
+    }
+    // commands of ours, which the type of JupyterLab's own does not list
+    const ask = session.sendRequest.bind(session) as unknown as (
+      command: string,
+      args: Record<string, unknown>
+    ) => Promise<IAnswer>;
+    const answer = await ask(command, args);
+    if (!answer.success) {
+      throw new Error(answer.message ?? command);
+    }
+    return answer;
+  }
+
+  /** Lay one more expression beside the others. */
+  compare(expression: string): void {
+    const text = expression.trim();
+    if (text && !this._expressions.includes(text)) {
+      this._expressions.push(text);
+      void this._evaluate(text);
+      this._changed.emit();
+    }
+  }
+
+  forget(expression: string): void {
+    this._expressions = this._expressions.filter(e => e !== expression);
+    this._rows.delete(expression);
+    this._changed.emit();
+  }
+
+  private _titled(): void {
+    // where it was switched off, that is what is said of it
+    if (this._debugger.session?.isStarted) {
+      void this._ask();
+    }
+  }
+
+  private async _ask(): Promise<void> {
+    this._view = null;
+    this._rows.clear();
+    this._changed.emit();
+    if (this._debugger.session?.isStarted) {
+      try {
+        await this.send('dtrain/state', {});
+      } catch {
+        // a kernel without ranks, or another language's: there is nothing to show
+        this._view = null;
+      }
+    }
+  }
+
+  private _heard(_: IDebugger, event: IDebugger.ISession.Event): void {
+    if (event.event !== 'dtrain/state') {
+      return;
+    }
+    const before = this._view;
+    this._view = event.body as DebugView;
+    if (!this._view.on) {
+      // what they were is not what they are
+      this._rows.clear();
+    }
+    if (stands(this._view) && places(before) !== places(this._view)) {
+      // ranks stop one after another: once they have, not once for each
+      window.clearTimeout(this._timer);
+      this._timer = window.setTimeout(() => {
+        this._expressions.forEach(e => void this._evaluate(e));
+      }, SETTLE);
+    }
+    this._changed.emit();
+  }
+
+  private async _evaluate(expression: string): Promise<void> {
+    if (!this._view?.on) {
+      return;
+    }
+    let row: AcrossRow;
+    try {
+      const answer = await this.send('dtrain/across', { expression });
+      if (!answer || !this._view.on) {
+        return;
+      }
+      row = answer.body as AcrossRow;
+    } catch (error) {
+      row = {
+        expression,
+        same: false,
+        groups: [],
+        first: '',
+        differing: 0,
+        total: 0,
+        running: [],
+        text: error instanceof Error ? error.message : String(error)
+      };
+    }
+    this._rows.set(expression, row);
+    this._changed.emit();
+  }
+
+  private _view: DebugView | null = null;
+  private _expressions: string[] = [];
+  private _rows = new Map<string, AcrossRow>();
+  private _timer = 0;
+  private _changed = new Signal<this, void>(this);
+}
+
+/** Ms from a stop until expressions are evaluated. */
+const SETTLE = 120;
+
+function stands(view: DebugView): boolean {
+  return view.ranks.some(r => r.phase === 'paused');
+}
+
+function places(view: DebugView | null): string {
+  return JSON.stringify(view?.ranks.map(r => [r.phase, r.place]) ?? null);
+}

@@ -1,0 +1,139 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
+import { expect, it, vi } from 'vitest';
+
+import { makeCluster } from '../../testing/clusters';
+import { CellNames, nameOf, runningOf } from './names';
+
+const trans = nullTranslator.load('dtrain_lab');
+const cell = { id: 'c1', count: null, runs: true, position: 3, of: 12 };
+const running = {
+  cell: '[7]',
+  cell_id: 'c1',
+  notebook: 'train.ipynb',
+  ranks: [0, 1],
+  started_at: 0
+};
+
+it('names a cell that runs by the number that it will get', () => {
+  const cluster = { ...makeCluster(), running: [running] };
+  expect(nameOf(cell, [cluster], trans)).toBe('cell\u00a0[7]');
+  expect(nameOf({ ...cell, begun: 8 }, [], trans)).toBe('cell\u00a0[8]');
+  const done = { ...cell, runs: false, count: 7 };
+  expect(nameOf(done, [cluster], trans)).toBe('cell\u00a0[7]');
+});
+
+it('names a cell without a number by where it stands', () => {
+  expect(nameOf(cell, [], trans)).toBe('cell 3/12');
+  const fresh = { ...cell, runs: false };
+  expect(nameOf(fresh, [], trans)).toBe('cell 3/12');
+});
+
+it('tells whether another cell runs, and nothing of what a step changes', () => {
+  const cluster = { ...makeCluster(), running: [running] };
+  const later = { ...cluster, running: [{ ...running, started_at: 5 }] };
+  expect(runningOf([later])).toBe(runningOf([cluster]));
+  const next = { ...cluster, running: [{ ...running, cell: '[8]' }] };
+  expect(runningOf([next])).not.toBe(runningOf([cluster]));
+});
+
+/** A notebook of cells with these texts, whose kernel can be spoken for. */
+function makePanel(texts: string[]) {
+  const widgets = texts.map((text, index) => {
+    const model = {
+      id: `${text} ${index}`,
+      executionCount: null as number | null,
+      executionState: 'idle',
+      sharedModel: { getSource: () => text }
+    };
+    const cell = Object.create(CodeCell.prototype) as CodeCell;
+    Object.defineProperties(cell, {
+      model: { value: model },
+      isDisposed: { value: false },
+      outputArea: { value: {}, writable: true }
+    });
+    return { cell, model };
+  });
+  const iopubMessage = new Signal<object, object>({});
+  const panel = {
+    content: { widgets: widgets.map(({ cell }) => cell) },
+    sessionContext: { iopubMessage }
+  };
+  const say = (msg_type: string, msg_id: string, content: object): void => {
+    const header = { msg_type };
+    iopubMessage.emit({ header, parent_header: { msg_id }, content });
+  };
+  const begin = (index: number, count: number): void => {
+    const { cell, model } = widgets[index];
+    const msg = { header: { msg_id: `m${count}` } };
+    Object.assign(cell, { outputArea: { future: { msg, isDisposed: false } } });
+    model.executionState = 'running';
+    const content = { code: texts[index], execution_count: count };
+    say('execute_input', `m${count}`, content);
+  };
+  const end = (index: number, count: number): void => {
+    say('status', `m${count}`, { execution_state: 'idle' });
+    Object.assign(widgets[index].model, {
+      executionCount: count,
+      executionState: 'idle'
+    });
+  };
+  return { panel, widgets, begin, end };
+}
+
+function makeNames(...panels: ReturnType<typeof makePanel>[]) {
+  const getCodeId = vi.fn((text: string) => `/ipykernel_1/${text.length}`);
+  const tracker = {
+    forEach: (of: (panel: object) => void) =>
+      panels.forEach(({ panel }) => of(panel)),
+    widgetAdded: new Signal<object, object>({})
+  } as unknown as INotebookTracker;
+  const clusters = { clusters: [] };
+  const names = new CellNames({ getCodeId }, tracker, clusters, trans);
+  const shown = (text: string): string =>
+    names.getDisplayName({ path: `/ipykernel_1/${text.length}` });
+  return { names, getCodeId, shown };
+}
+
+const TEXT = '%%distributed\nx = 1';
+
+it('gives the same cell of two notebooks numbers of their own', () => {
+  const [one, two] = [makePanel([TEXT]), makePanel(['y', TEXT])];
+  const { shown } = makeNames(one, two);
+  expect(shown(TEXT)).toBe('cell 2/2');
+  one.begin(0, 4);
+  expect(shown(TEXT)).toBe('cell\u00a0[4]');
+  one.end(0, 4);
+  two.begin(1, 9);
+  expect(shown(TEXT)).toBe('cell\u00a0[9]');
+  two.widgets[1].model.executionState = 'idle';
+  two.widgets[1].model.executionCount = null;
+  one.begin(0, 5);
+  expect(shown(TEXT)).toBe('cell\u00a0[5]');
+});
+
+it('forgets the number of a cell that has ended', () => {
+  const one = makePanel([TEXT]);
+  const { shown } = makeNames(one);
+  one.begin(0, 4);
+  one.end(0, 4);
+  one.widgets[0].model.executionState = 'running'; // again, and its kernel has not said so yet
+  expect(shown(TEXT)).toBe('cell 1/1');
+});
+
+it('makes no hash of a text twice', () => {
+  const other = '%%distributed\nother';
+  const { getCodeId, shown } = makeNames(makePanel([TEXT, other, 'y']));
+  const hashed = (): string[] =>
+    getCodeId.mock.calls.map(([text]) => text).filter(text => text);
+  for (let frame = 0; frame < 5; frame++) {
+    shown(TEXT);
+    shown(other);
+    shown('none of these, and open nowhere');
+  }
+  expect(hashed().sort()).toEqual([other, TEXT].sort());
+  getCodeId.mockImplementation(text => `/ipykernel_2/${text.length}`); // a new kernel
+  expect(shown(TEXT)).toBe(`/ipykernel_1/${TEXT.length}`);
+});

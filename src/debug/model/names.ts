@@ -1,0 +1,218 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { IDebugger } from '@jupyterlab/debugger';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { KernelMessage } from '@jupyterlab/services';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { cellName } from '../../cluster/card/cellLink';
+import { isDistributed, requestOf } from '../../output/runs/document';
+import { Cluster, IClusters } from '../../tokens';
+import { isCell } from './words';
+
+/** What is read of a notebook's cell to name it. */
+export interface INamedCell {
+  id: string;
+  /** The execution count; null before it has ended. */
+  count: number | null;
+  runs: boolean;
+  /** The number that its kernel gave it as it began, where this page heard it. */
+  begun?: number;
+  /** Where it stands, from 1, and among how many. */
+  position: number;
+  of: number;
+}
+
+/**
+ * The name of a distributed cell, the same as everywhere: "cell [7]".
+ *
+ * One that runs has the number it will get, as its kernel or its cluster says. One that has not run has none, so it is
+ * named by where it stands, as JupyterLab's status bar does: "cell 3/12".
+ *
+ * @param cell - the cell.
+ * @param clusters - who may run it.
+ */
+export function nameOf(
+  cell: INamedCell,
+  clusters: readonly Pick<Cluster, 'running'>[],
+  trans: TranslationBundle
+): string {
+  if (cell.runs && cell.begun !== undefined) {
+    return cellName(`[${cell.begun}]`, trans);
+  }
+  if (cell.runs) {
+    for (const cluster of clusters) {
+      const its = cluster.running.find(one => one.cell_id === cell.id);
+      if (its) {
+        return cellName(its.cell, trans);
+      }
+    }
+  } else if (cell.count !== null) {
+    return cellName(`[${cell.count}]`, trans);
+  }
+  return trans.__('cell %1/%2', cell.position, cell.of);
+}
+
+/** Which cells clusters run, with their numbers, as a key: while it is the same, so are all names. */
+export function runningOf(
+  clusters: readonly Pick<Cluster, 'id' | 'running'>[]
+): string {
+  return JSON.stringify(
+    clusters.map(({ id, running }) => [
+      id,
+      ...running.map(({ cell, cell_id }) => [cell, cell_id])
+    ])
+  );
+}
+
+/** A cell whose text has a certain id, with that text. */
+interface IFound {
+  panel: NotebookPanel;
+  cell: CodeCell;
+  text: string;
+}
+
+/** The number of a cell that runs, and the message by which it does. */
+interface IBegun {
+  message: string | undefined;
+  count: number;
+}
+
+/** Names of distributed cells in JupyterLab's own lists of frames and breakpoints. */
+export class CellNames {
+  constructor(
+    private _debug: Pick<IDebugger, 'getCodeId'>,
+    private _tracker: Pick<INotebookTracker, 'forEach' | 'widgetAdded'>,
+    private _clusters: Pick<IClusters, 'clusters'>,
+    private _trans: TranslationBundle
+  ) {
+    const listen = (panel: NotebookPanel): void => {
+      this._found.clear();
+      panel.sessionContext.iopubMessage.connect((_, message) =>
+        this._heard(panel, message)
+      );
+    };
+    _tracker.forEach(listen);
+    _tracker.widgetAdded.connect((_, panel) => listen(panel));
+  }
+
+  /** A cell begins: its kernel tells its text and its number, before any rank can stop in it. Or it ends. */
+  private _heard(panel: NotebookPanel, message: KernelMessage.IMessage): void {
+    const input = message as KernelMessage.IIOPubMessage;
+    const parent = (input.parent_header as Partial<KernelMessage.IHeader>)
+      .msg_id;
+    if (KernelMessage.isExecuteInputMsg(input)) {
+      const { code, execution_count } = input.content;
+      const cells = distributedOf(panel);
+      const cell =
+        cells.find(one => requestOf(one) === parent) ?? // of this page
+        cells.find(one => textOf(one) === code);
+      if (cell) {
+        const count = Number(execution_count);
+        this._begun.set(cell, { message: parent, count });
+        this._found.clear(); // another cell may have the same text: the one that runs is meant
+      }
+    } else if (
+      KernelMessage.isStatusMsg(input) &&
+      input.content.execution_state === 'idle'
+    ) {
+      for (const cell of distributedOf(panel)) {
+        if (this._begun.get(cell)?.message === parent) {
+          this._begun.delete(cell);
+        }
+      }
+    }
+  }
+
+  canHandle(source: IDebugger.Source): boolean {
+    return isCell(source.path ?? '');
+  }
+
+  /** The name of the cell whose text this is; its path where it is not a distributed cell, or not open. */
+  getDisplayName(source: IDebugger.Source): string {
+    return this.nameOf(source.path ?? '');
+  }
+
+  /** The same of its path. */
+  nameOf(path: string): string {
+    const all = this._cellsOf(path);
+    const found = all.find(({ cell }) => isRunning(cell)) ?? all.at(-1);
+    if (!found) {
+      return path;
+    }
+    const { panel, cell } = found;
+    const { widgets } = panel.content;
+    const named = {
+      id: cell.model.id,
+      count: cell.model.executionCount,
+      runs: isRunning(cell),
+      begun: this._begun.get(cell)?.count,
+      position: widgets.indexOf(cell) + 1,
+      of: widgets.length
+    };
+    return nameOf(named, this._clusters.clusters, this._trans);
+  }
+
+  /** The open cells whose text has this id: ids are hashes, made anew only where texts or the kernel changed. */
+  private _cellsOf(path: string): readonly IFound[] {
+    const ofKernel = this._debug.getCodeId('');
+    if (ofKernel !== this._ofKernel) {
+      this._ofKernel = ofKernel;
+      this._found.clear();
+      this._ids = new WeakMap();
+    }
+    const known = this._found.get(path);
+    if (known?.every(one => !one.cell.isDisposed && isStill(one))) {
+      return known;
+    }
+    const found: IFound[] = [];
+    this._tracker.forEach(panel => {
+      for (const cell of distributedOf(panel)) {
+        const text = textOf(cell);
+        if (this._idOf(cell, text) === path) {
+          found.push({ panel, cell, text });
+        }
+      }
+    });
+    if (found.length) {
+      this._found.set(path, found);
+    } else {
+      this._found.delete(path);
+    }
+    return found;
+  }
+
+  private _idOf(cell: CodeCell, text: string): string {
+    const known = this._ids.get(cell);
+    if (known?.text === text) {
+      return known.id;
+    }
+    const id = this._debug.getCodeId(text);
+    this._ids.set(cell, { text, id });
+    return id;
+  }
+
+  /** Cells that run, of all notebooks. */
+  private _begun = new WeakMap<CodeCell, IBegun>();
+  private _found = new Map<string, readonly IFound[]>();
+  private _ids = new WeakMap<CodeCell, { text: string; id: string }>();
+  /** Id of no text: the folder of the kernel's cells is in it. */
+  private _ofKernel = '';
+}
+
+function distributedOf(panel: NotebookPanel): CodeCell[] {
+  return panel.content.widgets.filter(
+    (cell): cell is CodeCell => cell instanceof CodeCell && isDistributed(cell)
+  );
+}
+
+function textOf(cell: CodeCell): string {
+  return cell.model.sharedModel.getSource();
+}
+
+function isStill({ cell, text }: IFound): boolean {
+  return textOf(cell) === text;
+}
+
+function isRunning(cell: CodeCell): boolean {
+  return cell.model.executionState === 'running';
+}

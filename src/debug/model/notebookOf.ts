@@ -1,0 +1,12 @@
+import { Cluster } from '../../tokens';
+
+/** The notebook whose cell a rank runs, else any that runs one here, else the first that uses the cluster. */
+export function notebookOf(
+  cluster: Pick<Cluster, 'running' | 'notebooks'>,
+  rank: number | undefined
+): string | null {
+  const { running } = cluster;
+  const its = running.find(c => c.ranks.includes(rank ?? -1) && c.notebook);
+  const cell = its ?? running.find(c => c.notebook);
+  return cell?.notebook ?? cluster.notebooks[0] ?? null;
+}

@@ -1,0 +1,128 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { GlyphKind } from '../../ui/icons/glyph';
+import { formatRanks } from '../../ui/figures/format';
+import { DebugView, RankView } from './model';
+
+/** "0-3,5" of ranks in order, as a field takes them. */
+export function compact(ranks: readonly number[]): string {
+  const spans: string[] = [];
+  for (let i = 0; i < ranks.length;) {
+    let j = i;
+    while (j + 1 < ranks.length && ranks[j + 1] === ranks[j] + 1) {
+      j++;
+    }
+    spans.push(i === j ? `${ranks[i]}` : `${ranks[i]}-${ranks[j]}`);
+    i = j + 1;
+  }
+  return spans.join(',');
+}
+
+/** Has the whole cluster or job ended? That loses no rank. */
+export function hasEnded(view: Pick<DebugView, 'code'>): boolean {
+  return view.code === 'ended';
+}
+
+/**
+ * The state of a rank under the debugger, as a shape.
+ *
+ * @param ended - whether its whole cluster has.
+ */
+export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
+  switch (rank.phase) {
+    case 'paused':
+      return 'paused';
+    case 'gone':
+      return ended ? 'todo' : 'lost';
+    case 'running':
+      return rank.operation ? 'in collective' : 'busy';
+    default:
+      return 'idle';
+  }
+}
+
+/** Where a rank is, in a few letters: "line 6", "model.py:42", "waits", "runs". */
+export function placeOf(
+  rank: RankView,
+  ended: boolean,
+  trans: TranslationBundle
+): string {
+  if (rank.phase === 'gone') {
+    return ended ? trans.__('ended') : trans.__('lost');
+  }
+  if (rank.phase === 'running') {
+    return rank.operation ? trans.__('waits') : trans.__('runs');
+  }
+  if (rank.phase !== 'paused' || !rank.place) {
+    return trans.__('idle');
+  }
+  const { file, line } = rank.place;
+  return isCell(file)
+    ? trans.__('line %1', line)
+    : `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
+}
+
+/** Is this the text of a cell, and not a file of the user's? */
+export function isCell(path: string): boolean {
+  return /\/ipykernel_[^/]*\/\d+\.py$/.test(path);
+}
+
+/** The kernel's sentence in the user's language. Which ranks wait stands in a card of its own below it. */
+export function sentence(view: DebugView, trans: TranslationBundle): string {
+  const count = (phase: RankView['phase']): number =>
+    view.ranks.filter(r => r.phase === phase).length;
+  switch (view.code) {
+    case 'off':
+      return trans.__('The debugger is off.');
+    case 'empty':
+      return trans.__('No ranks yet: run a distributed cell.');
+    case 'ready':
+      return trans._n(
+        'Ready to debug %1 rank.',
+        'Ready to debug %1 ranks.',
+        view.ranks.length
+      );
+    case 'pausing':
+      return trans._n(
+        'Pausing rank %2: it stops when its current call returns.',
+        'Pausing ranks %2: they stop when their current calls return.',
+        view.pausing.length,
+        formatRanks(view.pausing)
+      );
+    case 'running':
+      return view.points.length
+        ? trans._n(
+            '%1 rank runs. No breakpoint was reached.',
+            '%1 ranks run. No breakpoint was reached.',
+            count('running')
+          )
+        : trans._n('%1 rank runs.', '%1 ranks run.', count('running'));
+    default:
+      return view.waits.length > 0 && count('paused') > 0
+        ? trans._n('Paused on %1 rank.', 'Paused on %1 ranks.', count('paused'))
+        : view.sentence;
+  }
+}
+
+/** Ranks that stand at one place, for worlds with too many to show each. */
+export function byPlace(
+  view: DebugView,
+  trans: TranslationBundle
+): { place: string; glyph: GlyphKind; ranks: number[] }[] {
+  const groups = new Map<
+    string,
+    { place: string; glyph: GlyphKind; ranks: number[] }
+  >();
+  for (const rank of view.ranks) {
+    const place = placeOf(rank, hasEnded(view), trans);
+    const glyph = glyphOf(rank, hasEnded(view));
+    const group = groups.get(`${glyph} ${place}`) ?? {
+      place,
+      glyph,
+      ranks: []
+    };
+    group.ranks.push(rank.rank);
+    groups.set(`${glyph} ${place}`, group);
+  }
+  return [...groups.values()].sort((a, b) => b.ranks.length - a.ranks.length);
+}

@@ -1,0 +1,166 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useEffect, useRef, useState } from 'react';
+
+import { DebugModel, SetBreakpoint } from '../model/model';
+import { IPoint } from '../model/breakpoints';
+
+/** Ms until a section has the height of what it has to say. */
+const GROWS = 100;
+
+interface IProps {
+  model: DebugModel;
+  points: readonly IPoint[];
+  /** Go to its line. */
+  show: (point: IPoint) => void;
+  trans: TranslationBundle;
+}
+
+/** Breakpoints, with what each asks ranks before they stop. */
+export function Breakpoints(props: IProps): JSX.Element | null {
+  const { points, show, trans } = props;
+  const [open, setOpen] = useState<string | null>(null);
+  if (!points.length) {
+    return null;
+  }
+  return (
+    <section
+      className="jp-DtrainDebug-points"
+      aria-label={trans.__('Breakpoints')}
+    >
+      <ul>
+        {points.map(point => {
+          const key = `${point.path}:${point.line}`;
+          const asked = point.asks;
+          const asks = [
+            asked?.condition,
+            asked?.hit && trans.__('hits %1', asked.hit),
+            asked?.log && trans.__('prints "%1"', asked.log)
+          ].filter(Boolean);
+          return (
+            <li key={key}>
+              <span
+                className="jp-DtrainDebug-point"
+                data-asks={asks.length > 0 || undefined}
+                aria-hidden
+              />
+              <button
+                type="button"
+                className="jp-DtrainDebug-pointName"
+                title={point.path}
+                onClick={() => show(point)}
+              >
+                {point.name}
+              </button>
+              {asks.length > 0 && <code>{asks.join(' · ')}</code>}
+              {asked && (
+                <button
+                  type="button"
+                  className="jp-DtrainUi-link"
+                  aria-expanded={open === key}
+                  onClick={() => setOpen(open === key ? null : key)}
+                >
+                  {asks.length ? trans.__('Edit') : trans.__('Add a condition')}
+                  <span className="jp-DtrainUi-hidden"> {point.name}</span>
+                </button>
+              )}
+              {asked && open === key && (
+                <Edit {...props} point={asked} onDone={() => setOpen(null)} />
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function Edit(
+  props: Omit<IProps, 'points'> & { point: SetBreakpoint; onDone: () => void }
+): JSX.Element {
+  const { model, point, trans, onDone } = props;
+  const [condition, setCondition] = useState(point.condition);
+  const [hit, setHit] = useState(point.hit);
+  const [log, setLog] = useState(point.log);
+  const [error, setError] = useState('');
+  const form = useRef<HTMLFormElement>(null);
+  const [asked] = useState(document.activeElement);
+  useEffect(
+    () => () => {
+      // what had the focus is gone with the form: the keyboard goes on where it was asked for
+      if (document.activeElement === document.body) {
+        (asked as HTMLElement | null)?.focus();
+      }
+    },
+    [asked]
+  );
+  // once the section has grown by it, and whenever there is more to read
+  useEffect(() => {
+    const timer = window.setTimeout(
+      () => form.current?.scrollIntoView({ block: error ? 'end' : 'nearest' }),
+      GROWS
+    );
+    return () => window.clearTimeout(timer);
+  }, [error]);
+  const save = (event: React.FormEvent): void => {
+    event.preventDefault();
+    const { path, line } = point;
+    model
+      .send('dtrain/breakpoint', { path, line, condition, hit, log })
+      .then(onDone)
+      .catch((reason: unknown) =>
+        setError(reason instanceof Error ? reason.message : String(reason))
+      );
+  };
+  return (
+    <form
+      className="jp-DtrainDebug-edit"
+      onSubmit={save}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onDone();
+        }
+      }}
+      ref={form}
+    >
+      <label>
+        {trans.__('Stop if')}
+        <input
+          value={condition}
+          placeholder="rank == 3 and loss.isnan()"
+          onChange={event => setCondition(event.target.value)}
+          autoFocus
+        />
+      </label>
+      <label>
+        {trans.__('Hits')}
+        <input
+          value={hit}
+          placeholder=">= 3"
+          onChange={event => setHit(event.target.value)}
+        />
+      </label>
+      <label>
+        {trans.__('Or print')}
+        <input
+          value={log}
+          placeholder="loss is {loss.item():.3f}"
+          onChange={event => setLog(event.target.value)}
+        />
+      </label>
+      {error && (
+        <p role="alert" className="jp-DtrainDebug-error">
+          {error}
+        </p>
+      )}
+      <div className="jp-DtrainUi-actions">
+        <button type="submit" className="jp-DtrainUi-button jp-mod-primary">
+          {trans.__('Save')}
+        </button>
+        <button type="button" className="jp-DtrainUi-button" onClick={onDone}>
+          {trans.__('Cancel')}
+        </button>
+      </div>
+    </form>
+  );
+}

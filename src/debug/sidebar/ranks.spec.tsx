@@ -1,0 +1,96 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, it, vi } from 'vitest';
+
+import { DebugModel, DebugView } from '../model/model';
+import { Ranks } from './ranks';
+
+const view = (focus: number): DebugView => ({
+  chosen: [],
+  code: '',
+  failed: false,
+  focus,
+  mode: 'all',
+  notes: [],
+  on: true,
+  pausing: [],
+  points: [],
+  ranks: Array.from({ length: 128 }, (_, rank) => ({
+    attached: true,
+    operation: null,
+    phase: 'paused',
+    place: { file: 'm.py', function: 'f', line: rank < 64 ? 3 : 7 },
+    rank,
+    reason: '',
+    text: ''
+  })),
+  sentence: '',
+  waits: []
+});
+
+it('looks at any one of many ranks by keyboard', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const looked: number[] = [];
+  const draw = (focus: number): void =>
+    root.render(
+      <Ranks
+        model={
+          {
+            focus: async (rank: number) => {
+              looked.push(rank);
+              draw(rank);
+            }
+          } as unknown as DebugModel
+        }
+        view={view(focus)}
+        trans={nullTranslator.load('x')}
+        onError={error => expect(error).toBeUndefined()}
+      />
+    );
+  draw(7);
+  const field = await vi.waitFor(() => {
+    const found = host.querySelector<HTMLInputElement>(
+      '.jp-DtrainDebug-number input'
+    );
+    expect(found?.value).toBe('7');
+    return found!;
+  });
+  const type = async (text: string): Promise<void> => {
+    Object.getOwnPropertyDescriptor(
+      HTMLInputElement.prototype,
+      'value'
+    )!.set!.call(field, text);
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    await vi.waitFor(() => expect(field.value).toBe(text));
+  };
+  const press = (key: string): boolean =>
+    field.dispatchEvent(
+      new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })
+    );
+  await type('100');
+  expect(looked).toEqual([]);
+  field.form!.requestSubmit();
+  await vi.waitFor(() => expect(looked).toEqual([100]));
+  press('ArrowDown');
+  await vi.waitFor(() => expect(looked).toEqual([100, 101]));
+  await vi.waitFor(() => expect(field.value).toBe('101'));
+  press('ArrowUp');
+  await vi.waitFor(() => expect(looked).toEqual([100, 101, 100]));
+  for (const wrong of ['128', '-1', '1.5', 'x']) {
+    await type(wrong);
+    await vi.waitFor(() =>
+      expect(field.getAttribute('aria-invalid')).toBe('true')
+    );
+    field.form!.requestSubmit();
+  }
+  await type('');
+  expect(field.getAttribute('aria-invalid')).toBe('false');
+  field.form!.requestSubmit();
+  press('ArrowUp');
+  await vi.waitFor(() => expect(looked.at(-1)).toBe(127));
+  expect(looked).toHaveLength(4);
+  root.unmount();
+  host.remove();
+});

@@ -1,0 +1,267 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useRef, useState } from 'react';
+
+import { parseRanks } from '../../output/lines/lines';
+import { formatRanks, unbroken } from '../../ui/figures/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { ByNumber } from './byNumber';
+import { DebugModel, DebugView, MANY } from '../model/model';
+import {
+  byPlace,
+  compact,
+  glyphOf,
+  hasEnded,
+  placeOf,
+  sentence
+} from '../model/words';
+
+interface IProps {
+  model: DebugModel;
+  view: DebugView;
+  trans: TranslationBundle;
+  /** Something could not be done. */
+  onError: (error: unknown) => void;
+}
+
+/** All ranks under the debugger: who is looked at, and whom a step moves. */
+export function Ranks(props: IProps): JSX.Element {
+  const { model, view, trans, onError } = props;
+  const send = (command: string, args: Record<string, unknown>): void =>
+    void model.send(command, args).catch(onError);
+  // once it is off, nobody tells where ranks are, nor moves them
+  const ranks = view.on ? view.ranks : [];
+  const running = ranks.some(r => r.phase === 'running');
+  const paused = ranks.some(r => r.phase === 'paused');
+  const ended = hasEnded(view);
+  return (
+    <div className="jp-DtrainDebug-ranks">
+      <div className="jp-DtrainDebug-head">
+        <p className="jp-DtrainUi-sentence" role="status">
+          {unbroken(sentence(view, trans))}
+        </p>
+        {running && (
+          <button
+            type="button"
+            className="jp-DtrainUi-button"
+            onClick={() => send('pause', { threadId: 1 })}
+          >
+            {trans.__('Pause')}
+          </button>
+        )}
+        {view.failed && view.on && !paused && !ended && (
+          <button
+            type="button"
+            className="jp-DtrainUi-button"
+            onClick={() => send('dtrain/postmortem', {})}
+          >
+            {trans.__('Look where it failed')}
+          </button>
+        )}
+      </div>
+      {ranks.length > 0 && (
+        <>
+          {!ended && <Mode {...props} send={send} />}
+          {view.ranks.length > MANY ? (
+            <Places {...props} send={send} />
+          ) : (
+            <Grid {...props} send={send} />
+          )}
+        </>
+      )}
+      {view.waits.map(wait => (
+        <p key={wait.text} className="jp-DtrainDebug-wait">
+          {unbroken(wait.text)}{' '}
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() => send('dtrain/gather', { rank: wait.ranks[0] })}
+          >
+            {trans._n(
+              'Step the others to it',
+              'Step the others to them',
+              wait.ranks.length
+            )}
+          </button>
+        </p>
+      ))}
+      {view.on &&
+        view.notes.map(note => (
+          <p key={note} className="jp-DtrainDebug-wait">
+            {note}
+          </p>
+        ))}
+      {ranks.length > 0 && !ended && (
+        <p className="jp-DtrainUi-under">
+          {trans.__('Time-outs are off while the debugger is on.')}
+        </p>
+      )}
+      {!view.on && (
+        <p className="jp-DtrainUi-under">
+          {trans.__('Turn it on with the bug in the notebook’s toolbar.')}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ISending extends IProps {
+  send: (command: string, args: Record<string, unknown>) => void;
+}
+
+/** Whom a step moves. */
+function Mode({ view, trans, send }: ISending): JSX.Element {
+  const [text, setText] = useState(compact(view.chosen));
+  const modes: { mode: DebugView['mode']; label: string }[] = [
+    { mode: 'all', label: trans.__('All ranks') },
+    {
+      mode: 'this',
+      label:
+        view.focus === null
+          ? trans.__('This rank')
+          : trans.__('Rank %1', view.focus)
+    },
+    { mode: 'some', label: trans.__('Some…') }
+  ];
+  const ranks = parseRanks(text).filter(
+    r => Number.isInteger(r) && r >= 0 && r < view.ranks.length
+  );
+  return (
+    <div
+      className="jp-DtrainDebug-mode"
+      role="radiogroup"
+      aria-label={trans.__('Step')}
+    >
+      <span aria-hidden>{trans.__('Step')}</span>
+      <span className="jp-DtrainDebug-segments">
+        {modes.map(({ mode, label }) => (
+          <button
+            key={mode}
+            type="button"
+            role="radio"
+            aria-checked={view.mode === mode}
+            onClick={() => send('dtrain/mode', { mode })}
+          >
+            {label}
+          </button>
+        ))}
+      </span>
+      {view.mode === 'some' && (
+        <input
+          aria-label={trans.__('Ranks that a step moves')}
+          placeholder="0-2,5"
+          value={text}
+          onChange={event => {
+            setText(event.target.value);
+            const wanted = parseRanks(event.target.value).filter(
+              r => Number.isInteger(r) && r >= 0 && r < view.ranks.length
+            );
+            send('dtrain/mode', { ranks: wanted });
+          }}
+          aria-invalid={ranks.length === 0}
+        />
+      )}
+    </div>
+  );
+}
+
+/** A square for each rank; one tab stop, arrows move. */
+function Grid({ model, view, trans, onError }: ISending): JSX.Element {
+  const grid = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState<number | null>(null);
+  const tab = active ?? view.focus ?? 0;
+  const move = (event: React.KeyboardEvent): void => {
+    const cells = [
+      ...(grid.current?.querySelectorAll<HTMLElement>('button') ?? [])
+    ];
+    const from = cells.indexOf(document.activeElement as HTMLElement);
+    const columns =
+      cells.filter(c => c.offsetTop === cells[0]?.offsetTop).length || 1;
+    const by: Record<string, number> = {
+      ArrowRight: from + 1,
+      ArrowLeft: from - 1,
+      ArrowDown: from + columns,
+      ArrowUp: from - columns,
+      Home: 0,
+      End: cells.length - 1
+    };
+    const to = by[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      cells[Math.max(0, Math.min(cells.length - 1, to))]?.focus();
+    }
+  };
+  return (
+    <div
+      ref={grid}
+      className="jp-DtrainDebug-grid"
+      role="listbox"
+      aria-label={trans.__('Ranks: choose the one to look at')}
+      onKeyDown={move}
+    >
+      {view.ranks.map(rank => (
+        <button
+          key={rank.rank}
+          type="button"
+          role="option"
+          aria-selected={view.focus === rank.rank}
+          data-rank={rank.rank}
+          data-phase={rank.phase}
+          data-waits={rank.phase === 'running' && !!rank.operation}
+          tabIndex={rank.rank === tab ? 0 : -1}
+          onFocus={() => setActive(rank.rank)}
+          onClick={() => void model.focus(rank.rank).catch(onError)}
+          title={
+            rank.place
+              ? `${rank.place.function} · ${rank.place.file}:${rank.place.line}`
+              : undefined
+          }
+        >
+          <b>{rank.rank}</b>
+          <Glyph
+            kind={glyphOf(rank, hasEnded(view))}
+            // where it is paused stands beside it; otherwise its state does
+            label={rank.phase === 'paused' ? trans.__('paused') : ''}
+          />
+          <span>{placeOf(rank, hasEnded(view), trans)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Too many ranks for a square each: one by its number, or where they are, and how many. */
+function Places({ model, view, trans, onError }: ISending): JSX.Element {
+  return (
+    <>
+      <ByNumber
+        view={view}
+        trans={trans}
+        look={rank => void model.focus(rank).catch(onError)}
+      />
+      <ul className="jp-DtrainDebug-places">
+        {byPlace(view, trans).map(group => (
+          <li key={`${group.glyph} ${group.place}`}>
+            <button
+              type="button"
+              aria-pressed={
+                view.focus !== null && group.ranks.includes(view.focus)
+              }
+              onClick={() => void model.focus(group.ranks[0]).catch(onError)}
+            >
+              <Glyph kind={group.glyph} label={group.place} />
+              {trans._n(
+                '%1 rank: %2',
+                '%1 ranks: %2',
+                group.ranks.length,
+                group.place
+              )}
+              <span className="jp-DtrainUi-under">
+                {formatRanks(group.ranks)}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

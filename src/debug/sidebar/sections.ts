@@ -1,0 +1,69 @@
+import { IDebugger } from '@jupyterlab/debugger';
+import { AccordionPanel, Panel } from '@lumino/widgets';
+
+import { ContentHeights, LEAST } from './heights';
+import {
+  CompareValuesSection,
+  IDebugWidgets,
+  PointsSection,
+  RanksSection
+} from './widgets';
+
+/** Parts of JupyterLab's sidebar that its interface does not name. */
+interface IParts {
+  content?: Panel;
+  breakpoints?: Panel;
+  kernelSources?: Panel;
+}
+
+/** Room that a section has above and below its content, px: its padding. */
+const BESIDE = 16;
+/** JupyterLab's section has some of its own. */
+const BESIDE_POINTS = 20;
+
+/** Its head and one expression, px. */
+const LEAST_ACROSS = 84;
+
+/** Put the ranks, values across them and their breakpoints into the debugger's sidebar. */
+export function addSections(
+  sidebar: IDebugger.ISidebar,
+  args: IDebugWidgets
+): void {
+  const { content, breakpoints, kernelSources } = sidebar as unknown as IParts;
+  const ranks = new RanksSection(args);
+  sidebar.insertWidget(0, ranks);
+  const across = new CompareValuesSection(args);
+  sidebar.insertWidget(1, across);
+  if (!(content instanceof AccordionPanel)) {
+    return;
+  }
+  // equal shares would leave the ranks three lines
+  const heights = new ContentHeights(
+    content,
+    [4, 3, 3, 2, 2, 1],
+    kernelSources ?? null
+  );
+  const whole = { least: LEAST, most: 1, firm: true };
+  ranks.onContent = element =>
+    heights.follow(ranks, element, { ...whole, beside: BESIDE, turn: 1 });
+  // as many expressions as one likes: variables and stack keep some room
+  across.onContent = element =>
+    heights.follow(across, element, {
+      beside: BESIDE,
+      least: LEAST_ACROSS,
+      turn: 3,
+      most: 0.75,
+      firm: false
+    });
+  ranks.disposed.connect(() => heights.dispose());
+  if (breakpoints) {
+    const points = new PointsSection(args, breakpoints);
+    breakpoints.addWidget(points);
+    points.onContent = element =>
+      heights.follow(breakpoints, element, {
+        ...whole,
+        beside: BESIDE_POINTS,
+        turn: 2
+      });
+  }
+}

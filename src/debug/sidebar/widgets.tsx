@@ -1,0 +1,156 @@
+import { IDebugger } from '@jupyterlab/debugger';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { Widget } from '@lumino/widgets';
+import React from 'react';
+
+import { IClusters } from '../../tokens';
+import { CompareValues } from './compareValues';
+import { Breakpoints } from './breakpoints';
+import { KeyboardFocus } from './focus';
+import { DebugModel } from '../model/model';
+import { CellNames, runningOf } from '../model/names';
+import { pointsOf } from '../model/breakpoints';
+import { Ranks } from './ranks';
+
+/** What both sections need. */
+export interface IDebugWidgets {
+  model: DebugModel;
+  debug: IDebugger;
+  /** They know the number of a cell that runs. */
+  clusters: IClusters;
+  names: CellNames;
+  trans: TranslationBundle;
+  onError: (error: unknown) => void;
+}
+
+/** A section of the debugger's sidebar. */
+abstract class Section extends ReactWidget {
+  constructor(protected args: IDebugWidgets) {
+    super();
+    this.addClass('jp-Dtrain');
+    this.addClass('jp-DtrainDebug');
+    this.node.setAttribute('role', 'region');
+    args.model.changed.connect(this.changed, this);
+    this._focus = new KeyboardFocus(this.node);
+  }
+
+  override dispose(): void {
+    this._focus.dispose();
+    super.dispose();
+  }
+
+  /** Told of its content once it is drawn, and whenever that is another element. */
+  onContent: (content: HTMLElement) => void = () => undefined;
+
+  protected abstract content(): JSX.Element | null;
+
+  protected render(): JSX.Element {
+    return (
+      <div
+        className="jp-DtrainDebug-content"
+        ref={element => {
+          if (element) {
+            this.onContent(element);
+          }
+        }}
+      >
+        {this.content()}
+      </div>
+    );
+  }
+
+  protected changed(): void {
+    this.update();
+  }
+
+  private _focus: KeyboardFocus;
+}
+
+/** The ranks: who is looked at, and whom a step moves. */
+export class RanksSection extends Section {
+  constructor(args: IDebugWidgets) {
+    super(args);
+    this.id = 'dtrain-debug-ranks';
+    this.title.label = args.trans.__('Ranks');
+    this.node.setAttribute('aria-label', args.trans.__('Ranks'));
+  }
+
+  protected content(): JSX.Element {
+    const { model, trans, onError } = this.args;
+    const { view } = model;
+    if (!view) {
+      return (
+        <p className="jp-DtrainUi-under">
+          {trans.__(
+            'Ranks appear here with the debugger on (the bug in the notebook’s toolbar) and a distributed cell.'
+          )}
+        </p>
+      );
+    }
+    return <Ranks model={model} view={view} trans={trans} onError={onError} />;
+  }
+}
+
+/** Breakpoints, in JupyterLab's own section for them: each has one name, and one place. */
+export class PointsSection extends Section {
+  constructor(
+    args: IDebugWidgets,
+    /** JupyterLab's section; its own list is hidden while ranks are debugged. */
+    private _panel: Widget
+  ) {
+    super(args);
+    args.clusters.changed.connect(this._ran, this);
+    this.id = 'dtrain-debug-points';
+    this.node.setAttribute('aria-label', args.trans.__('Breakpoints of ranks'));
+    const { breakpoints } = args.debug.model;
+    breakpoints.changed.connect(this.changed, this);
+    breakpoints.restored.connect(this.changed, this);
+  }
+
+  /** Clusters tell something several times a second; a cell begins, and so gets its number, far less often. */
+  private _ran(): void {
+    const running = runningOf(this.args.clusters.clusters);
+    if (running !== this._running) {
+      this._running = running;
+      this.changed();
+    }
+  }
+
+  private _running = '';
+
+  protected content(): JSX.Element | null {
+    const { model, debug, names, trans } = this.args;
+    const on = !!model.view?.on;
+    this._panel.toggleClass('jp-DtrainDebug-own', on);
+    if (!model.view || !on) {
+      return null;
+    }
+    const { breakpoints } = debug.model;
+    return (
+      <Breakpoints
+        model={model}
+        points={pointsOf(breakpoints, model.view.points, path =>
+          names.nameOf(path)
+        )}
+        show={({ own }) => own && breakpoints.clicked.emit(own)}
+        trans={trans}
+      />
+    );
+  }
+}
+
+/** Expressions over all ranks. */
+export class CompareValuesSection extends Section {
+  constructor(args: IDebugWidgets) {
+    super(args);
+    this.id = 'dtrain-debug-across';
+    this.title.label = args.trans.__('Across Ranks');
+    this.node.setAttribute('aria-label', args.trans.__('Across Ranks'));
+  }
+
+  protected content(): JSX.Element {
+    const { model, trans, onError } = this.args;
+    return <CompareValues model={model} trans={trans} onError={onError} />;
+  }
+}

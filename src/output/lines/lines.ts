@@ -1,0 +1,103 @@
+import { formatRanks } from '../../ui/figures/format';
+
+/** A line whose number differs: where it stands, and both ends of what the ranks printed. */
+export interface IRange {
+  start: number;
+  end: number;
+  low: string;
+  high: string;
+  /** The range takes the number's place; otherwise it follows the line, as "2.137 (2.101 to 2.180)". */
+  inline: boolean;
+}
+
+/** A line as the kernel writes it: the ranks that printed it, and its text. */
+export interface ILine {
+  ranks: readonly number[];
+  text: string;
+  error: boolean;
+  /** Index of its part of the output, as in `Parts`; 0 by default. */
+  part?: number;
+  /** Where lines of other ranks were folded into this one: the number that differs, and how far. */
+  range?: IRange;
+}
+
+/** The ranks of a line, before its text. */
+export const LABEL = /^\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\] ?/;
+
+/** "0,2-3" as ranks. */
+export function parseRanks(text: string): number[] {
+  return text.split(',').flatMap(span => {
+    const [first, last] = span.split('-').map(Number);
+    const count = (last ?? first) - first + 1;
+    return Array.from({ length: count }, (_, i) => first + i);
+  });
+}
+
+/** Characters of a text that its lines may keep alive. */
+const MOST_SHARED = 4096;
+
+/**
+ * Lines with a memory of their own. A piece of a string keeps all of it alive, and the page keeps each line as
+ * it was first drawn: thousands of them held hundreds of versions of the whole output.
+ */
+function apart(rows: string[]): string[] {
+  return JSON.parse(JSON.stringify(rows)) as string[];
+}
+
+/** Labelled text as lines; a line without a label belongs to no rank. */
+export function parseLines(text: string, error: boolean): ILine[] {
+  const rows = text.split('\n');
+  if (rows[rows.length - 1] === '') {
+    rows.pop();
+  }
+  return (text.length > MOST_SHARED ? apart(rows) : rows).map(row => {
+    const match = LABEL.exec(row);
+    return match
+      ? {
+          ranks: parseRanks(match[1]),
+          text: row.slice(match[0].length),
+          error
+        }
+      : { ranks: [], text: row, error };
+  });
+}
+
+/** The lines of one rank. */
+export function linesOf(lines: readonly ILine[], rank: number): ILine[] {
+  return lines.filter(l => !l.ranks.length || l.ranks.includes(rank));
+}
+
+/** A progress bar as it is drawn. */
+export interface IBar {
+  /** What it is of; empty where it has no name. */
+  label: string;
+  share: number;
+  /** How far: "160/250". */
+  count: string;
+  /** What tqdm says of time: "00:01<00:02, 57 it/s". */
+  rest: string;
+}
+
+const BAR =
+  /^(.*?):?\s*(\d{1,3})%\s*\|[^|]*\|?\s*([\d.,kMGTB]+\/[\d.,kMGTB]+)?\s*(?:\[(.*?)\]?)?\s*$/;
+
+/** A longer text is no bar of one line; looking for one takes time that grows with its square. */
+const MOST_BAR = 1000;
+
+/** Read a progress bar; null where a text is none. */
+export function parseBar(text: string): IBar | null {
+  const match = text.length > MOST_BAR ? null : BAR.exec(text);
+  return match
+    ? {
+        label: match[1].trim(),
+        share: Math.min(1, Number(match[2]) / 100),
+        count: match[3] ?? '',
+        rest: match[4] ?? ''
+      }
+    : null;
+}
+
+/** Ranks as the kernel labels lines: "0,2-4". */
+export function labelOf(ranks: readonly number[]): string {
+  return formatRanks(ranks).replace(/–/g, '-').replace(/, /g, ',');
+}

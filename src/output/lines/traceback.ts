@@ -1,0 +1,168 @@
+import { components } from '../../api/types';
+
+type Failure = components['schemas']['Failure'];
+type Frame = components['schemas']['Frame'];
+
+/** A frame of a traceback: where, and its lines. */
+export interface IFrameText {
+  /** Number of a cell, "[12]"; null for a file. */
+  cell: string | null;
+  file: string | null;
+  line: number;
+  /** What follows the place: ", in normalize". */
+  inside: string;
+  /** `here`: the line that raised. */
+  lines: { text: string; here: boolean }[];
+}
+
+/** Library frames that were left out at a place. */
+export interface IFolded {
+  folded: number;
+}
+
+/** What one or more ranks have raised. */
+export interface ITraceback {
+  ranks: readonly number[];
+  /** "ValueError: max() arg is an empty sequence". */
+  what: string;
+  /** More lines of the message. */
+  more: readonly string[];
+  frames: readonly (IFrameText | IFolded)[];
+  /** All frames, those of libraries too; null where only the kernel's text is known, which has left them out. */
+  all: readonly IFrameText[] | null;
+  /** Lines below the frames: the error's cause, its notes, a syntax error's place. */
+  detail: readonly string[];
+}
+
+/** Width of the column of line numbers, the arrow included: as in the text that the notebook keeps. */
+const MARGIN = 7;
+
+/** What ranks have raised, as their cluster knows it: each distinct traceback once. */
+export function tracebacksOf(failures: readonly Failure[]): ITraceback[] {
+  const groups = new Map<string, [Failure, number[]]>();
+  for (const failure of failures) {
+    if (failure.kind === 'raised') {
+      const { type, message, frames, detail } = failure;
+      const key = JSON.stringify([type, message, frames, detail]);
+      const group = groups.get(key) ?? [failure, []];
+      groups.set(key, group);
+      group[1].push(failure.rank);
+    }
+  }
+  return [...groups.values()].map(([failure, ranks]) => {
+    const { type, message, detail } = failure;
+    const [first, ...more] = message.split('\n');
+    const all = failure.frames.map(frameOf);
+    const frames: (IFrameText | IFolded)[] = [];
+    failure.frames.forEach(({ library }, i) => {
+      const last = frames[frames.length - 1];
+      if (!library || i === all.length - 1) {
+        frames.push(all[i]);
+      } else if (last && 'folded' in last) {
+        last.folded++;
+      } else {
+        frames.push({ folded: 1 });
+      }
+    });
+    const what = first ? `${type}: ${first}` : type;
+    return { ranks, what, more, frames, all, detail };
+  });
+}
+
+function frameOf(frame: Frame): IFrameText {
+  const { cell, file, line, source, before } = frame;
+  const name = frame.function;
+  const lines = before.map((text, i) => ({
+    text: `${line - before.length + i}`.padStart(MARGIN) + ` ${text}`,
+    here: false
+  }));
+  if (source) {
+    const arrow = '-'.repeat(Math.max(1, MARGIN - 2 - `${line}`.length));
+    lines.push({ text: `${arrow}> ${line} ${source}`, here: true });
+  }
+  return {
+    cell,
+    file: cell === null ? file : null,
+    line,
+    inside: name && name !== '<module>' ? `, in ${name}` : '',
+    lines
+  };
+}
+
+/** The cell and line of a row that says nothing else: "  cell [4], line 3"; null for another row. */
+export function placeIn(row: string): { cell: string; line: number } | null {
+  const match = /^\s*cell (\[[^\]]+\]), line (\d+)$/.exec(row);
+  return match ? { cell: match[1], line: Number(match[2]) } : null;
+}
+
+const HEAD = /^Ranks? (\d[\d, and–-]*): (.*)$/;
+const PLACE = /^ {2}(?:cell (\[[^\]]+\]), line (\d+)|(\S.*):(\d+))(, in .*)?$/;
+const FOLDED = /^ {2}… (\d+) library frames?$/;
+const SOURCE = /^(-+> ?\d+|\s+\d+)(?: (.*))?$/;
+
+/**
+ * Read what the kernel has written of a failed cell, below its sentence.
+ *
+ * For notebooks whose cluster has ended: a notebook keeps an error as text and as nothing else. What can't be read
+ * is shown as it stands.
+ */
+export function parseTracebacks(rows: readonly string[]): ITraceback[] {
+  const found: {
+    ranks: number[];
+    what: string;
+    more: string[];
+    frames: (IFrameText | IFolded)[];
+    all: null;
+    detail: string[];
+  }[] = [];
+  for (const row of rows.flatMap(text => text.split('\n'))) {
+    const last = found[found.length - 1];
+    const head = HEAD.exec(row);
+    if (head) {
+      const ranks = ranksIn(head[1]);
+      const what = head[2];
+      found.push({ ranks, what, more: [], frames: [], all: null, detail: [] });
+      continue;
+    }
+    if (!last) {
+      continue;
+    }
+    const folded = FOLDED.exec(row);
+    const place = PLACE.exec(row);
+    const frame = last.frames[last.frames.length - 1];
+    const source = SOURCE.exec(row);
+    if (folded) {
+      last.frames.push({ folded: Number(folded[1]) });
+    } else if (place) {
+      last.frames.push({
+        cell: place[1] ?? null,
+        file: place[3] ?? null,
+        line: Number(place[2] ?? place[4]),
+        inside: place[5] ?? '',
+        lines: []
+      });
+    } else if (source && frame && !('folded' in frame)) {
+      frame.lines.push({ text: row, here: row.startsWith('-') });
+    } else if (row.trim()) {
+      (last.frames.length ? last.detail : last.more).push(row);
+    }
+  }
+  return found;
+}
+
+/** Ranks of "0, 2-3" and of "0, 2 and 3". */
+function ranksIn(text: string): number[] {
+  return [...text.matchAll(/(\d+)(?:[-–](\d+))?/g)].flatMap(match => {
+    const first = Number(match[1]);
+    const last = Number(match[2] ?? match[1]);
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
+}
+
+/** A library's file as it is imported, "torch/nn/modules/conv.py"; any other one as it stands. */
+export function importedPath(file: string): string {
+  return file.replace(
+    /^.*\/(?:(?:site|dist)-packages|lib\/python3[^/]*)\//,
+    ''
+  );
+}

@@ -1,0 +1,123 @@
+import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
+
+import { forgetRequest, isDistributed, requestOf, write } from './document';
+import { showState } from './olderCells';
+import { readOutputs } from './cellOutput';
+import { isOver, readRun, RUN_KEY } from './run';
+
+/** What cells are watched for, and who hears of it. */
+export interface IWatchOptions {
+  /** This page runs a cell by this message. */
+  asked: (request: string) => void;
+  /** Another page runs a cell that this page had run by this message. */
+  released: (request: string) => void;
+  /** A cell of ranks has begun or ended. */
+  moved: () => void;
+  /** Is the document changed by another page? */
+  isForeign: () => boolean;
+  /** Does this page run the cell, in whichever view of its notebook? */
+  isLive: (cell: CodeCell) => boolean;
+  /** Is it changed by ourselves, not by a person? */
+  isWriting: () => boolean;
+}
+
+/** Cell → the message by which this page has run it last, in whichever view of its notebook. */
+const asked = new WeakMap<ICodeCellModel, string>();
+
+/** A cell whose output is text of ours: its words are kept whole. */
+function markMagic(cell: CodeCell): void {
+  cell.toggleClass(
+    'jp-DtrainOutput-magic',
+    /^%distributed\b/m.test(cell.model.sharedModel.getSource())
+  );
+}
+
+/** By which message this page has run its cells, when they have ended, and when somebody clears them. */
+export class CellWatch {
+  constructor(private _options: IWatchOptions) {}
+
+  /** The message by which this page has run a cell last. */
+  asked(cell: CodeCell): string | undefined {
+    return asked.get(cell.model);
+  }
+
+  watch(cell: CodeCell): void {
+    if (this._watched.has(cell)) {
+      return;
+    }
+    this._watched.add(cell);
+    const { model } = cell;
+    markMagic(cell);
+    model.stateChanged.connect((_, { name }) => {
+      if (name === 'executionState') {
+        markMagic(cell);
+        showState(cell);
+        const before = asked.get(model);
+        if (model.executionState === 'running') {
+          this._endedAt.delete(cell);
+          if (this._options.isForeign()) {
+            this._release(cell);
+          }
+        } else if (before) {
+          this._endedAt.set(cell, Math.round(Date.now()) / 1000);
+        }
+        // the message is made right after the state has changed
+        queueMicrotask(() => {
+          const request = requestOf(cell);
+          if (request) {
+            asked.set(model, request);
+            this._options.asked(request);
+          }
+          if (isDistributed(cell) || readRun(model.getMetadata(RUN_KEY))) {
+            this._options.moved();
+          }
+        });
+      }
+    });
+    model.outputs.changed.connect(() => {
+      const run = readRun(model.getMetadata(RUN_KEY));
+      // another page tells of what is cleared there, and of a run that begins
+      const own = !this._options.isWriting() && !this._options.isForeign();
+      if (
+        own &&
+        !model.outputs.length &&
+        run &&
+        !run.cleared &&
+        !this._options.isLive(cell)
+      ) {
+        write(cell, { ...run, cleared: true });
+      }
+    });
+  }
+
+  /** Another page runs a cell. */
+  private _release(cell: CodeCell): void {
+    forgetRequest(cell);
+    const request = asked.get(cell.model);
+    if (request) {
+      asked.delete(cell.model);
+      this._options.released(request);
+    }
+  }
+
+  /** A cell that failed as its cluster was stopped has no record any more: keep what the kernel has told. */
+  endUnrecorded(cell: CodeCell): void {
+    const run = readRun(cell.model.getMetadata(RUN_KEY));
+    const ended = this._endedAt.get(cell);
+    if (!run || run.cleared || isOver(run.state) || ended === undefined) {
+      return;
+    }
+    const output = readOutputs(cell);
+    if (output.failure) {
+      const state = output.failure.interrupted ? 'interrupted' : 'failed';
+      const said = output.failure.stopped
+        ? [{ code: 'stopped', values: {} }]
+        : run.said;
+      write(cell, { ...run, state, ended, ...(said && { said }) });
+    }
+  }
+
+  /** Cell → when the kernel has told this page that it ended, seconds since 1970. */
+  private _endedAt = new WeakMap<CodeCell, number>();
+  private _watched = new WeakSet<CodeCell>();
+}

@@ -1,0 +1,56 @@
+import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { Failure } from '../failure';
+import { magicOf, readOutputs } from './cellOutput';
+
+it('shows a syntax error as other errors: a link to its line, and the line marked', () => {
+  const model = new CodeCellModel({});
+  model.outputs.fromJSON([
+    {
+      output_type: 'error',
+      ename: 'BadCell',
+      evalue: "SyntaxError: expected ':' The cell was not sent to any rank.",
+      traceback: [
+        '\u001b[36m  cell [4], line 3\u001b[39m',
+        '    for i in range(3)',
+        '                     ^',
+        "\u001b[31mSyntaxError\u001b[39m: expected ':'",
+        'The cell was not sent to any rank.'
+      ]
+    }
+  ]);
+  const { failure } = readOutputs({ model } as unknown as CodeCell);
+  expect(failure?.sentence).toContain('not sent to any rank');
+  const shown = renderToStaticMarkup(
+    <Failure
+      tracebacks={[]}
+      rows={failure?.rows ?? []}
+      actions={{
+        place: () => undefined,
+        file: () => ({ name: '', open: null }),
+        debug: () => ({ act: null, why: '' }),
+        compare: () => ({ act: null, why: '' })
+      }}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  expect(shown).toMatch(/<button[^>]*>cell \[4\], line 3<\/button>/);
+  expect(shown).toMatch(/data-here="true"[^>]*>.*for i in range/);
+  expect(shown).not.toContain('ansi-cyan');
+});
+
+it('reads what the magic of a cell asks for, from its first line', () => {
+  expect(magicOf('%%distributed 0-1 --by-rank\nx')).toEqual({
+    ranks: [0, 1],
+    byRank: true
+  });
+  expect(magicOf('%%distributed\n# --by-rank')).toEqual({
+    ranks: null,
+    byRank: false
+  });
+  expect(magicOf('print(1)')).toBeNull();
+});

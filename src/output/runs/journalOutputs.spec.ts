@@ -1,0 +1,168 @@
+import { expect, it } from 'vitest';
+
+import { components } from '../../api/types';
+import { record } from '../../testing/record';
+import { JournalOutputs } from './journalOutputs';
+
+type Entry = components['schemas']['Output'];
+
+const entry = (
+  rank: number,
+  text: string | null,
+  more: Partial<Entry> = {}
+): Entry => ({
+  seq: 0,
+  time: 0,
+  cell: '[3]',
+  ranks: [rank],
+  kind: 'stdout',
+  text,
+  data: null,
+  ...more
+});
+
+const journal = (...entries: Entry[]): JournalOutputs => {
+  const all = new JournalOutputs();
+  // as they come: one after the other
+  entries.forEach(one => all.add([one]));
+  return all;
+};
+
+it('puts lines back whole even where texts were cut, merged where ranks agree', () => {
+  const all = journal(
+    entry(0, 'half '),
+    entry(1, 'other\n'),
+    entry(2, 'line\nopen'),
+    entry(0, 'line\n'),
+    entry(2, '')
+  );
+  expect(all.outputs(record())).toEqual([
+    {
+      output_type: 'stream',
+      name: 'stdout',
+      text: '[1] other\n[2] line\n[0] half line\n[2] open\n'
+    }
+  ]);
+  const both = journal(entry(0, 'a\nb\n'), entry(1, 'a\nb\n'));
+  expect(both.outputs(record())[0].text).toBe('[0-1] a\n[0-1] b\n');
+});
+
+it('shows a line without its end while the cell runs, as the page that ran it does', () => {
+  const running = record({ state: 'running', ended_at: null });
+  const all = journal(entry(0, 'epoch 1\nloading'), entry(1, '\r10%', {}));
+  expect(all.outputs(running)[0].text).toBe('[0] epoch 1\n[0] loading\n');
+  all.add([entry(0, ' done\n')]);
+  expect(all.outputs(running)[0].text).toBe('[0] epoch 1\n[0] loading done\n');
+});
+
+it('never merges lines against the order of a rank', () => {
+  const all = journal(entry(0, 'a\nb\na\n'), entry(1, 'b\na\n'));
+  expect(all.outputs(record())[0].text).toBe('[0] a\n[0-1] b\n[0-1] a\n');
+});
+
+it('shows progress bars below the lines while a cell runs, and their last state after it', () => {
+  const all = journal(
+    entry(0, '\r10%|# | 1/10', { kind: 'stderr' }),
+    entry(0, '\r20%|# | 2/10', { kind: 'stderr' })
+  );
+  const running = record({ state: 'running', ended_at: null });
+  expect(all.outputs(running)).toEqual([
+    {
+      output_type: 'display_data',
+      data: { 'text/plain': '[0] 20%|# | 2/10' },
+      metadata: { dtrain: { area: [{ ranks: [0], text: '20%|# | 2/10' }] } }
+    }
+  ]);
+  all.add([entry(0, '\r100%|##| 10/10\n', { kind: 'stderr' })]);
+  expect(all.outputs(record())).toEqual([
+    { output_type: 'stream', name: 'stderr', text: '[0] 100%|##| 10/10\n' }
+  ]);
+});
+
+it('puts back displays with their rank, updates in their place, and the failure', () => {
+  const shown = (html: string, kind: Entry['kind']): Entry =>
+    entry(1, null, {
+      kind,
+      data: {
+        data: { 'text/html': html },
+        metadata: {},
+        transient: { display_id: 'd' }
+      }
+    });
+  const all = journal(
+    shown('<b>', 'display_data'),
+    shown('<i>', 'update_display_data')
+  );
+  const sentence = 'Rank 1 failed.';
+  const traceback = [sentence, '', 'Rank 1: ValueError: x'];
+  const failed = record({
+    result: {
+      cell: 'x.1',
+      ranks: [0, 1],
+      failures: [],
+      sentence,
+      elapsed_s: 1,
+      timed_out: false,
+      interrupted: false,
+      traceback
+    }
+  });
+  expect(all.outputs(failed)).toEqual([
+    {
+      output_type: 'display_data',
+      data: { 'text/html': '<i>' },
+      metadata: { dtrain: { rank: 1 } }
+    },
+    {
+      output_type: 'error',
+      ename: 'RanksFailed',
+      evalue: sentence,
+      traceback
+    }
+  ]);
+});
+
+it('lets a rank clear what it has displayed, and no other one', () => {
+  const image = (rank: number, name: string): Entry =>
+    entry(rank, null, {
+      kind: 'display_data',
+      data: { data: { 'image/png': name }, metadata: {} }
+    });
+  const clear = entry(0, null, { kind: 'clear_output', data: { wait: true } });
+  const all = journal(image(0, 'a'), image(1, 'b'), clear, image(0, 'c'));
+  const shown = all.outputs(record()).map(o => o.data);
+  expect(shown).toEqual([{ 'image/png': 'b' }, { 'image/png': 'c' }]);
+});
+
+it('keeps both ends of what is too much, and says how many lines went', () => {
+  const all = new JournalOutputs();
+  const lines = Array.from({ length: 100_000 }, (_, i) => `line ${i}\n`);
+  for (let i = 0; i < lines.length; i += 1000) {
+    all.add([entry(0, lines.slice(i, i + 1000).join(''))]);
+  }
+  const text = all.outputs(record())[0].text as string;
+  const gone = Number(/… (\d+) lines are left out/.exec(text)?.[1]);
+  const kept = text.split('\n').filter(l => l.startsWith('[0]'));
+  expect(kept.length + gone).toBe(100_000);
+  expect(kept[0]).toBe('[0] line 0');
+  expect(kept[kept.length - 1]).toBe('[0] line 99999');
+});
+
+it('knows between which displays a line was printed', () => {
+  const display = { data: { data: { 'image/png': 'x' } } };
+  const figure = { kind: 'display_data', ...display };
+  const all = journal(
+    entry(0, 'before\n'),
+    entry(0, null, figure),
+    entry(0, 'between\n'),
+    entry(0, null, figure),
+    entry(0, 'after\n')
+  );
+  const { lines, displays } = all.whole();
+  expect(lines.map(({ text, part }) => [text, part])).toEqual([
+    ['[0] before', 0],
+    ['[0] between', 1],
+    ['[0] after', 2]
+  ]);
+  expect([...displays]).toEqual([[0, [0, 1]]]);
+});

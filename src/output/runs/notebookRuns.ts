@@ -1,0 +1,311 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { ServiceManager } from '@jupyterlab/services';
+import { IDisposable } from '@lumino/disposable';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { components } from '../../api/types';
+import { serverRoot } from '../../places/open';
+import { request, RequestError } from '../../request/rest';
+import { CellRecord } from '../../tokens';
+import { isDistributed, isDropped, put, requestOf, write } from './document';
+import { JournalOutputs } from './journalOutputs';
+import { CellRecords } from './records';
+import {
+  IFound,
+  INotebook,
+  IRun,
+  isOver,
+  misses,
+  numberOf,
+  readRun,
+  RUN_KEY,
+  runOf
+} from './run';
+import { CellWatch } from './cellEvents';
+import { ISharedNotebook, Writers } from './writer';
+
+type Entry = components['schemas']['Output'];
+
+const PIECE = 2000;
+
+/**
+ * The runs of a notebook's cells: what is known of each, and what the notebook has missed put back.
+ *
+ * Cells run on ranks also while no page, or no kernel, is there to show what they put out: the head's journal has
+ * it. So whatever a document had saved of a run is replaced by all of it, and a cell that still runs is followed.
+ */
+export class NotebookRuns implements IDisposable {
+  constructor(
+    private _panel: NotebookPanel,
+    private _records: CellRecords,
+    private _services: ServiceManager.IManager,
+    private _isLiveElsewhere: (cell: CodeCell) => boolean = () => false
+  ) {
+    const { model } = _panel.context;
+    this._writers = new Writers(
+      this.isShared ? (model.sharedModel as ISharedNotebook) : null,
+      () => void this._sync()
+    );
+    this._watch = new CellWatch({
+      asked: request => this._writers.claim(request),
+      moved: () => this._records.refresh(),
+      released: request => this._writers.release(request),
+      isForeign: () => this._writers.isForeign,
+      isLive: cell => this.isLive(cell) || this._isLiveElsewhere(cell),
+      isWriting: () => this._writing
+    });
+    _records.changed.connect(this._sync, this);
+    _panel.content.modelContentChanged.connect(this._sync, this);
+    _panel.sessionContext.kernelChanged.connect(this._sync, this);
+    _panel.disposed.connect(() => this.dispose());
+    void this._sync();
+  }
+
+  /** Emitted when more is known of a cell. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (!this._isDisposed) {
+      this._isDisposed = true;
+      this._writers.dispose();
+      this._records.want(this, false);
+      this._records.changed.disconnect(this._sync, this);
+      Signal.clearData(this);
+    }
+  }
+
+  /** The run that a cell shows, where its cluster still knows it. */
+  found(cell: CodeCell): IFound | null {
+    const asked = requestOf(cell);
+    if (asked) {
+      return this._records.byRequest(asked);
+    }
+    const found = this._records.find(this._notebook(), cell.model.id);
+    const run = this.run(cell);
+    const known = run?.run === found?.record.id;
+    // the page that runs it may not have said so in the notebook yet
+    const shown = known
+      ? !run?.cleared
+      : this._writers.isClaimed(found?.record.request ?? null);
+    return shown ? found : null;
+  }
+
+  /** The run that a cell shows, as the notebook keeps it. */
+  run(cell: CodeCell): IRun | null {
+    return readRun(cell.model.getMetadata(RUN_KEY));
+  }
+
+  /** Whether the notebook has a run that never ended as far as it knows, and no cluster knows more of it. */
+  hasNoEnd(cell: CodeCell): boolean {
+    const run = this.run(cell);
+    return (
+      !!run &&
+      !run.cleared &&
+      !isOver(run.state) &&
+      !this.isLive(cell) &&
+      this._records.isRead &&
+      !this.found(cell)
+    );
+  }
+
+  /** Is this page's kernel running the cell, or about to? */
+  isLive(cell: CodeCell): boolean {
+    return requestOf(cell) !== null;
+  }
+
+  /** May other people have the notebook open, too, and see at once what this page changes? */
+  get isShared(): boolean {
+    return !!this._panel.context.model.collaborative;
+  }
+
+  /** Is it this page that leaves out the middle of what the cell has put out? */
+  trims(cell: CodeCell): boolean {
+    if (!this.isShared || this.isLive(cell)) {
+      return true;
+    }
+    const { id, executionCount, executionState } = cell.model;
+    const record = this._records.find(this._notebook(), id)?.record;
+    // what is known of the cell may be from before another page has run it
+    return (
+      executionState !== 'running' &&
+      (!record || numberOf(record) === executionCount) &&
+      this._writers.writes(record?.id ?? id, record?.request ?? null)
+    );
+  }
+
+  /** Somebody has pressed Interrupt, or a cell has begun: ask at once. */
+  refresh(): void {
+    this._records.refresh();
+  }
+
+  /** Everything that a run has put out. */
+  async all(found: IFound): Promise<JournalOutputs> {
+    const journal = new JournalOutputs().keepAll();
+    const { record, cluster } = found;
+    const after = record.first_seq - 1;
+    await this._read(record, cluster.id, { journal, after });
+    return journal;
+  }
+
+  private async _sync(): Promise<void> {
+    const { content, context } = this._panel;
+    if (this._isDisposed) {
+      return;
+    }
+    if (!context.isReady) {
+      void context.ready.then(() => this._sync());
+      return;
+    }
+    let waits = false;
+    for (const cell of content.widgets) {
+      if (!(cell instanceof CodeCell)) {
+        continue;
+      }
+      this._watch.watch(cell);
+      if (this.isLive(cell)) {
+        const found = this.found(cell);
+        const known = found && runOf(found.record);
+        // its end is written when the kernel has told all of it
+        if (known && !isOver(known.state)) {
+          write(cell, known);
+        }
+        waits = waits || isDistributed(cell) || !!known;
+        continue;
+      }
+      if (this._isLiveElsewhere(cell)) {
+        continue; // that view's future fills the outputs, which both share
+      }
+      const found = this._records.find(this._notebook(), cell.model.id);
+      if (!found) {
+        this._watch.endUnrecorded(cell);
+        continue;
+      }
+      const { record } = found;
+      if (!this._writers.writes(record.id, record.request)) {
+        waits =
+          waits ||
+          record.state !== 'ended' ||
+          this._writers.isUnsure(record.id);
+        continue;
+      }
+      const run = this.run(cell);
+      const { executionCount } = cell.model;
+      const asked = this._watch.asked(cell);
+      const dropped = !this._mended.has(record.id) && isDropped(cell);
+      if (misses(record, run, executionCount, asked, dropped)) {
+        if (dropped) {
+          this._mended.add(record.id);
+        }
+        waits = waits || record.state !== 'ended';
+        void this._follow(cell, found);
+      } else if (run?.run !== record.id || !run.cleared) {
+        // a cell begun with --no-wait, or one whose end the page was told of before the head's record
+        waits = waits || record.state !== 'ended';
+        write(cell, runOf(record));
+      }
+    }
+    this._records.want(this, waits);
+    this._changed.emit();
+  }
+
+  /** Put back what there is of a run so far. */
+  private async _follow(cell: CodeCell, found: IFound): Promise<void> {
+    const { record, cluster } = found;
+    let known = this._followed.get(cell);
+    if (known?.busy) {
+      return;
+    }
+    if (known?.run !== record.id) {
+      const journal = new JournalOutputs();
+      known = { run: record.id, journal, after: record.first_seq - 1 };
+      this._followed.set(cell, known);
+    }
+    known.busy = true;
+    try {
+      await this._read(record, cluster.id, known);
+    } catch (error) {
+      if (!(error instanceof RequestError)) {
+        throw error;
+      }
+      // the cluster has ended, or the server is away: what the cell shows stays until the next records come
+      return;
+    } finally {
+      known.busy = false;
+    }
+    if (cell.isDisposed || this._isDisposed || this.isLive(cell)) {
+      return;
+    }
+    this._writing = true;
+    try {
+      put(cell, known.journal.outputs(record));
+      if (record.state === 'ended') {
+        cell.model.executionCount = numberOf(record);
+        cell.model.executionState = 'idle';
+        this._followed.delete(cell);
+      } else {
+        cell.model.executionCount = null;
+        cell.model.executionState = 'running';
+      }
+      write(cell, runOf(record));
+    } finally {
+      this._writing = false;
+    }
+    this._changed.emit();
+  }
+
+  /** Read on from where a journal was read to, and note that with each piece. */
+  private async _read(
+    record: CellRecord,
+    cluster: string,
+    to: { journal: JournalOutputs; after: number }
+  ): Promise<void> {
+    const path = `clusters/${cluster}/output`;
+    const { serverSettings } = this._services;
+    for (;;) {
+      const query = `after=${to.after}&most=${PIECE}&cell=${encodeURIComponent(record.id)}`;
+      const more = await request<Entry[]>(
+        serverSettings,
+        'GET',
+        `${path}?${query}`
+      );
+      to.journal.add(more);
+      to.after = more[more.length - 1]?.seq ?? to.after;
+      if (more.length < PIECE) {
+        return;
+      }
+    }
+  }
+
+  private _notebook(): INotebook {
+    const { context, sessionContext } = this._panel;
+    return {
+      kernel: sessionContext.session?.kernel?.id ?? null,
+      path: context.localPath,
+      root: serverRoot(),
+      elsewhere: kernel =>
+        [...this._services.sessions.running()].some(
+          s => s.kernel?.id === kernel && s.path !== context.path
+        )
+    };
+  }
+
+  private _changed = new Signal<this, void>(this);
+  private _followed = new WeakMap<
+    CodeCell,
+    { run: string; journal: JournalOutputs; after: number; busy?: boolean }
+  >();
+  private _isDisposed = false;
+  /** Runs of which the server had dropped output, which was put back. */
+  private _mended = new Set<string>();
+  private _watch: CellWatch;
+  private _writers: Writers;
+  /** Outputs change by our own doing. */
+  private _writing = false;
+}

@@ -1,0 +1,74 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { record } from '../../testing/record';
+import { outcomeOf, SummaryPart, soFar } from './outcome';
+
+const trans = nullTranslator.load('dtrain_lab');
+const RAISED: SummaryPart = {
+  code: 'raised',
+  values: { ranks: '2', error: 'ValueError: max() is', others: 0 }
+};
+const TAKEN: SummaryPart = {
+  code: 'interrupted',
+  values: { ranks: '0,3', operations: ['broadcast'], inside: '' }
+};
+
+it('says who failed, and what became of the others, by their codes', () => {
+  const sentence = 'Worded in another way by a newer head.';
+  expect(outcomeOf([RAISED, TAKEN], sentence, true, trans)).toEqual({
+    head: 'Rank 2 failed.',
+    rest: 'Ranks 0 and 3 were interrupted in broadcast; variables are kept.'
+  });
+  // what was raised stands nowhere else
+  expect(outcomeOf([RAISED], sentence, false, trans).head).toBe(
+    'Rank 2 failed: ValueError: max() is.'
+  );
+});
+
+it('names the way out for a GPU that a process can no longer use', () => {
+  const broken: SummaryPart = {
+    code: 'device',
+    values: { ranks: '1', restart: '%distributed restart 1' }
+  };
+  expect(outcomeOf([RAISED, broken], '', true, trans).rest).toBe(
+    'CUDA fails on rank 1 until you replace it: %distributed restart 1.'
+  );
+});
+
+it('names those that hung in an operation where others did not', () => {
+  const values = { ranks: '0-1', operations: ['barrier'], inside: '0' };
+  expect(
+    outcomeOf([{ code: 'interrupted', values }], '', false, trans).head
+  ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier); variables are kept.');
+});
+
+it('tells of a cell that goes on where one of its ranks has failed', () => {
+  const failure = {
+    rank: 1,
+    kind: 'raised',
+    type: 'NameError',
+    message: '',
+    frames: [],
+    operation: null,
+    detail: []
+  };
+  const runs = record({ state: 'running', failures: [failure] });
+  expect(soFar(runs, trans)).toBe('Rank 1 failed. Rank 0 still runs.');
+  expect(soFar(record({ state: 'running' }), trans)).toBe('');
+  expect(soFar(record({ failures: [failure] }), trans)).toBe('');
+});
+
+it('shows the English text of a part that is new to it, else the sentence', () => {
+  const part = { code: 'evaporated', values: {}, text: 'Rank 1 evaporated.' };
+  expect(outcomeOf([part, TAKEN], 'All of it.', true, trans).head).toBe(
+    'Rank 1 evaporated.'
+  );
+  const kept = { code: 'evaporated', values: {} };
+  for (const said of [[kept, TAKEN], [], undefined]) {
+    expect(outcomeOf(said, 'All of it.', true, trans)).toEqual({
+      head: 'All of it.',
+      rest: ''
+    });
+  }
+});

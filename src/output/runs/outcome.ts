@@ -1,0 +1,216 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { components } from '../../api/types';
+import { CellRecord } from '../../tokens';
+import { formatRanks, NBSP } from '../../ui/figures/format';
+import { ranksIn } from '../../ui/ranks';
+
+/** One part of a cell's result: its code and values, and its English text where that is known. */
+export type SummaryPart = Pick<
+  components['schemas']['Summary'],
+  'code' | 'values'
+> & {
+  text?: string;
+};
+
+/** The result of a cell, in words. */
+export interface IOutcome {
+  /** The rank that failed, and how. */
+  head: string;
+  /** What happened to the other ranks. */
+  rest: string;
+}
+
+/** The sentence in outputs that an older version saved without codes. */
+const STOPPED = 'The cluster was stopped.';
+
+/** Whether a cell ended only because its cluster was stopped, which is not a failure. */
+export function isStopped(
+  parts: readonly SummaryPart[] | undefined,
+  sentence: string
+): boolean {
+  return parts?.length
+    ? parts.every(({ code }) => code === 'stopped')
+    : sentence.trim() === STOPPED;
+}
+
+/**
+ * The result of a cell in the user's language, built from the codes of its parts.
+ *
+ * @param sentence - the result in English: shown if a part's code is unknown, or if there are no parts
+ * @param tracebackShown - the exception stands below, and is not repeated here
+ */
+export function outcomeOf(
+  parts: readonly SummaryPart[] | undefined,
+  sentence: string,
+  tracebackShown: boolean,
+  trans: TranslationBundle
+): IOutcome {
+  const texts = (parts ?? []).map(
+    part => words(part, tracebackShown, trans) ?? part.text ?? ''
+  );
+  if (!texts.length || texts.includes('')) {
+    return { head: sentence, rest: '' };
+  }
+  return tracebackShown
+    ? { head: texts[0], rest: texts.slice(1).join(' ') }
+    : { head: texts.join(' '), rest: '' };
+}
+
+/** The text of one part; null if its code is unknown. */
+function words(
+  { code, values }: SummaryPart,
+  tracebackShown: boolean,
+  trans: TranslationBundle
+): string | null {
+  const numbers = ranksIn(values.ranks);
+  const count = numbers.length;
+  const ranks = named(numbers, trans);
+  const value = (key: string): string => String(values[key] ?? '');
+  switch (code) {
+    case 'raised':
+      return tracebackShown
+        ? trans._n('Rank %2 failed.', 'Ranks %2 failed.', count, ranks)
+        : trans._n(
+            'Rank %2 failed: %3.',
+            'Ranks %2 failed: %3.',
+            count,
+            ranks,
+            values.others
+              ? trans.__('%1 (and %2 other)', value('error'), value('others'))
+              : value('error')
+          );
+    case 'lost':
+      return trans._n(
+        'Rank %2 was lost: %3.',
+        'Ranks %2 were lost: %3.',
+        count,
+        ranks,
+        value('how')
+      );
+    case 'stopped':
+      return trans.__('The cluster was stopped.');
+    case 'device':
+      return trans._n(
+        'CUDA fails on rank %2 until you replace it: %3.',
+        'CUDA fails on ranks %2 until you replace them: %3.',
+        count,
+        ranks,
+        value('restart')
+      );
+    case 'no_answer':
+      return trans._n(
+        'Rank %2 does not answer the interrupt: wait, or %3.',
+        'Ranks %2 do not answer the interrupt: wait, or %3.',
+        count,
+        ranks,
+        value('restart')
+      );
+    case 'interrupted':
+      return interrupted(values, numbers, trans);
+    case 'restarted':
+      return trans._n(
+        'Rank %2 was restarted: its variables are lost.',
+        'Ranks %2 were restarted: their variables are lost.',
+        count,
+        ranks
+      );
+    case 'had_ended':
+      return trans._n(
+        'Rank %2 had ended the cell.',
+        'Ranks %2 had ended the cell.',
+        count,
+        ranks
+      );
+    case 'timed_out':
+      return trans.__(
+        'The cell took longer than %1.',
+        `${Number(values.seconds).toLocaleString()}${NBSP}s`
+      );
+    case 'not_run':
+      return trans.__('The cell did not run: %1', value('why'));
+    default:
+      return null;
+  }
+}
+
+/** Which ranks were interrupted, and in which operations as far as that is known. */
+function interrupted(
+  values: SummaryPart['values'],
+  numbers: readonly number[],
+  trans: TranslationBundle
+): string {
+  const ranks = named(numbers, trans);
+  const list = Array.isArray(values.operations) ? values.operations : [];
+  const operations = list.join(', ');
+  const inside = ranksIn(values.inside);
+  if (!operations) {
+    return trans._n(
+      'Rank %2 was interrupted; variables are kept.',
+      'Ranks %2 were interrupted; variables are kept.',
+      numbers.length,
+      ranks
+    );
+  }
+  if (!inside.length) {
+    return trans._n(
+      'Rank %2 was interrupted in %3; variables are kept.',
+      'Ranks %2 were interrupted in %3; variables are kept.',
+      numbers.length,
+      ranks,
+      operations
+    );
+  }
+  return trans.__(
+    'Ranks %1 were interrupted (%2); variables are kept.',
+    ranks,
+    trans._n(
+      'rank %2 in %3',
+      'ranks %2 in %3',
+      inside.length,
+      named(inside, trans),
+      operations
+    )
+  );
+}
+
+/** What has become so far of a cell that still runs; empty where no rank has failed. */
+export function soFar(
+  record: CellRecord | null,
+  trans: TranslationBundle
+): string {
+  const failed = (record?.failures ?? [])
+    .filter(f => f.kind === 'raised')
+    .map(f => f.rank);
+  if (!record || record.state !== 'running' || !failed.length) {
+    return '';
+  }
+  const left = record.ranks.filter(
+    rank => !record.failures.some(f => f.rank === rank)
+  );
+  return [
+    trans._n(
+      'Rank %2 failed.',
+      'Ranks %2 failed.',
+      failed.length,
+      named(failed, trans)
+    ),
+    left.length
+      ? trans._n(
+          'Rank %2 still runs.',
+          'Ranks %2 still run.',
+          left.length,
+          named(left, trans)
+        )
+      : ''
+  ]
+    .join(' ')
+    .trim();
+}
+
+/** Ranks as they stand in a sentence: "0, 2–4 and 6". */
+function named(ranks: readonly number[], trans: TranslationBundle): string {
+  const spans = formatRanks(ranks).split(', ');
+  const last = spans.pop() ?? '';
+  return spans.length ? trans.__('%1 and %2', spans.join(', '), last) : last;
+}

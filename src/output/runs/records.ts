@@ -1,0 +1,149 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { IDisposable } from '@lumino/disposable';
+import { Poll } from '@lumino/polling';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { request, RequestError } from '../../request/rest';
+import { CellRecord, IClusters } from '../../tokens';
+import { IFound, INotebook, isOf } from './run';
+
+/** How often a cell is asked for that runs, ms. */
+const EVERY = 1000;
+
+/** The last run of each cell, as the heads of all clusters have it. */
+export class CellRecords implements IDisposable {
+  constructor(
+    private _model: IClusters,
+    private _settings: ServerConnection.ISettings
+  ) {
+    _model.changed.connect(this._look, this);
+    this._look();
+  }
+
+  /** Emitted when records were read. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get isDisposed(): boolean {
+    return this._poll.isDisposed;
+  }
+
+  dispose(): void {
+    this._model.changed.disconnect(this._look, this);
+    this._poll.dispose();
+    Signal.clearData(this);
+  }
+
+  /** Somebody waits for what becomes of a cell, or no longer. */
+  want(who: object, wanted: boolean): void {
+    if (wanted) {
+      this._wanted.add(who);
+      if (['stopped', 'constructed'].includes(this._poll.state.phase)) {
+        void this._poll.start();
+      }
+    } else {
+      this._wanted.delete(who);
+    }
+  }
+
+  /** Read them now; while they are being read, once more: an answer on its way may be from before. */
+  refresh(): void {
+    this._again = true;
+    void this._poll.refresh();
+  }
+
+  /** The run that a message of this page has asked for. */
+  byRequest(id: string): IFound | null {
+    return this._last(record => record.request === id);
+  }
+
+  /** The last run of a notebook's cell. */
+  find(notebook: INotebook, cell: string): IFound | null {
+    return this._last(
+      record => record.cell_id === cell && isOf(record, notebook)
+    );
+  }
+
+  /** Whether the cells of all living clusters were read, so that a run which is not among them has no record. */
+  get isRead(): boolean {
+    const { link, clusters } = this._model;
+    return link === 'open' && clusters.every(c => this._records.has(c.id));
+  }
+
+  private _last(wanted: (record: CellRecord) => boolean): IFound | null {
+    let found: IFound | null = null;
+    const at = (f: IFound): number => f.record.started_at ?? Infinity;
+    for (const cluster of this._model.clusters) {
+      for (const record of this._records.get(cluster.id) ?? []) {
+        if (wanted(record)) {
+          const here = { record, cluster };
+          found = found && at(found) > at(here) ? found : here;
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Something has begun or ended somewhere, or is in the way. */
+  private _look(): void {
+    const seen = JSON.stringify(
+      this._model.clusters.map(c => [
+        c.id,
+        c.state,
+        c.running.map(r => [r.cell_id, r.started_at]),
+        c.metrics.verdicts.map(v => v.id)
+      ])
+    );
+    if (seen !== this._seen) {
+      this._seen = seen;
+      this.refresh();
+    }
+  }
+
+  private async _readAll(): Promise<void> {
+    do {
+      this._again = false;
+      await this._read();
+      this._changed.emit();
+    } while (this._again);
+    if (!this._wanted.size) {
+      void this._poll.stop();
+    }
+  }
+
+  private async _read(): Promise<void> {
+    const alive = this._model.clusters.map(c => c.id);
+    for (const id of this._records.keys()) {
+      if (!alive.includes(id)) {
+        this._records.delete(id);
+      }
+    }
+    await Promise.all(
+      alive.map(async id => {
+        try {
+          const path = `clusters/${id}/cells?last=1`;
+          this._records.set(id, await request(this._settings, 'GET', path));
+        } catch (error) {
+          if (!(error instanceof RequestError)) {
+            throw error; // no server: what is known stays, and it is asked again
+          }
+          this._records.delete(id);
+        }
+      })
+    );
+  }
+
+  private _again = false;
+  private _changed = new Signal<this, void>(this);
+  private _poll = new Poll({
+    auto: false,
+    name: 'dtrain-lab:cells',
+    factory: () => this._readAll(),
+    frequency: { interval: EVERY, backoff: true, max: 30_000 },
+    standby: 'when-hidden'
+  });
+  private _records = new Map<string, readonly CellRecord[]>();
+  private _seen = '';
+  private _wanted = new Set<object>();
+}

@@ -1,0 +1,125 @@
+import { expect, it } from 'vitest';
+
+import { record } from '../../testing/record';
+import {
+  enameOf,
+  INotebook,
+  isOf,
+  misses,
+  readRun,
+  runOf,
+  stateOf
+} from './run';
+
+const notebook = (more: Partial<INotebook> = {}): INotebook => ({
+  kernel: 'k1',
+  path: 'a.ipynb',
+  root: '/home/u/work',
+  elsewhere: () => false,
+  ...more
+});
+
+it('knows a notebook by its kernel or by its path, and no copy of it', () => {
+  expect(isOf(record(), notebook())).toBe(true);
+  // another kernel since: restarted, or opened again
+  expect(isOf(record(), notebook({ kernel: 'k2' }))).toBe(true);
+  expect(isOf(record(), notebook({ kernel: 'k2', root: '' }))).toBe(true);
+  // renamed while it was open
+  expect(isOf(record(), notebook({ path: 'sub/b.ipynb' }))).toBe(true);
+  // copies, also of the same name in another folder
+  const copy = { kernel: 'k2', path: 'a-Copy1.ipynb' };
+  expect(isOf(record(), notebook(copy))).toBe(false);
+  expect(isOf(record(), notebook({ kernel: 'k2', path: 'b/a.ipynb' }))).toBe(
+    false
+  );
+  // the original was renamed, and something else has its name now
+  const taken = notebook({ kernel: 'k2', elsewhere: k => k === 'k1' });
+  expect(isOf(record(), taken)).toBe(false);
+});
+
+const result = {
+  cell: 'x.1',
+  ranks: [0, 1],
+  failures: [],
+  sentence: '',
+  elapsed_s: 1,
+  timed_out: false,
+  interrupted: false,
+  traceback: [],
+  said: []
+};
+const failure = {
+  rank: 0,
+  kind: 'raised',
+  type: 'ValueError',
+  message: '',
+  frames: [],
+  operation: null
+};
+
+it('calls an error by its kind, as the kernel does', () => {
+  const stopped = { ...failure, kind: 'stopped' };
+  const of = (...failures: (typeof failure)[]): string =>
+    enameOf({ interrupted: false, failures } as never);
+  expect(of(stopped, stopped)).toBe('RanksStopped');
+  expect(of(stopped, failure)).toBe('RanksFailed');
+  expect(of()).toBe('RanksFailed');
+});
+
+it('says how a run stands', () => {
+  expect(stateOf(record({ state: 'waiting' }))).toBe('waiting');
+  expect(stateOf(record({ state: 'running' }))).toBe('running');
+  expect(stateOf(record({ result }))).toBe('done');
+  const failed = { ...result, failures: [failure] };
+  expect(stateOf(record({ result: failed }))).toBe('failed');
+  const interrupted = { ...failed, interrupted: true };
+  expect(stateOf(record({ result: interrupted }))).toBe('interrupted');
+  const never = {
+    ...result,
+    failures: [{ ...failure, kind: 'lost', type: 'NotRun' }]
+  };
+  expect(stateOf(record({ result: never }))).toBe('not run');
+});
+
+it('keeps by codes what became of a run, and reads nothing else as such', () => {
+  const said = [{ code: 'raised', values: { ranks: '0' }, text: 'Rank 0 …' }];
+  const kept = runOf(record({ result: { ...result, said } }));
+  expect(kept.said).toEqual([{ code: 'raised', values: { ranks: '0' } }]);
+  expect(readRun(kept)).toEqual(kept);
+  const rest = { ...kept };
+  delete rest.said;
+  expect(readRun({ ...kept, said: ['Rank 0 failed.'] })).toEqual(rest);
+});
+
+it('misses what the notebook has not got whole', () => {
+  const ended = record({ result });
+  const kept = runOf(ended);
+  expect(kept).toEqual({
+    run: 'x.1',
+    state: 'done',
+    ranks: [0, 1],
+    started: 10,
+    ended: 12.5
+  });
+  expect(misses(ended, null, null)).toBe(true);
+  expect(misses(ended, kept, 3)).toBe(false);
+  // saved in mid-run
+  const half = runOf(record({ state: 'running', ended_at: null }));
+  expect(misses(ended, half, null)).toBe(true);
+  // its kernel has told the page of its end before the head was asked
+  expect(misses(ended, half, 3)).toBe(false);
+  expect(misses(ended, null, 3, 'm1')).toBe(false);
+  // the server has dropped some on its way
+  expect(misses(ended, kept, 3, 'm1', true)).toBe(true);
+  expect(misses(ended, { ...kept, cleared: true }, 3, 'm1', true)).toBe(false);
+  // an earlier run, also one of the same number
+  expect(misses(ended, { ...kept, run: 'x.0' }, 3)).toBe(true);
+  // cleared by the user, or gone on by itself
+  expect(misses(ended, { ...kept, cleared: true }, null)).toBe(false);
+  expect(misses(record({ detached: true }), null, 3)).toBe(false);
+});
+
+it('reads no run from what is none', () => {
+  expect(readRun(undefined)).toBeNull();
+  expect(readRun({ run: 3 })).toBeNull();
+});

@@ -1,0 +1,39 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { parseLines } from '../lines/lines';
+import { Lines, MOST_LINES } from './rows';
+
+it('shows what each rank printed last, also where another one went on for long', () => {
+  let text = '';
+  for (let i = 0; i < 2 * MOST_LINES; i++) {
+    text += `[0] a ${i}\n`;
+  }
+  text += '[1] its last line\n';
+  for (let i = 0; i < 2 * MOST_LINES; i++) {
+    text += `[0] b ${i}\n`;
+  }
+  const shown = renderToStaticMarkup(
+    <Lines
+      lines={parseLines(text, false)}
+      left={{ gone: 0, first: MOST_LINES / 2, show: null }}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  expect(shown).toContain('its last line');
+  expect(shown).toContain(`b ${2 * MOST_LINES - 1}`);
+  expect(shown).toContain('6,000 more lines.');
+});
+
+it('promises no number of lines that it does not know', () => {
+  const shown = renderToStaticMarkup(
+    <Lines
+      lines={parseLines('[0-1] a\n', false)}
+      left={{ gone: 10457, first: MOST_LINES / 2, show: null }}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  expect(shown).toContain('Up to 10,457 more lines.');
+});

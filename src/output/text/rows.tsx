@@ -1,0 +1,252 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { formatCount, formatRanks, formatShare } from '../../ui/figures/format';
+import { IBar, ILine, parseBar } from '../lines/lines';
+import { IAreaRow } from '../runs/cellOutput';
+import { Text } from './text';
+import { lastRows } from '../lines/trim';
+import { stylesBefore } from '../lines/ansi';
+
+/** Lines that are drawn at first; the middle of more is left out, and comes in steps of as many. */
+export const MOST_LINES = 2000;
+
+/** Lines that are left out of the middle, and how they come. */
+export interface ILeft {
+  /** Those that neither page nor notebook have: the journal has them. */
+  gone: number;
+  /** Lines of the beginning that are drawn. */
+  first: number;
+  /** Show more of them; null where nobody has them any more. */
+  show: (() => void) | null;
+}
+
+/** Labelled lines, one below the other. */
+export function Lines(props: {
+  lines: readonly ILine[];
+  left: ILeft;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { lines, left, trans } = props;
+  if (!lines.length && !left.gone) {
+    return null;
+  }
+  const half = MOST_LINES / 2;
+  const fits = !left.gone && lines.length <= left.first + half;
+  const first = fits
+    ? lines
+    : lines.slice(0, Math.min(left.first, lines.length - half));
+  const last = fits ? [] : endOf(lines, first.length, half);
+  const more = left.gone + lines.length - first.length - last.length;
+  // lines that the page does not have are counted by rank: equal ones of several ranks will be one line
+  const text = left.gone
+    ? trans._n(
+        'Up to %2 more line.',
+        'Up to %2 more lines.',
+        more,
+        formatCount(more)
+      )
+    : trans._n('%2 more line.', '%2 more lines.', more, formatCount(more));
+  return (
+    <ul className="jp-DtrainOutput-lines">
+      {first.map((line, i) => (
+        <Line key={i} line={line} trans={trans} />
+      ))}
+      {more > 0 && (
+        <li className="jp-DtrainOutput-left">
+          <Label ranks={[]} />
+          <span>
+            {text}{' '}
+            {left.show && (
+              <button
+                type="button"
+                className="jp-DtrainUi-link"
+                aria-label={trans.__('Show more of these lines')}
+                onClick={left.show}
+              >
+                {trans.__('Show')}
+              </button>
+            )}
+          </span>
+        </li>
+      )}
+      {last.map((line, i) => (
+        <Line key={`last ${i}`} line={line} trans={trans} />
+      ))}
+    </ul>
+  );
+}
+
+/** The last lines, and before them what other ranks printed last. */
+function endOf(
+  lines: readonly ILine[],
+  from: number,
+  most: number
+): readonly ILine[] {
+  const to = Math.max(from, lines.length - most);
+  const end = lines.slice(to);
+  const middle = lines.slice(from, to);
+  const kept = lastRows(
+    middle.map(line => line.ranks),
+    new Set(end.flatMap(line => line.ranks))
+  );
+  return [...kept.map(i => middle[i]), ...end];
+}
+
+function AnyLine(props: {
+  line: ILine;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { line, trans } = props;
+  const bar = parseBar(line.text);
+  if (bar) {
+    return (
+      <li>
+        <Label ranks={line.ranks} />
+        <Progress
+          bar={bar}
+          ranks={line.ranks}
+          text={line.text}
+          time={!line.range}
+        />
+      </li>
+    );
+  }
+  return (
+    <li data-error={line.error || undefined}>
+      <Label ranks={line.ranks} />
+      <span>
+        <LineText line={line} trans={trans} />
+      </span>
+    </li>
+  );
+}
+
+/** A line that says the same is not drawn again. */
+const Line = React.memo(AnyLine, (before, now) => {
+  const [a, b] = [before.line, now.line];
+  return (
+    a.text === b.text &&
+    a.error === b.error &&
+    a.ranks.join() === b.ranks.join() &&
+    a.range?.low === b.range?.low &&
+    a.range?.high === b.range?.high &&
+    a.range?.inline === b.range?.inline
+  );
+});
+
+function LineText(props: {
+  line: ILine;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { text, range } = props.line;
+  if (!range) {
+    return <Text text={text} />;
+  }
+  const { start, end, low, high, inline } = range;
+  const words = props.trans.__('%1 to %2', low, high);
+  return inline ? (
+    <>
+      <Text text={text.slice(0, start)} />
+      <span
+        className="jp-DtrainOutput-span"
+        role="img"
+        aria-label={words}
+        title={words}
+      >
+        <Text text={`${stylesBefore(text, start)}${low}…${high}`} />
+      </span>
+      <Text text={stylesBefore(text, end) + text.slice(end)} />
+    </>
+  ) : (
+    <>
+      <Text text={text} />
+      <span className="jp-DtrainOutput-range">{` (${words})`}</span>
+    </>
+  );
+}
+
+/** Which ranks a row is of: beside its text, and not copied with it. */
+export function Label(props: { ranks: readonly number[] }): JSX.Element {
+  const { ranks } = props;
+  return (
+    <span
+      className="jp-DtrainOutput-label"
+      title={ranks.length > 3 ? formatRanks(ranks) : undefined}
+    >
+      {ranks.length > 0 && (
+        <span>{formatRanks(ranks).replace(/, /g, ',')}</span>
+      )}
+    </span>
+  );
+}
+
+function Progress(props: {
+  bar: IBar;
+  ranks: readonly number[];
+  text: string;
+  /** Say what it has said of time, too. */
+  time?: boolean;
+}): JSX.Element {
+  const { bar, ranks, text, time } = props;
+  const name = `${formatRanks(ranks)} ${bar.label}`.trim();
+  const far = [formatShare(bar.share), bar.count || (time ? '' : bar.rest)];
+  return (
+    <span className="jp-DtrainOutput-progress" title={text.trim()}>
+      {bar.label && (
+        <span className="jp-DtrainOutput-progressName">{bar.label}</span>
+      )}
+      <progress value={bar.share} max={1} aria-label={name} />
+      <span>{far.filter(Boolean).join(', ')}</span>
+      {time && bar.rest && (
+        <span className="jp-DtrainOutput-range">{bar.rest}</span>
+      )}
+    </span>
+  );
+}
+
+/** Progress bars, and text that ranks overwrite. */
+export function Area(props: {
+  rows: readonly IAreaRow[];
+  rank: number | null;
+}): JSX.Element | null {
+  const rows = mergeBars(
+    props.rows.filter(
+      row => props.rank === null || row.ranks.includes(props.rank)
+    )
+  );
+  return rows.length ? (
+    <ul className="jp-DtrainOutput-lines">
+      {rows.map((row, i) => {
+        const bar = parseBar(row.text);
+        return (
+          <li key={i}>
+            <Label ranks={row.ranks} />
+            {bar ? (
+              <Progress bar={bar} ranks={row.ranks} text={row.text} />
+            ) : (
+              <span>
+                <Text text={row.text} />
+              </span>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  ) : null;
+}
+
+/** Bars of one name that stand at the same count are one. */
+function mergeBars(rows: readonly IAreaRow[]): IAreaRow[] {
+  const merged = new Map<string, IAreaRow>();
+  rows.forEach((row, i) => {
+    const bar = parseBar(row.text);
+    const key = bar
+      ? `${bar.label} ${formatShare(bar.share)} ${bar.count || bar.rest}`
+      : `row ${i}`;
+    const known = merged.get(key);
+    const ranks = [...(known?.ranks ?? []), ...row.ranks].sort((a, b) => a - b);
+    merged.set(key, { ...(known ?? row), ranks });
+  });
+  return [...merged.values()];
+}

@@ -1,0 +1,247 @@
+import React, { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+
+import { themeColour, hatch } from '../../ui/icons/theme';
+import {
+  formatTick,
+  namesStandHigh,
+  placeNames,
+  timeTicks,
+  valueRange,
+  valueTicks
+} from './axis';
+import { alone, withGaps } from './gaps';
+
+/** One line or area of a chart; shares or numbers, null for gaps. */
+export interface ISeries {
+  label: string;
+  values: readonly (number | null)[];
+  /** Name of a CSS variable. */
+  colour: string;
+  filled?: boolean;
+  /** Filled with stripes, as waiting is everywhere. */
+  hatched?: boolean;
+}
+
+/** Something that happened at a time, ms. */
+export interface IMark {
+  at: number;
+  label: string;
+}
+
+/** A chart over time, with marks of what happened. `summary` is what a screen reader says. */
+export function TimeChart(props: {
+  times: readonly number[];
+  series: readonly ISeries[];
+  marks: readonly IMark[];
+  window: number;
+  /** End of the axis, ms; now unless told. */
+  until?: number;
+  /** What stands below the end of the axis; its time where there is no word. */
+  end?: string;
+  /** Formats the values beside the axis. */
+  format?: (value: number) => string;
+  summary: string;
+  /** px, with its axis. */
+  height?: number;
+}): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const theme = document.body.dataset.jpThemeName;
+
+  useEffect(() => {
+    const node = host.current!;
+    const made = new uPlot(options(latest, node), data(latest.current), node);
+    plot.current = made;
+    const observer = new ResizeObserver(() =>
+      made.setSize({
+        width: node.clientWidth,
+        height: latest.current.height ?? HEIGHT
+      })
+    );
+    observer.observe(node);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+    };
+  }, [props.series.length, theme]);
+
+  useEffect(() => {
+    plot.current?.setData(data(props));
+  });
+
+  return (
+    <div
+      ref={host}
+      className="jp-DtrainRanks-chart"
+      style={{ height: props.height ?? HEIGHT }}
+      role="img"
+      aria-label={props.summary}
+    />
+  );
+}
+
+const HEIGHT = 140;
+/** Rows of names of marks. */
+const NAME_ROWS = 4;
+const NAME_HEIGHT = 14;
+/** Room to the left for numbers: the same in all charts, so that their times stand below each other. */
+const LEFT = 46;
+const RIGHT = 16;
+/** A value that stands alone, px across. */
+const DOT = 4;
+/** Room for a time below the axis. */
+const TICK_WIDTH = 76;
+
+function data(props: {
+  times: readonly number[];
+  series: readonly ISeries[];
+}): uPlot.AlignedData {
+  return withGaps(
+    props.times.map(t => t / 1000),
+    props.series.map(s => s.values)
+  ) as uPlot.AlignedData;
+}
+
+function options(
+  latest: React.MutableRefObject<Parameters<typeof TimeChart>[0]>,
+  node: HTMLElement
+): uPlot.Options {
+  const style = getComputedStyle(node);
+  const colour = themeColour;
+  const format = (value: number): string =>
+    (latest.current.format ?? formatTick)(value);
+  const axis = {
+    stroke: colour('--jp-ui-font-color2'),
+    font: `11px ${style.fontFamily}`,
+    ticks: { show: false }
+  };
+  const ends = (): [number, number] => {
+    const to = (latest.current.until ?? Date.now()) / 1000;
+    return [to - latest.current.window, to];
+  };
+  const ticks = (): ReturnType<typeof timeTicks> => {
+    const plotted = Math.max(1, node.clientWidth - LEFT - RIGHT);
+    const room = Math.max(2, Math.floor(plotted / TICK_WIDTH));
+    const free = (latest.current.window * TICK_WIDTH) / 2 / plotted;
+    return timeTicks(...ends(), latest.current.end ?? null, room, free);
+  };
+  return {
+    width: node.clientWidth || 400,
+    height: latest.current.height ?? HEIGHT,
+    padding: [8, RIGHT, 0, 0],
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false } },
+    scales: {
+      x: { time: true, range: () => ends() },
+      y: { range: (_, least, most) => valueRange(least, most) }
+    },
+    axes: [
+      {
+        ...axis,
+        size: 24,
+        gap: 4,
+        grid: { show: false },
+        splits: () => ticks().map(t => t.at),
+        values: () => ticks().map(t => t.label)
+      },
+      {
+        ...axis,
+        size: LEFT,
+        gap: 6,
+        grid: { stroke: colour('--jp-border-color2'), width: 1 },
+        splits: (_, __, from, to) => valueTicks(from, to),
+        values: (_, splits) => splits.map(format)
+      }
+    ],
+    series: [
+      {},
+      ...latest.current.series.map(s => ({
+        label: s.label,
+        stroke: colour(s.colour),
+        fill: s.hatched
+          ? (plot: uPlot) => hatch(plot.ctx, s.colour)
+          : s.filled
+            ? colour(s.colour)
+            : undefined,
+        width: s.filled || s.hatched ? 0 : 1.5,
+        points: {
+          show: false,
+          size: DOT,
+          fill: colour(s.colour),
+          // a dot for what no line would show
+          filter: (plot: uPlot, i: number) =>
+            s.filled || s.hatched ? null : alone([...plot.data[i]])
+        }
+      }))
+    ],
+    hooks: { draw: [plot => drawMarks(plot, latest.current.marks)] }
+  };
+}
+
+function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
+  const { ctx, bbox } = plot;
+  const right = bbox.left + bbox.width;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = themeColour('--jp-ui-font-color1');
+  ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(plot.root).fontFamily}`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'middle';
+  const shown = [...marks]
+    .sort((a, b) => a.at - b.at)
+    .map(({ at, label }) => ({
+      label,
+      x: plot.valToPos(at / 1000, 'x', true),
+      width: ctx.measureText(label).width
+    }))
+    .filter(({ x }) => x >= bbox.left && x <= right);
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const { x } of shown) {
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  const ground = themeColour('--jp-layout-color1');
+  const ink = themeColour('--jp-ui-font-color1');
+  const row = NAME_HEIGHT * devicePixelRatio;
+  const places = placeNames(shown, bbox.left, right, NAME_ROWS);
+  const high = namesStandHigh(
+    places.flatMap((place, i) =>
+      place ? [{ from: place.from, width: shown[i].width }] : []
+    ),
+    heights(plot)
+  );
+  places.forEach((place, i) => {
+    if (place) {
+      // names stand where the least is drawn; on their own ground, also over an area
+      const away = (place.row + 0.9) * row;
+      const y = high ? bbox.top + away : bbox.top + bbox.height - away;
+      ctx.fillStyle = ground;
+      ctx.fillRect(place.from - 2, y - row / 2, shown[i].width + 4, row);
+      ctx.fillStyle = ink;
+      ctx.fillText(shown[i].label, place.from, y);
+    }
+  });
+  ctx.restore();
+}
+
+/** All that is drawn: where, and how high as a share of the plot. */
+function heights(plot: uPlot): { x: number; height: number }[] {
+  const { top, height } = plot.bbox;
+  const [times, ...series] = plot.data;
+  return series.flatMap(values =>
+    [...values].flatMap((value, i) =>
+      value === null || value === undefined
+        ? []
+        : [
+            {
+              x: plot.valToPos(times[i], 'x', true),
+              height: (top + height - plot.valToPos(value, 'y', true)) / height
+            }
+          ]
+    )
+  );
+}

@@ -1,0 +1,204 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster, IPoint } from '../../tokens';
+import { batchText, weakScaling } from '../../ui/figures/batch';
+import {
+  formatRate,
+  formatShare,
+  formatTime,
+  unbroken,
+  UNKNOWN
+} from '../../ui/figures/format';
+import { shownFigures } from '../../ui/figures/currentMetrics';
+import {
+  isVague,
+  plusMinus,
+  shareAsKnown,
+  vagueText
+} from '../../ui/figures/share';
+import { meanSplit } from '../../ui/figures/split';
+import { alarmOf } from '../../ui/verdicts/verdict';
+import { IMark, TimeChart } from './chart';
+import { rebuilds } from '../model/figures';
+
+/** What all charts of a view have in common: one axis of times. */
+export interface IAxis {
+  times: readonly number[];
+  marks: readonly IMark[];
+  /** s */
+  window: number;
+  /** ms */
+  until: number;
+  end: string;
+}
+
+/** The axis of these points. */
+export function axisOf(
+  points: readonly IPoint[],
+  minutes: number,
+  now: number,
+  trans: TranslationBundle
+): IAxis {
+  return {
+    times: points.map(p => p.at),
+    marks: [
+      ...rebuilds(points).map(at => ({ at, label: trans.__('rebuilt') })),
+      ...points.flatMap(({ at, slowed }) =>
+        slowed.map(rank => ({
+          at,
+          label: trans.__('rank %1 slows down', rank)
+        }))
+      )
+    ],
+    window: minutes * 60,
+    until: now,
+    end: trans.__('now')
+  };
+}
+
+/** Throughput and communication, on one axis of times. */
+export function Charts(props: {
+  cluster: Cluster;
+  points: readonly IPoint[];
+  axis: IAxis;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { cluster, points, axis, trans } = props;
+  const { metrics } = cluster;
+  const error = metrics.comm_overhead_error;
+  const now = shownFigures(metrics);
+  const was = !now.current && now.samples !== null;
+  // as the panel says it: nothing is trained while ranks stand
+  const rate = was
+    ? alarmOf(metrics)
+      ? '0'
+      : UNKNOWN
+    : formatRate(metrics.samples_per_s);
+  const batch = batchText(cluster, trans);
+  const share = shareAsKnown(metrics.comm_overhead, error);
+  const split = meanSplit(cluster.ranks);
+  const ofStep =
+    metrics.comm_bound === 'lower'
+      ? trans.__('of the step, or more')
+      : metrics.comm_overhead !== null && error !== null && isVague(error)
+        ? vagueText(metrics.comm_overhead, error, trans)
+        : error
+          ? trans.__('%1 of the step', plusMinus(error))
+          : trans.__('of the step');
+  return (
+    <div className="jp-DtrainUi-charts">
+      <section>
+        <h3>
+          {trans.__('Throughput')}
+          <span
+            className="jp-DtrainRanks-chartFigures"
+            title={weakScaling(cluster, trans) ?? undefined}
+          >
+            <b>{rate}</b>
+            {(was
+              ? [wasText(metrics, now.samples, trans)]
+              : throughputTexts(metrics, trans)
+            ).map(text => (
+              <span key={text}>{text}</span>
+            ))}
+            {batch && <span>{batch}</span>}
+          </span>
+        </h3>
+        <TimeChart
+          {...axis}
+          series={[
+            {
+              label: trans.__('samples/s'),
+              values: points.map(p => p.samples),
+              colour: '--jp-brand-color1'
+            }
+          ]}
+          summary={trans.__('Throughput: %1 samples per second now', rate)}
+        />
+      </section>
+      <section>
+        <h3>
+          <span className="jp-DtrainRanks-chartName">
+            {trans.__('Communication')}
+            {split && (
+              <span className="jp-DtrainUi-legend">
+                <span data-part="transfer">
+                  {trans.__('transfer %1', formatShare(split.transfer))}
+                </span>
+                <span data-part="waiting">
+                  {trans.__('waiting %1', formatShare(split.waiting))}
+                </span>
+              </span>
+            )}
+          </span>
+          <span title={`${share} ${ofStep}`}>
+            <b>{share}</b> {ofStep}
+          </span>
+        </h3>
+        <TimeChart
+          {...axis}
+          series={[
+            {
+              label: trans.__('with waiting'),
+              values: points.map(p => p.overhead),
+              colour: '--jp-warn-color1',
+              hatched: true
+            },
+            {
+              label: trans.__('transfer'),
+              values: points.map(p =>
+                p.overhead === null ? null : p.overhead - (p.waiting ?? 0)
+              ),
+              colour: '--jp-brand-color1',
+              filled: true
+            }
+          ]}
+          format={formatShare}
+          summary={trans.__('Communication: %1 of the step now', share)}
+        />
+      </section>
+    </div>
+  );
+}
+
+/** The rate of the last steps, where none are made now. */
+function wasText(
+  metrics: Cluster['metrics'],
+  samples: number | null,
+  trans: TranslationBundle
+): string {
+  return unbroken(
+    alarmOf(metrics)
+      ? trans.__('was %1 samples/s', formatRate(samples))
+      : trans.__('last: %1 samples/s', formatRate(samples))
+  );
+}
+
+/** What stands beside the rate; "(a guess)" where samples or steps are one. */
+function throughputTexts(
+  metrics: Cluster['metrics'],
+  trans: TranslationBundle
+): string[] {
+  const { tokens_per_s, epoch, step_s, unsure } = metrics;
+  const parts = [
+    unsure ? trans.__('samples/s (estimated)') : trans.__('samples/s'),
+    tokens_per_s !== null && trans.__('%1 tokens/s', formatRate(tokens_per_s)),
+    epoch !== null && epochText(epoch, trans),
+    step_s !== null && trans.__('step %1', formatTime(step_s))
+  ];
+  return parts.filter(part => part !== false).map(unbroken);
+}
+
+function epochText(
+  epoch: NonNullable<Cluster['metrics']['epoch']>,
+  trans: TranslationBundle
+): string {
+  return epoch.total === null
+    ? trans.__('epoch %1, batch %2', epoch.number, epoch.done)
+    : trans.__(
+        'epoch %1: %2',
+        epoch.number,
+        formatShare(epoch.done / epoch.total)
+      );
+}

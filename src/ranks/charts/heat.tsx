@@ -1,0 +1,220 @@
+import React, { useEffect, useRef, useState } from 'react';
+
+import { themeColour } from '../../ui/icons/theme';
+import { ITick } from './axis';
+import { IHeat } from '../model/figures';
+
+/** Room for the names of rows, px. */
+export const HEAT_LEFT = 52;
+const AXIS = 20;
+const HEIGHT = 300;
+const GAP = 3;
+const FAST = -0.06;
+const SLOW = 0.2;
+/** A rank that differs by less is like the others. */
+const LEVEL = 0.02;
+const STEPS = 4;
+
+/** Rank × time: grey at the median, blue faster, orange slower; nodes apart, times below. */
+export function HeatMap(props: {
+  heat: IHeat;
+  ticks: readonly ITick[];
+  /** Beginning and end of the axis, s. */
+  from: number;
+  to: number;
+  selected: number | null;
+  /** A rank that is named in its row: the slow one. */
+  marked: number | null;
+  /** What is written there. */
+  markText: string;
+  summary: string;
+}): JSX.Element {
+  const ref = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const node = ref.current!.parentElement!;
+    const observer = new ResizeObserver(() => setWidth(node.clientWidth));
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (ref.current && width > HEAT_LEFT) {
+      draw(ref.current, width, props);
+    }
+  });
+  return (
+    <div className="jp-DtrainRanks-heat">
+      <canvas ref={ref} role="img" aria-label={props.summary} />
+    </div>
+  );
+}
+
+/** The tint of a deviation, as a mix of theme colours: [variable, share of it], in steps. */
+export function tint(over: number): [string, number] {
+  if (Number.isNaN(over)) {
+    return ['--jp-layout-color2', 0];
+  }
+  const share = over < 0 ? over / FAST : over / SLOW;
+  const level = Math.abs(over) < LEVEL;
+  const step = level ? 0 : Math.min(1, Math.ceil(share * STEPS) / STEPS);
+  return over < 0
+    ? ['--jp-brand-color1', step * 0.5]
+    : ['--jp-warn-color0', step];
+}
+
+/** The same as a colour of CSS. */
+export function tintOf(over: number): string {
+  const [name, share] = tint(over);
+  return `color-mix(in srgb, var(${name}) ${Math.round(share * 100)}%, var(--jp-layout-color2))`;
+}
+
+/** Few ranks get room; many still fit. */
+function rowHeight(rows: number): number {
+  return Math.max(2, Math.min(18, Math.floor(HEIGHT / Math.max(1, rows))));
+}
+
+function draw(
+  canvas: HTMLCanvasElement,
+  width: number,
+  props: Parameters<typeof HeatMap>[0]
+): void {
+  const { heat, selected, marked } = props;
+  const row = rowHeight(heat.rows.length);
+  const tops = topsOf(heat, row);
+  const bottom = (tops[tops.length - 1] ?? 0) + row;
+  const ratio = devicePixelRatio;
+  canvas.width = width * ratio;
+  canvas.height = (bottom + AXIS) * ratio;
+  canvas.style.height = `${bottom + AXIS}px`;
+  const context = canvas.getContext('2d');
+  if (!context) {
+    return;
+  }
+  context.scale(ratio, ratio);
+  const room = width - HEAT_LEFT - 1;
+  const column = room / heat.columns;
+  const ground = themeColour('--jp-layout-color2');
+  heat.rows.forEach((_, i) => {
+    context.globalAlpha = 1;
+    context.fillStyle = ground;
+    context.fillRect(HEAT_LEFT, tops[i], room, row);
+    for (let at = 0; at < heat.columns; at++) {
+      const [name, share] = tint(heat.cells[i * heat.columns + at]);
+      if (share > 0) {
+        context.globalAlpha = share;
+        context.fillStyle = themeColour(name);
+        context.fillRect(HEAT_LEFT + at * column, tops[i], column + 0.5, row);
+      }
+    }
+  });
+  context.globalAlpha = 1;
+  context.textBaseline = 'middle';
+  const font = getComputedStyle(canvas).fontFamily;
+  drawNames(context, font, heat, tops, row, marked ?? selected);
+  const index = heat.rows.findIndex(r => r.ranks.includes(selected ?? -1));
+  if (index >= 0) {
+    context.strokeStyle = themeColour('--jp-ui-font-color0');
+    context.strokeRect(HEAT_LEFT - 0.5, tops[index] - 0.5, room, row + 1);
+  }
+  const slow = heat.rows.findIndex(r => r.ranks.includes(marked ?? -1));
+  if (slow >= 0) {
+    drawMark(context, font, props, slow, tops[slow] + row / 2, column);
+  }
+  context.font = `11px ${font}`;
+  context.fillStyle = themeColour('--jp-ui-font-color2');
+  for (const { at, label } of props.ticks) {
+    const share = (at - props.from) / (props.to - props.from);
+    context.textAlign = share > 0.97 ? 'right' : 'center';
+    context.fillText(label, HEAT_LEFT + share * room, bottom + AXIS / 2 + 3);
+  }
+}
+
+/** Top of each row: nodes stand apart from each other. */
+function topsOf(heat: IHeat, row: number): number[] {
+  let top = 0;
+  return heat.rows.map((entry, i) => {
+    if (i > 0) {
+      const apart = entry.group !== heat.rows[i - 1].group;
+      top += row + (apart ? GAP : row > 8 ? 1 : 0);
+    }
+    return top;
+  });
+}
+
+/** Names of nodes beside their rows, or of rows where there are no nodes to tell apart. */
+function drawNames(
+  context: CanvasRenderingContext2D,
+  font: string,
+  heat: IHeat,
+  tops: readonly number[],
+  row: number,
+  rank: number | null
+): void {
+  const groups = new Map<
+    string,
+    { label: string; from: number; to: number; bold: boolean }
+  >();
+  const byNode = new Set(heat.rows.map(r => r.group)).size > 1;
+  heat.rows.forEach(({ label, group, ranks }, i) => {
+    const key = byNode ? group : label;
+    const known = groups.get(key) ?? {
+      label: key,
+      from: tops[i],
+      to: 0,
+      bold: false
+    };
+    known.to = tops[i] + row;
+    known.bold ||= rank !== null && ranks.includes(rank);
+    groups.set(key, known);
+  });
+  context.textAlign = 'right';
+  let free = -Infinity;
+  for (const { label, from, to, bold } of groups.values()) {
+    const y = (from + to) / 2;
+    if (y - 6 >= free) {
+      context.font = `${bold ? '600 ' : ''}11px ${font}`;
+      context.fillStyle = themeColour(
+        bold ? '--jp-ui-font-color1' : '--jp-ui-font-color2'
+      );
+      context.fillText(label, HEAT_LEFT - 6, y, HEAT_LEFT - 8);
+      free = y + 6;
+    }
+  }
+}
+
+/** The name of the slow rank, to the left of where it became slow. */
+function drawMark(
+  context: CanvasRenderingContext2D,
+  font: string,
+  props: Parameters<typeof HeatMap>[0],
+  index: number,
+  y: number,
+  column: number
+): void {
+  const { heat, markText } = props;
+  let at = heat.columns - 1;
+  const slow = (i: number): boolean =>
+    !(heat.cells[index * heat.columns + i] < 0.05);
+  while (at > 0 && slow(at - 1)) {
+    at -= 1;
+  }
+  // unknown times before the first are no slow ones
+  while (
+    at < heat.columns &&
+    Number.isNaN(heat.cells[index * heat.columns + at])
+  ) {
+    at += 1;
+  }
+  context.font = `600 11px ${font}`;
+  const text = `${markText} ▸`;
+  const { width } = context.measureText(text);
+  const right = HEAT_LEFT + at * column - 4;
+  if (right - width < HEAT_LEFT) {
+    return;
+  }
+  context.fillStyle = themeColour('--jp-layout-color1');
+  context.fillRect(right - width - 3, y - 7, width + 5, 14);
+  context.fillStyle = themeColour('--jp-ui-font-color0');
+  context.textAlign = 'right';
+  context.fillText(text, right, y);
+}

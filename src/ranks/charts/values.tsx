@@ -1,0 +1,92 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { IPoint } from '../../tokens';
+import { formatValue, UNKNOWN } from '../../ui/figures/format';
+import { TimeChart } from './chart';
+import { IAxis } from './charts';
+
+/** The user's own values with most points first; beyond these the export has them. */
+const MOST_CHARTS = 6;
+
+/** Names of the user's own values in these points. */
+export function namesOf(points: readonly Pick<IPoint, 'values'>[]): string[] {
+  const names = new Set<string>();
+  for (const point of points) {
+    for (const name of Object.keys(point.values)) {
+      names.add(name);
+    }
+  }
+  names.delete('step');
+  return [...names];
+}
+
+/** What of a point says which values were logged by then. */
+type ILogged = Pick<IPoint, 'at' | 'values'>;
+
+/**
+ * A value that the user logs, at the times when something was logged. Points in between repeat the latest: a line
+ * through them would go on where nobody measures any more.
+ */
+export function loggedAt(
+  points: readonly ILogged[],
+  name: string
+): { times: number[]; values: (number | null)[] } {
+  const logged = points.filter((point, i) => {
+    const before = points[i - 1]?.values;
+    const { values } = point;
+    return (
+      !before || values[name] !== before[name] || values.step !== before.step
+    );
+  });
+  return {
+    times: logged.map(p => p.at),
+    values: logged.map(p => p.values[name] ?? null)
+  };
+}
+
+/** A chart of each value that the user logs with `dt.log`. */
+export function OwnValues(props: {
+  points: readonly IPoint[];
+  axis: IAxis;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { points, trans } = props;
+  const names = namesOf(points);
+  if (!names.length) {
+    return null;
+  }
+  return (
+    <div className="jp-DtrainUi-charts">
+      {names.slice(0, MOST_CHARTS).map(name => {
+        const { times, values } = loggedAt(points, name);
+        const last = [...values].reverse().find(v => v !== null) ?? null;
+        const text = last === null ? UNKNOWN : formatValue(last, 3);
+        return (
+          <section key={name}>
+            <h3>
+              {name}
+              <span>
+                <b>{text}</b>
+              </span>
+            </h3>
+            <TimeChart
+              {...props.axis}
+              times={times}
+              series={[{ label: name, values, colour: '--jp-accent-color1' }]}
+              summary={trans.__('%1: %2 now', name, text)}
+            />
+          </section>
+        );
+      })}
+      {names.length > MOST_CHARTS && (
+        <p className="jp-DtrainUi-note">
+          {trans.__(
+            '%1 more values are in the export.',
+            names.length - MOST_CHARTS
+          )}
+        </p>
+      )}
+    </div>
+  );
+}

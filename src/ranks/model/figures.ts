@@ -1,0 +1,171 @@
+import { Cluster, IPoint, Rank } from '../../tokens';
+import { ownTimes, usualOf } from '../../ui/figures/ownTime';
+
+/** What the table shows of a rank; seconds, null where not known. */
+export interface IRankFigures {
+  rank: Rank;
+  own: number | null;
+  /** Own time against that of other ranks (`usualOf`): 0.1 is 10 % slower; null where not known. */
+  over: number | null;
+  transfer: number | null;
+  waiting: number | null;
+}
+
+const known = new WeakMap<Cluster, IRankFigures[]>();
+
+/** own = step × (1 − overhead), waiting = wait, transfer = the rest. Worked out once a frame for all views. */
+export function figuresOf(cluster: Cluster): readonly IRankFigures[] {
+  const before = known.get(cluster);
+  if (before) {
+    return before;
+  }
+  const { own, middle } = ownTimes(cluster.ranks);
+  const figures = cluster.ranks.map((rank, i) => {
+    const mine = Number.isNaN(own[i]) ? null : own[i];
+    const usual = usualOf(own, i, middle);
+    const shared = rank.step_s === null ? null : (rank.comm_overhead ?? null);
+    const communication =
+      shared === null || rank.step_s === null ? null : shared * rank.step_s;
+    const waiting =
+      communication === null ? null : Math.min(communication, rank.wait_s ?? 0);
+    return {
+      rank,
+      own: mine,
+      over: mine !== null && usual ? mine / usual - 1 : null,
+      waiting,
+      transfer: communication === null ? null : communication - waiting!
+    };
+  });
+  known.set(cluster, figures);
+  return figures;
+}
+
+/** Does a filter let a rank through? "0-7", "0,3", a node's name, a device, or a state such as "slow". */
+export function passes(filter: string, rank: Rank): boolean {
+  const words = filter
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  if (!words.length) {
+    return true;
+  }
+  return words.some(word => {
+    const span = /^(\d+)(?:[-–](\d+))?$/.exec(word);
+    if (span) {
+      const last = Number(span[2] ?? span[1]);
+      return rank.rank >= Number(span[1]) && rank.rank <= last;
+    }
+    return (
+      (word === 'slow' && rank.slow) ||
+      rank.state.includes(word) ||
+      rank.node.toLowerCase().includes(word) ||
+      rank.device.includes(word)
+    );
+  });
+}
+
+/** Is there a network between the nodes of this world, or are they one machine? */
+export function hasNetwork(cluster: Cluster): boolean {
+  return new Set(cluster.nodes.map(n => n.address)).size > 1;
+}
+
+/** A heat map: a row a rank, or a node's slowest where there are too many. */
+export interface IHeat {
+  rows: { label: string; group: string; ranks: readonly number[] }[];
+  /** Row × column: own time against that of other ranks (`usualOf`); NaN where not known. */
+  cells: Float32Array;
+  columns: number;
+}
+
+/** Columns in a row without a point of their own that make no gap: points come when they come. */
+const MOST_GAP = 2;
+
+/** Rows of a heat map up to here; above, a row a node. */
+export const MOST_HEAT_ROWS = 128;
+
+/**
+ * Own time of ranks over time, against that of the others at that time.
+ *
+ * Columns divide the time from `from` to `to`, ms, so that the map stands below the charts of that time.
+ */
+export function heatOf(
+  cluster: Cluster,
+  points: readonly IPoint[],
+  shown: readonly number[],
+  columns: number,
+  from: number,
+  to: number
+): IHeat {
+  const rows =
+    shown.length <= MOST_HEAT_ROWS
+      ? shown.map(r => ({
+          label: `${r}`,
+          group: cluster.ranks[r]?.node ?? '',
+          ranks: [r]
+        }))
+      : byNode(cluster, shown);
+  const cells = new Float32Array(rows.length * columns).fill(NaN);
+  const latest = new Map<number, IPoint>();
+  for (const point of points) {
+    const column = Math.floor(((point.at - from) / (to - from)) * columns);
+    if (column >= 0 && column <= columns) {
+      latest.set(Math.min(column, columns - 1), point);
+    }
+  }
+  for (const [column, { middle, own }] of bridged(latest)) {
+    if (middle) {
+      rows.forEach((row, i) => {
+        cells[i * columns + column] = slowestOf(own, row.ranks, middle);
+      });
+    }
+  }
+  return { rows, cells, columns };
+}
+
+/** Short gaps between points are drawn like what was before them. */
+function bridged(known: ReadonlyMap<number, IPoint>): Map<number, IPoint> {
+  const all = new Map(known);
+  const columns = [...known.keys()].sort((a, b) => a - b);
+  columns.slice(1).forEach((next, i) => {
+    if (next - columns[i] <= MOST_GAP + 1) {
+      for (let column = columns[i] + 1; column < next; column++) {
+        all.set(column, known.get(columns[i])!);
+      }
+    }
+  });
+  return all;
+}
+
+function slowestOf(
+  own: Float32Array,
+  ranks: readonly number[],
+  middle: number
+): number {
+  let most = NaN;
+  for (const rank of ranks) {
+    const over = own[rank] / usualOf(own, rank, middle)! - 1;
+    if (!Number.isNaN(over) && !(over <= most)) {
+      most = over;
+    }
+  }
+  return most;
+}
+
+function byNode(
+  cluster: Cluster,
+  shown: readonly number[]
+): { label: string; group: string; ranks: number[] }[] {
+  const nodes = new Map<string, number[]>();
+  for (const rank of shown) {
+    const node = cluster.ranks[rank].node;
+    nodes.set(node, [...(nodes.get(node) ?? []), rank]);
+  }
+  return [...nodes].map(([label, ranks]) => ({ label, group: label, ranks }));
+}
+
+/** Where the world was rebuilt: times, ms. */
+export function rebuilds(points: readonly IPoint[]): number[] {
+  return points
+    .filter((p, i) => i > 0 && p.generation !== points[i - 1].generation)
+    .map(p => p.at);
+}

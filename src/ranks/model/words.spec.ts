@@ -1,0 +1,31 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster, makeRank } from '../../testing/clusters';
+import { doing } from './facts';
+import { differs, listed, markedFirst, rankGlyph, rankWord } from './words';
+
+const trans = nullTranslator.load('dtrain_lab');
+
+it('lists a rank as failed whose peer goes on', () => {
+  const ranks = [makeRank(0, { state: 'busy' }), makeRank(1)];
+  const cluster = makeCluster({
+    ranks,
+    summary: { code: 'failing', values: { ranks: '1', still: '0' }, text: '' }
+  });
+  const found = listed(cluster, trans);
+  expect(found.map(rankGlyph)).toEqual(['busy', 'failed']);
+  expect([rankWord(found[1], trans), doing(found[1], trans)]).toEqual([
+    'failed',
+    'failed'
+  ]);
+  expect(listed(makeCluster({ ranks }), trans)).toBe(ranks);
+});
+
+it('lists ranks that differ before the others', () => {
+  const ranks = [0, 1, 2, 3].map(rank => makeRank(rank, { state: 'busy' }));
+  ranks[2].slow = true;
+  ranks[3].state = 'lost';
+  expect(markedFirst(ranks).map(r => r.rank)).toEqual([3, 2, 0, 1]);
+  expect(ranks.filter(differs).map(r => r.rank)).toEqual([2, 3]);
+});

@@ -1,0 +1,188 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Rank, Verdict } from '../../tokens';
+import {
+  formatGiB,
+  formatRate,
+  formatShare,
+  UNKNOWN
+} from '../../ui/figures/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { doing, standsAt } from '../model/facts';
+import { IRankFigures } from '../model/figures';
+import { rankGlyph, rankWord } from '../model/words';
+
+/** A column of the table of ranks: what it sorts by, and what it shows. */
+export interface IColumn {
+  key: string;
+  head: string;
+  value: (f: IRankFigures) => number | string | null;
+  show: (f: IRankFigures) => React.ReactNode;
+  number?: boolean;
+  /** Track of the grid. */
+  width: string;
+  /** How much room there has to be, or the column is left out; without it, it stays. */
+  room?: 'wide' | 'middle' | 'little';
+}
+
+/** Times of a step: milliseconds, seconds where steps are long. */
+export function unitOf(figures: readonly IRankFigures[]): ['s' | 'ms', number] {
+  const most = Math.max(0, ...figures.map(f => f.own ?? 0));
+  return most >= 10 ? ['s', 1] : ['ms', 1e3];
+}
+
+const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const fine = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+function amount(seconds: number | null, scale: number): string {
+  if (seconds === null) {
+    return UNKNOWN;
+  }
+  const value = seconds * scale;
+  return value >= 9.95 ? plain.format(value) : fine.format(value);
+}
+
+/** All columns, in order. */
+export function columnsOf(
+  trans: TranslationBundle,
+  gpus: boolean,
+  [unit, scale]: ['s' | 'ms', number],
+  nodes: number,
+  alarm: Verdict | null
+): IColumn[] {
+  const time = (
+    key: string,
+    head: string,
+    value: (f: IRankFigures) => number | null
+  ): IColumn => ({
+    key,
+    head: `${head} ${unit}`,
+    value,
+    show: f => amount(value(f), scale),
+    number: true,
+    width: 'minmax(86px, 0.9fr)'
+  });
+  const memory = (f: IRankFigures): number | null =>
+    gpus ? f.rank.device_memory_bytes : f.rank.memory_bytes;
+  const doingNow = (f: IRankFigures): string =>
+    alarm ? standsAt(f.rank, alarm, trans) : doing(f.rank, trans);
+  const busyShare = (f: IRankFigures): number | null =>
+    gpus ? f.rank.device_utilization : f.rank.cpu_utilization;
+  return [
+    {
+      key: 'rank',
+      head: trans.__('Rank'),
+      value: f => f.rank.rank,
+      show: f => (
+        <>
+          <Glyph kind={rankGlyph(f.rank)} label={rankWord(f.rank, trans)} />
+          <b>{f.rank.rank}</b>
+        </>
+      ),
+      width: '64px'
+    },
+    ...(nodes > 1
+      ? [
+          {
+            key: 'node',
+            head: trans.__('Node'),
+            value: (f: IRankFigures) => f.rank.node,
+            show: (f: IRankFigures) => f.rank.node,
+            width: 'minmax(72px, 1fr)'
+          }
+        ]
+      : []),
+    {
+      key: 'device',
+      head: trans.__('Device'),
+      value: f => f.rank.device,
+      show: f => f.rank.device,
+      width: '68px',
+      room: 'wide'
+    },
+    {
+      key: 'doing',
+      head: alarm ? trans.__('Where') : trans.__('Doing'),
+      value: doingNow,
+      show: doingNow,
+      width: 'minmax(116px, 1.3fr)'
+    },
+    {
+      ...time('own', trans.__('Own'), f => f.own),
+      width: 'minmax(98px, 1fr)',
+      // the head says which rank is slow; its time of this moment may be no longer than that of others
+      show: f =>
+        f.rank.slow && f.over !== null && f.over >= 0.005 ? (
+          <b>
+            {amount(f.own, scale)} +{Math.round(f.over * 100)} %
+          </b>
+        ) : (
+          amount(f.own, scale)
+        )
+    },
+    { ...time('data', trans.__('Data'), f => f.rank.data_s), room: 'wide' },
+    {
+      ...time('transfer', trans.__('Transfer'), f => f.transfer),
+      room: 'middle'
+    },
+    time('waiting', trans.__('Waiting'), f => f.waiting),
+    {
+      key: 'samples',
+      head: trans.__('Samples/s'),
+      value: f => f.rank.samples_per_s,
+      show: f => formatRate(f.rank.samples_per_s),
+      number: true,
+      width: 'minmax(86px, 0.9fr)',
+      room: 'wide'
+    },
+    {
+      key: 'memory',
+      head: gpus ? trans.__('GPU memory GiB') : trans.__('Memory GiB'),
+      value: memory,
+      show: f => memoryText(f.rank, gpus),
+      number: true,
+      width: 'minmax(124px, 1fr)',
+      room: 'little'
+    },
+    {
+      key: 'use',
+      head: gpus ? trans.__('GPU use') : trans.__('CPU use'),
+      value: busyShare,
+      show: f => formatShare(busyShare(f)),
+      number: true,
+      width: 'minmax(72px, 0.6fr)',
+      room: 'wide'
+    },
+    {
+      key: 'seen',
+      head: trans.__('Seen'),
+      value: f => f.rank.last_seen_s,
+      show: f =>
+        f.rank.last_seen_s === null
+          ? UNKNOWN
+          : trans.__('%1 s', fine.format(f.rank.last_seen_s)),
+      number: true,
+      width: '64px',
+      room: 'wide'
+    }
+  ];
+}
+
+/** "71.0 / 80": amber from 92 %, red from 98 %. */
+function memoryText(rank: Rank, gpus: boolean): React.ReactNode {
+  const { device_memory_bytes: used, device_memory_total_bytes: total } = rank;
+  if (!gpus) {
+    return formatGiB(rank.memory_bytes);
+  }
+  if (used === null || !total) {
+    return formatGiB(used);
+  }
+  const share = used / total;
+  const full = share >= 0.98 ? 'most' : share >= 0.92 ? 'much' : undefined;
+  return (
+    <span data-full={full}>
+      {formatGiB(used)} / {plain.format(total / 2 ** 30)}
+    </span>
+  );
+}

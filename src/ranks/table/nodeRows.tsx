@@ -1,0 +1,188 @@
+import React, { useState } from 'react';
+
+import { Rank } from '../../tokens';
+import { formatTime } from '../../ui/figures/format';
+import { useViewState } from '../../ui/viewState';
+import { moveFocus } from '../../ui/roving';
+import { ownTimes } from '../../ui/figures/ownTime';
+import { tintOf } from '../charts/heat';
+import { RankGrid } from './grid';
+import { IRowsProps } from './slowest';
+import { rankGlyph, rankWord } from '../model/words';
+
+/**
+ * A row a node, a square a rank, and the time of the node's slowest.
+ *
+ * One tab stop: up and down between nodes, left and right among squares, Home and End; Enter opens a node, or
+ * chooses a rank.
+ */
+export function NodeRows(props: IRowsProps): JSX.Element {
+  const { cluster, trans, selected } = props;
+  const [open, setOpen] = useViewState<string | null>(
+    `open node ${cluster.id}`,
+    null
+  );
+  const [stop, setStop] = useState<string>('');
+  const { own, middle } = ownTimes(cluster.ranks);
+  const nodes = new Map<string, Rank[]>();
+  for (const rank of cluster.ranks) {
+    const mine = nodes.get(rank.node);
+    if (mine) {
+      mine.push(rank);
+    } else {
+      nodes.set(rank.node, [rank]);
+    }
+  }
+  const first = nodes.keys().next().value as string;
+  const at = stop || `node ${first}`;
+  const most = Math.max(...[...nodes.values()].map(r => r.length));
+  const move = (event: React.KeyboardEvent<HTMLElement>): void => {
+    const cell = event.target as HTMLElement;
+    const cells = [
+      ...event.currentTarget.querySelectorAll<HTMLElement>('[data-cell]')
+    ];
+    if (!cells.includes(cell)) {
+      return;
+    }
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      cell.click();
+    } else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') {
+      const [row, column] = (cell.dataset.cell ?? '').split(' ').map(Number);
+      const to = row + (event.key === 'ArrowDown' ? 1 : -1);
+      const there = cells.filter(c => c.dataset.cell?.startsWith(`${to} `));
+      event.preventDefault();
+      there[Math.min(column, there.length - 1)]?.focus();
+    } else {
+      moveFocus(event, cells, 2);
+    }
+  };
+  return (
+    <div
+      className="jp-DtrainRanks-nodes"
+      role="grid"
+      aria-label={trans.__('Ranks of %1 by node', cluster.name)}
+      onKeyDown={move}
+    >
+      <p className="jp-DtrainRanks-caption" aria-hidden="true">
+        <span>{trans.__('By node, each square a rank')}</span>
+        {middle !== null && <span>{trans.__('slowest')}</span>}
+      </p>
+      {[...nodes].map(([name, ranks], row) => {
+        const alive = ranks.filter(r => r.state !== 'lost').length;
+        const slow = ranks.some(r => rankGlyph(r) === 'slow');
+        const bad = ranks.some(r => r.state === 'lost' || r.state === 'stuck');
+        const slowest = Math.max(
+          ...ranks.map(r => own[r.rank]).filter(t => !Number.isNaN(t)),
+          -1
+        );
+        return (
+          <React.Fragment key={name}>
+            <div
+              role="row"
+              className="jp-DtrainRanks-node"
+              data-slow={slow || undefined}
+              data-trouble={bad || undefined}
+              onContextMenu={event =>
+                props.onMenu(
+                  event,
+                  ranks.map(r => r.rank)
+                )
+              }
+            >
+              <span
+                role="gridcell"
+                className="jp-DtrainRanks-nodeName"
+                title={name}
+                data-cell={`${row} 0`}
+                aria-expanded={open === name}
+                tabIndex={at === `node ${name}` ? 0 : -1}
+                onFocus={() => setStop(`node ${name}`)}
+                onClick={() => setOpen(open === name ? null : name)}
+              >
+                <svg viewBox="0 0 16 16" aria-hidden="true">
+                  <path d={open === name ? 'M4 6l4 4 4-4' : 'M6 4l4 4-4 4'} />
+                </svg>
+                <span>{name}</span>
+              </span>
+              <span
+                className="jp-DtrainRanks-squares"
+                style={{ '--most': most } as React.CSSProperties}
+                role="presentation"
+              >
+                {ranks.map((rank, column) => (
+                  <Square
+                    key={rank.rank}
+                    rank={rank.rank}
+                    place={`${row} ${column + 1}`}
+                    label={trans.__(
+                      'rank %1: %2',
+                      rank.rank,
+                      rankWord(rank, trans)
+                    )}
+                    state={rank.state}
+                    tint={
+                      middle ? tintOf(own[rank.rank] / middle - 1) : undefined
+                    }
+                    selected={rank.rank === selected}
+                    stop={at === `rank ${rank.rank}`}
+                    onFocus={setStop}
+                    onSelect={props.onSelect}
+                  />
+                ))}
+              </span>
+              <span role="gridcell" className="jp-DtrainRanks-nodeCount">
+                {alive === ranks.length && slowest >= 0
+                  ? formatTime(slowest)
+                  : trans.__('%1 of %2', alive, ranks.length)}
+              </span>
+            </div>
+            {open === name && <RankGrid {...props} ranks={ranks} headless />}
+          </React.Fragment>
+        );
+      })}
+    </div>
+  );
+}
+
+/** A rank in the row of its node. */
+function AnySquare(props: {
+  rank: number;
+  place: string;
+  label: string;
+  state: Rank['state'];
+  tint: string | undefined;
+  selected: boolean;
+  stop: boolean;
+  onFocus: (stop: string) => void;
+  onSelect: (rank: number) => void;
+}): JSX.Element {
+  const { rank, label, state, tint } = props;
+  return (
+    <span
+      role="gridcell"
+      data-square={rank}
+      data-cell={props.place}
+      data-state={state}
+      data-known={tint !== undefined || undefined}
+      aria-label={label}
+      aria-selected={props.selected}
+      title={label}
+      tabIndex={props.stop ? 0 : -1}
+      style={tint === undefined ? undefined : { background: tint }}
+      onFocus={() => props.onFocus(`rank ${rank}`)}
+      onClick={() => props.onSelect(rank)}
+    />
+  );
+}
+
+/** Drawn again only where it differs. */
+const Square = React.memo(
+  AnySquare,
+  (a, b) =>
+    a.label === b.label &&
+    a.tint === b.tint &&
+    a.selected === b.selected &&
+    a.stop === b.stop &&
+    a.place === b.place
+);

@@ -1,0 +1,109 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useRef } from 'react';
+
+import { Cluster } from '../../tokens';
+import { formatTime } from '../../ui/figures/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { useSteadyOrder } from '../../ui/order';
+import { ownTimes } from '../../ui/figures/ownTime';
+import { RankMap } from '../charts/map';
+import { differs, markedFirst, rankGlyph, rankWord } from '../model/words';
+
+const SLOWEST = 5;
+
+export interface IRowsProps {
+  cluster: Cluster;
+  /** The rank that all views show; null for none. */
+  selected: number | null;
+  onSelect: (rank: number) => void;
+  /** A context menu was asked for on some ranks. */
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
+  trans: TranslationBundle;
+}
+
+/** More ranks than there is room for: a map of squares, and the slowest. */
+export function MapAndSlowest(props: IRowsProps): JSX.Element {
+  const { cluster, trans } = props;
+  const { ranks } = cluster;
+  const { own, middle } = ownTimes(ranks);
+  const bad = ranks.filter(r => r.state === 'stuck' || r.state === 'lost');
+  const host = useRef<HTMLUListElement>(null);
+  const marked = markedFirst(ranks.filter(differs))
+    .slice(0, SLOWEST)
+    .map(r => r.rank);
+  const order = useSteadyOrder(
+    () =>
+      ranks
+        .map(r => r.rank)
+        .filter(rank => !Number.isNaN(own[rank]))
+        .sort((a, b) => own[b] - own[a])
+        .slice(0, SLOWEST),
+    `${cluster.id} ${cluster.world.generation}`,
+    host
+  );
+  const shown = [...new Set([...marked, ...order])]
+    .map(rank => ranks[rank])
+    .filter(Boolean);
+  return (
+    <div className="jp-DtrainRanks-mapBox">
+      <p className="jp-DtrainRanks-caption">
+        <span>{trans.__('Own time, a square per rank')}</span>
+        {middle !== null && (
+          <span>{trans.__('median %1', formatTime(middle))}</span>
+        )}
+      </p>
+      <RankMap
+        ranks={ranks}
+        middle={middle}
+        columns={32}
+        selected={props.selected}
+        onSelect={props.onSelect}
+        onMenu={props.onMenu}
+        summary={trans.__(
+          '%1 ranks, %2 of them stuck or lost',
+          ranks.length,
+          bad.length
+        )}
+        trans={trans}
+      />
+      <p className="jp-DtrainRanks-caption">{trans.__('Slowest')}</p>
+      <ul ref={host} className="jp-DtrainRanks-slowest">
+        {shown.map(rank => (
+          <li
+            key={rank.rank}
+            data-slow={rankGlyph(rank) === 'slow' || undefined}
+            data-selected={rank.rank === props.selected || undefined}
+            onContextMenu={event => props.onMenu(event, [rank.rank])}
+          >
+            <Glyph kind={rankGlyph(rank)} label={rankWord(rank, trans)} />
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              aria-pressed={rank.rank === props.selected}
+              aria-label={trans.__('Rank %1', rank.rank)}
+              onClick={() => props.onSelect(rank.rank)}
+            >
+              {rank.rank}
+            </button>
+            <span>{rank.node}</span>
+            <span className="jp-DtrainUi-colNumber">
+              {ownText(own[rank.rank], middle)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** "471 ms +15 %". */
+function ownText(own: number, middle: number | null): string {
+  if (Number.isNaN(own)) {
+    return formatTime(null);
+  }
+  const over = middle ? Math.round((own / middle - 1) * 100) : 0;
+  return over >= 1 ? `${formatTime(own)} +${over} %` : formatTime(own);
+}

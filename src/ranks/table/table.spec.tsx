@@ -1,0 +1,75 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React, { act } from 'react';
+import { createRoot } from 'react-dom/client';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { makeCluster, makeRank } from '../../testing/clusters';
+import { figuresOf } from '../model/figures';
+import { RankTable } from './table';
+
+// nothing has a height here, and nothing of no height is drawn
+vi.mock('@tanstack/react-virtual', () => ({
+  useVirtualizer: ({ count }: { count: number }) => ({
+    getVirtualItems: () =>
+      Array.from({ length: count }, (_, index) => ({ index, start: 0 })),
+    getTotalSize: () => 0,
+    scrollToIndex: () => undefined
+  })
+}));
+
+const trans = nullTranslator.load('x');
+
+/** The rows of a table of three ranks, as they stand there after each update: "0 slow" is a mark. */
+function table(): (own: readonly number[], slow?: number) => string[] {
+  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+  vi.useFakeTimers({ now: 100_000 });
+  const node = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(node);
+  return (own, slow) => {
+    const ranks = own.map((step_s, rank) =>
+      makeRank(rank, {
+        state: 'busy',
+        step_s,
+        comm_overhead: 0,
+        slow: rank === slow
+      })
+    );
+    act(() =>
+      root.render(
+        <RankTable
+          figures={figuresOf(makeCluster({ ranks }))}
+          selected={null}
+          onSelect={() => undefined}
+          onMenu={() => undefined}
+          alarm={null}
+          trans={trans}
+        />
+      )
+    );
+    return [...node.querySelectorAll<HTMLElement>('[data-row]')].map(
+      ({ dataset, innerHTML }) =>
+        `${dataset.row}${dataset.slow ? ' slow' : ''}${innerHTML.includes('+') ? ' marked' : ''}`
+    );
+  };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+it('has a rank first in the update that calls it slow, whatever its time is then', () => {
+  const update = table();
+  expect(update([0.1, 0.1, 0.1])).toEqual(['0', '1', '2']);
+  vi.advanceTimersByTime(250);
+  expect(update([0.1, 0.1, 0.09], 2)).toEqual(['2 slow', '0', '1']);
+  vi.advanceTimersByTime(250);
+  expect(update([0.1, 0.1, 0.09])).toEqual(['0', '1', '2']);
+});
+
+it('marks the own time of a rank that the head calls slow, and of no other one', () => {
+  const update = table();
+  expect(update([0.1, 0.1, 0.2])).toEqual(['2', '0', '1']);
+  vi.advanceTimersByTime(250);
+  expect(update([0.1, 0.1, 0.2], 2)).toEqual(['2 slow marked', '0', '1']);
+});

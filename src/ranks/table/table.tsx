@@ -1,0 +1,250 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import React, { useRef } from 'react';
+
+import { useViewState } from '../../ui/viewState';
+import { settled, SortValue, useSteadyOrder } from '../../ui/order';
+import { moveFocus } from '../../ui/roving';
+import { Verdict } from '../../tokens';
+import { columnsOf, IColumn, unitOf } from './columns';
+import { IRankFigures } from '../model/figures';
+import { weightOf } from '../model/words';
+
+const ROW_HEIGHT = 28;
+/** As many rows are all shown; more scroll in a place of their own. */
+const MOST_SHOWN = 64;
+
+/** What the rows were sorted by last, and by which column. */
+interface IHeld {
+  key: string;
+  values: ReadonlyMap<number, SortValue>;
+}
+
+/** All ranks, those that differ and then the slowest first unless told; one tab stop, arrows, Home and End; the heads are above the first row. */
+export function RankTable(props: {
+  figures: readonly IRankFigures[];
+  selected: number | null;
+  onSelect: (rank: number) => void;
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
+  /** What keeps them from going on. */
+  alarm: Verdict | null;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { figures, selected, trans } = props;
+  const [sort, setSort] = useViewState('sort', { key: 'own', down: true });
+  const scroll = useRef<HTMLDivElement>(null);
+  const held = useRef<IHeld>({ key: '', values: new Map() });
+  const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
+  const nodes = new Set(figures.map(f => f.rank.node)).size;
+  const columns = columnsOf(trans, gpus, unitOf(figures), nodes, props.alarm);
+  const column = columns.find(c => c.key === sort.key) ?? columns[0];
+  // a rank that the head calls slow is the first at once, whatever its time is at this moment
+  const weight = (f: IRankFigures): number =>
+    sort.key === 'own' && sort.down ? weightOf(f.rank) : 0;
+  const order = useSteadyOrder(
+    () => {
+      const { key, values } = held.current;
+      const now = new Map(figures.map(f => [f.rank.rank, column.value(f)]));
+      held.current = {
+        key: sort.key,
+        values: settled(key === sort.key ? values : new Map(), now)
+      };
+      return [...figures]
+        .sort(
+          (a, b) =>
+            weight(a) - weight(b) ||
+            compare(held.current.values, a, b, sort.down)
+        )
+        .map(f => f.rank.rank);
+    },
+    `${sort.key} ${sort.down} ${figures.map(f => `${f.rank.rank} ${weight(f)}`).join()}`,
+    scroll
+  );
+  const byRank = new Map(figures.map(f => [f.rank.rank, f]));
+  const rows = order.map(rank => byRank.get(rank)!);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 8,
+    initialRect: { width: 800, height: 280 }
+  });
+  const at = Math.max(
+    0,
+    rows.findIndex(f => f.rank.rank === selected)
+  );
+  const focusRow = (rank: number | undefined): void => {
+    requestAnimationFrame(() =>
+      scroll.current
+        ?.querySelector<HTMLElement>(`[data-row="${rank}"]`)
+        ?.focus()
+    );
+  };
+  const drawn = virtual.getVirtualItems();
+  // the chosen row may be out of view, and not drawn: keys have to lead into the table all the same
+  const stop = drawn.some(item => item.index === at) ? at : drawn[0]?.index;
+  const move = (event: React.KeyboardEvent<HTMLElement>): void => {
+    const heads = [
+      ...event.currentTarget.querySelectorAll<HTMLElement>(
+        '[role=columnheader] button'
+      )
+    ].filter(head => head.offsetParent !== null);
+    if (heads.includes(event.target as HTMLElement)) {
+      if (event.key === 'ArrowDown') {
+        event.preventDefault();
+        focusRow(rows[stop]?.rank.rank);
+      } else {
+        moveFocus(event, heads, heads.length + 1);
+      }
+      return;
+    }
+    // from the row that has the focus, which need not be the chosen one
+    const own = (event.target as HTMLElement).closest<HTMLElement>(
+      '[data-row]'
+    );
+    const from = own
+      ? rows.findIndex(f => `${f.rank.rank}` === own.dataset.row)
+      : at;
+    if (event.key === 'ArrowUp' && from === 0) {
+      event.preventDefault();
+      heads[0]?.focus();
+      return;
+    }
+    const to = {
+      ArrowDown: from + 1,
+      ArrowUp: from - 1,
+      Home: 0,
+      End: rows.length - 1
+    }[event.key];
+    if (to !== undefined && rows[to]) {
+      event.preventDefault();
+      props.onSelect(rows[to].rank.rank);
+      virtual.scrollToIndex(to);
+      focusRow(rows[to].rank.rank);
+    }
+  };
+  return (
+    <div
+      ref={scroll}
+      className="jp-DtrainRanks-table"
+      data-many={rows.length > MOST_SHOWN || undefined}
+      role="grid"
+      aria-label={trans.__('Ranks')}
+      aria-rowcount={rows.length + 1}
+      style={tracks(columns)}
+      onKeyDown={move}
+    >
+      <div role="row" className="jp-DtrainRanks-tableHead" aria-rowindex={1}>
+        {columns.map(c => (
+          <span
+            key={c.key}
+            role="columnheader"
+            data-number={c.number || undefined}
+            data-room={c.room}
+            aria-sort={
+              c.key === sort.key
+                ? sort.down
+                  ? 'descending'
+                  : 'ascending'
+                : 'none'
+            }
+          >
+            <button
+              type="button"
+              tabIndex={-1}
+              onClick={() =>
+                setSort({
+                  key: c.key,
+                  down: c.key === sort.key ? !sort.down : !!c.number
+                })
+              }
+            >
+              {c.head}
+              {c.key === sort.key && (
+                <span aria-hidden="true">{sort.down ? ' ▾' : ' ▴'}</span>
+              )}
+            </button>
+          </span>
+        ))}
+      </div>
+      <div
+        role="rowgroup"
+        className="jp-DtrainRanks-tableBody"
+        style={{ height: virtual.getTotalSize() }}
+      >
+        {drawn.map(item => {
+          const f = rows[item.index];
+          const chosen = f.rank.rank === selected;
+          return (
+            <div
+              key={f.rank.rank}
+              role="row"
+              aria-rowindex={item.index + 2}
+              aria-selected={chosen}
+              data-row={f.rank.rank}
+              data-slow={f.rank.slow || undefined}
+              data-trouble={
+                f.rank.state === 'stuck' || f.rank.state === 'lost' || undefined
+              }
+              tabIndex={item.index === stop ? 0 : -1}
+              style={{ transform: `translateY(${item.start}px)` }}
+              onClick={() => props.onSelect(f.rank.rank)}
+              onContextMenu={event => props.onMenu(event, [f.rank.rank])}
+            >
+              {columns.map(c => (
+                <span
+                  key={c.key}
+                  role="gridcell"
+                  data-number={c.number || undefined}
+                  data-room={c.room}
+                  title={titleOf(c.show(f))}
+                >
+                  {c.show(f)}
+                </span>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Tracks of the grid, by how much room there is: all columns, and those that are worth it. */
+function tracks(columns: readonly IColumn[]): React.CSSProperties {
+  const middle = columns.filter(c => c.room !== 'wide');
+  const little = middle.filter(c => c.room !== 'middle');
+  const narrow = little.filter(c => c.room !== 'little');
+  return {
+    '--wide': columns.map(c => c.width).join(' '),
+    '--middle': middle.map(c => c.width).join(' '),
+    '--little': little.map(c => c.width).join(' '),
+    '--narrow': narrow.map(c => c.width).join(' ')
+  } as React.CSSProperties;
+}
+
+/** A cell may be too narrow for its words: the whole of them shows at the pointer. */
+function titleOf(shown: React.ReactNode): string | undefined {
+  return typeof shown === 'string' ? shown : undefined;
+}
+
+/** What is not known comes last; equal values: ranks that differ first, as in the sidebar, then by number. */
+function compare(
+  values: ReadonlyMap<number, SortValue>,
+  a: IRankFigures,
+  b: IRankFigures,
+  down: boolean
+): number {
+  const x = values.get(a.rank.rank) ?? null;
+  const y = values.get(b.rank.rank) ?? null;
+  if (x === y) {
+    return weightOf(a.rank) - weightOf(b.rank) || a.rank.rank - b.rank.rank;
+  }
+  if (x === null || y === null) {
+    return x === null ? 1 : -1;
+  }
+  return (x < y ? -1 : 1) * (down ? -1 : 1);
+}

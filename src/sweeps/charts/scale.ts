@@ -1,0 +1,166 @@
+import { Sweep, Trial } from '../../tokens';
+import { formatValue } from '../../ui/figures/format';
+
+/** A mark of an axis: where, 0 to 1, and what is written there. */
+export interface ITick {
+  at: number;
+  text: string;
+}
+
+/** An axis: where a value lies, 0 to 1; NaN where it has no place. */
+export interface IScale {
+  of(value: unknown): number;
+  /** The value, or the nearest one of a list, that lies there. */
+  text(at: number): string;
+  /** How far apart values of a list lie, 0 to 1; absent for numbers. */
+  step?: number;
+  ticks: readonly ITick[];
+}
+
+const RANGE =
+  /^(loguniform|uniform|randint)\(\s*([^,\s]+)\s*,\s*([^)\s]+)\s*\)$/;
+
+/** Return at most `most` round numbers between two numbers. */
+export function roundSteps(low: number, high: number, most: number): number[] {
+  const rough = (high - low) / Math.max(1, most);
+  if (!(rough > 0)) {
+    return [low];
+  }
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5].find(s => s * power >= rough) ?? 10);
+  const found: number[] = [];
+  for (let n = Math.ceil(low / step); n * step <= high * (1 + 1e-9); n++) {
+    found.push(Number((n * step).toPrecision(10)));
+  }
+  return found;
+}
+
+const TIMES = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200];
+const DAY = 86_400;
+
+/** Return at most `most` round times from 0 on, s. */
+export function timeSteps(until: number, most: number): number[] {
+  const rough = until / Math.max(1, most);
+  const step =
+    [...TIMES, 4 * 3600, DAY / 2].find(s => s >= rough) ??
+    DAY * Math.ceil(rough / DAY);
+  const count = Math.floor(until / step) + 1;
+  return Array.from({ length: count }, (_, n) => n * step);
+}
+
+/** A scale of numbers from low to high. */
+export function linear(low: number, high: number, most = 4): IScale {
+  const span = high - low || 1;
+  const of = (value: unknown): number =>
+    typeof value === 'number' ? (value - low) / span : NaN;
+  return {
+    of,
+    text: at => formatValue(low + at * span),
+    ticks: roundSteps(low, high, most).map(value => ({
+      at: of(value),
+      text: formatValue(value)
+    }))
+  };
+}
+
+/** A scale on which each order of magnitude takes as much room. */
+export function logarithmic(low: number, high: number): IScale {
+  const [from, to] = [Math.log10(low), Math.log10(high)];
+  const span = to - from || 1;
+  const of = (value: unknown): number =>
+    typeof value === 'number' && value > 0
+      ? (Math.log10(value) - from) / span
+      : NaN;
+  const every = Math.max(1, Math.ceil((to - from) / 5));
+  const ticks: ITick[] = [];
+  for (let n = Math.ceil(from - 1e-9); n <= to + 1e-9; n += every) {
+    ticks.push({ at: of(10 ** n), text: formatValue(10 ** n) });
+  }
+  const ends = [low, high].map(v => ({ at: of(v), text: formatValue(v) }));
+  return {
+    of,
+    text: at => formatValue(10 ** (from + at * span)),
+    ticks: ticks.length > 1 ? ticks : ends
+  };
+}
+
+/** A scale of the values of a list, in order. */
+export function listed(values: readonly unknown[]): IScale {
+  const last = Math.max(1, values.length - 1);
+  const at = new Map(
+    values.map((value, index) => [
+      JSON.stringify(value),
+      values.length === 1 ? 0.5 : index / last
+    ])
+  );
+  const every = Math.ceil(values.length / 8);
+  return {
+    of: value => at.get(JSON.stringify(value)) ?? NaN,
+    text: place => formatValue(values[Math.round(place * (values.length - 1))]),
+    step: 1 / last,
+    ticks: values
+      .map(value => ({
+        at: at.get(JSON.stringify(value)) ?? 0,
+        text: formatValue(value)
+      }))
+      .filter((_, index) => index % every === 0)
+  };
+}
+
+/** The axis of what a parameter varies over. */
+export function scaleOf(domain: unknown): IScale {
+  if (Array.isArray(domain)) {
+    const numbers = domain.every(value => typeof value === 'number');
+    return listed(numbers ? [...domain].sort((a, b) => a - b) : domain);
+  }
+  const parts = RANGE.exec(String(domain));
+  if (!parts) {
+    return linear(0, 1);
+  }
+  const [low, high] = [Number(parts[2]), Number(parts[3])];
+  return parts[1] === 'loguniform' ? logarithmic(low, high) : linear(low, high);
+}
+
+/** The axis of the objective: of what trials have reached; by magnitude where the worst is far off. */
+export function scaleOfValues(values: readonly number[]): IScale {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (!values.length) {
+    return { ...linear(0, 1), ticks: [] };
+  }
+  if (low > 0 && high / low > 50) {
+    return logarithmic(low, high);
+  }
+  const room = (high - low || Math.abs(high) || 1) * 0.06;
+  return linear(low - room, high + room);
+}
+
+/** Values that have been reached. */
+export function valuesOf(sweep: Sweep): number[] {
+  return sweep.trials
+    .map(trial => trial.value)
+    .filter((value): value is number => value !== null);
+}
+
+/** The best value after each trial that succeeded, in order of their ends. */
+export function bestSoFar(sweep: Sweep): { trial: Trial; best: number }[] {
+  const pick = sweep.direction === 'minimize' ? Math.min : Math.max;
+  const done = sweep.trials
+    .filter(t => t.state === 'succeeded' && t.value !== null)
+    .sort((a, b) => (a.ended_at ?? 0) - (b.ended_at ?? 0));
+  let best: number | null = null;
+  return done.map(trial => {
+    const value = trial.value ?? 0;
+    best = best === null ? value : pick(best, value);
+    return { trial, best };
+  });
+}
+
+/** How good a trial is among all, 1 for the best to 0; null where it has no value. */
+export function goodness(sweep: Sweep): Map<number, number> {
+  const sign = sweep.direction === 'minimize' ? 1 : -1;
+  const known = sweep.trials
+    .filter(trial => trial.value !== null)
+    .sort((a, b) => sign * ((a.value ?? 0) - (b.value ?? 0)));
+  const last = Math.max(1, known.length - 1);
+  return new Map(known.map((trial, index) => [trial.number, 1 - index / last]));
+}

@@ -1,0 +1,252 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useMemo, useRef, useState } from 'react';
+
+import { CommandIDs } from '../../commands';
+import { linesOf } from '../../job/model/assignments';
+import { useCheck, useSending } from '../../job/form/check';
+import { useOneColumn } from '../../job/form/columns';
+import { LineRow } from '../../job/fields/controls';
+import { IDrafts } from '../../job/form/drafts';
+import { faultSentence, faultsOf } from '../../job/fields/faults';
+import { problemsOf } from '../../job/fields/fields';
+import { useForm } from '../../job/form/filled';
+import { FormFrame, Reading } from '../../job/form/frame';
+import { Jobs } from '../../job/model/model';
+import { labelOf } from '../../job/fields/labels';
+import { INotebook } from '../../job/form/notebook';
+import { refusalOf } from '../../job/model/refusal';
+import { Report } from '../../job/form/report';
+import { FIELDS, IForm } from '../../job/model/request';
+import { Where } from '../../job/fields/where';
+import { Finding, IClusters, ISweeps } from '../../tokens';
+import { SweepBar } from './bar';
+import { Search } from './search';
+import {
+  refusedIn,
+  useSweepPlan,
+  whyNot,
+  withoutOwn,
+  wordsOfSweep
+} from './check';
+import {
+  emptySweep,
+  ISweepFault,
+  ISweepForm,
+  isUnfilled,
+  knownOf,
+  sweepFaults,
+  UNSIZED,
+  wantedSweep
+} from '../model/request';
+import { objectivesIn } from '../model/objectives';
+import { Vary } from './searchSpaceFields';
+import { faultText, fieldText } from '../model/words';
+
+export interface ISweepFormProps {
+  notebook: INotebook;
+  drafts: IDrafts;
+  model: IClusters;
+  jobs: Jobs;
+  sweeps: ISweeps;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  begun(): void;
+}
+
+/** The form of a sweep: where its trials run, what varies, what is sought; and what the check says of a trial. */
+export function SweepForm(props: ISweepFormProps): JSX.Element {
+  const { model, sweeps, trans, notebook } = props;
+  const { profiles } = model;
+  const [filled, fill] = useForm({
+    ...props,
+    like: null,
+    // trials vary what the notebook has, not what its last job was given
+    begins: { ...UNSIZED, parameters: notebook.parameters },
+    profiles
+  });
+  const change = (part: Partial<IForm>): void =>
+    fill('profile' in part ? { ...part, ...sizeOf(filled?.form) } : part);
+  const [typed, setSweep] = useState<ISweepForm>(() =>
+    emptySweep(objectivesIn(notebook.sources))
+  );
+  const form = filled?.form ?? null;
+  const defaults = filled?.defaults ?? '';
+  const sweep = useMemo(() => knownOf(typed, defaults), [typed, defaults]);
+  const faults = useMemo(
+    () => (form ? faultsOf(form, defaults, trans) : []),
+    [form, defaults, trans]
+  );
+  const { checked, again, refuse } = useCheck({
+    ...props,
+    filled,
+    sound: faults.length === 0,
+    ask: useSweepPlan(sweeps, sweep, notebook)
+  });
+  const send = useRef<(sends: () => void) => Promise<void>>();
+  const entered = useMemo(() => ({ form, sweep }), [form, sweep]);
+  const [sending, begin] = useSending(entered, checked.busy, async sends =>
+    send.current?.(sends)
+  );
+  const [tried, setTried] = useState(false);
+  const [whole, setWhole] = useState<HTMLDivElement | null>(null);
+  const oneColumn = useOneColumn(whole);
+
+  if (!filled || !form) {
+    return <Reading trans={trans} />;
+  }
+  const { plan, error, busy } = checked;
+  const parameters = linesOf(defaults);
+  const own = sweepFaults(sweep, parameters.length);
+  const found =
+    error || faults.length ? [] : withoutOwn(plan?.findings ?? [], own);
+  const problems = [
+    ...own.map(fault => faultText(fault, trans)),
+    ...faults.map(fault => faultSentence(fault, trans)),
+    ...(error ? [error.message] : []),
+    ...found.filter(f => f.severity === 'problem').map(f => f.message)
+  ];
+  const why = whyNot(problems, trans) || (busy ? trans.__('Checking…') : '');
+  const lacking = own.filter(fault => isUnfilled(fault, sweep));
+  const focus = (selector: string): void =>
+    whole?.querySelector<HTMLElement>(selector)?.focus();
+  send.current = async sends => {
+    setTried(true);
+    if (why) {
+      // the button answers: it leads to what keeps it off
+      focus(
+        (own.length && placeOf(own[0])) ||
+          '[aria-invalid="true"], .jp-DtrainJob-findings button'
+      );
+      return;
+    }
+    sends();
+    try {
+      await notebook.save();
+      const begun = await sweeps.begin(
+        wantedSweep(sweep, form, notebook.path, notebook.parameters)
+      );
+      void props.commands.execute(CommandIDs.openSweep, {
+        id: begun.id,
+        name: begun.name
+      });
+      props.begun();
+    } catch (failure) {
+      refuse(refusalOf(failure, trans));
+    }
+  };
+  const part = {
+    form,
+    change,
+    faults,
+    problems: problemsOf(faults, error, found, trans),
+    profiles,
+    plan,
+    trans
+  };
+  const slurm = !!profiles.find(p => p.name === form.profile)?.traits
+    ?.schedules;
+  const given = error?.body.details;
+  const both = {
+    form: sweep,
+    change: (some: Partial<ISweepForm>) =>
+      setSweep(before => ({ ...before, ...some })),
+    // what is not filled in yet is told once it is sent
+    faults: tried ? own : own.filter(fault => !lacking.includes(fault)),
+    refused:
+      error && typeof given?.field === 'string'
+        ? [
+            {
+              field: given.field,
+              parameter: given.parameter,
+              text: error.message
+            }
+          ]
+        : refusedIn(found),
+    trans
+  };
+  const report = (
+    <Report
+      plan={plan && !faults.length ? { ...plan, findings: found } : null}
+      own={own
+        .filter(fault => !lacking.includes(fault))
+        .map(fault => ({
+          text: faultText(fault, trans),
+          label:
+            fault.parameter === undefined
+              ? fieldText(fault.field, trans)
+              : labelOf('parameters', trans),
+          open: () => focus(placeOf(fault))
+        }))}
+      lacks={lacking.length ? faultText(lacking[0], trans) : ''}
+      words={wordsOfSweep(trans)}
+      faults={faults}
+      error={error}
+      busy={busy}
+      at={checked.at}
+      trans={trans}
+      open={(finding: Finding) => {
+        const field = FIELDS[finding.field ?? ''];
+        if (finding.parameter) {
+          focus(`[data-sweep='${finding.parameter}']`);
+        } else if (field) {
+          focus(`[data-field='${field}']`);
+        } else {
+          notebook.open(finding.cell ?? undefined, finding.line ?? undefined);
+        }
+      }}
+      openFault={({ field }) => focus(`[data-field='${field}']`)}
+      again={again}
+      preview={null}
+    />
+  );
+  return (
+    <FormFrame
+      title={trans.__('Sweep %1', notebook.path.split('/').pop())}
+      under={trans.__(
+        'Runs this notebook as many jobs, its trials, each with its own parameters. They need neither this browser nor the Jupyter server.'
+      )}
+      oneColumn={oneColumn}
+      report={report}
+      whole={setWhole}
+      send={begin}
+      bar={
+        <SweepBar
+          sweep={sweep}
+          plan={plan}
+          why={why}
+          sending={sending}
+          trans={trans}
+          send={begin}
+        />
+      }
+    >
+      <Vary
+        {...both}
+        parameters={parameters}
+        text={form.parameters}
+        setText={text => change({ parameters: text })}
+        fixedFaults={faults}
+      />
+      <Search {...both} objectives={objectivesIn(notebook.sources)} />
+      <Where {...part} slurm={slurm} />
+      <LineRow
+        {...part}
+        name="name"
+        given={{ placeholder: trans.__("the notebook's name") }}
+      />
+    </FormFrame>
+  );
+}
+
+/** The size that was typed: another profile's usual one is for a job of its own, and a trial has its own. */
+function sizeOf(form: IForm | undefined): Partial<IForm> {
+  return form
+    ? { nodes: form.nodes, ranksPerNode: form.ranksPerNode }
+    : UNSIZED;
+}
+
+/** Where in the form a fault is mended. */
+function placeOf(fault: ISweepFault): string {
+  return `[data-sweep='${fault.parameter ?? fault.field}']`;
+}

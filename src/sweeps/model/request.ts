@@ -1,0 +1,173 @@
+import { linesOf } from '../../job/model/assignments';
+import { IForm, wantedOf } from '../../job/model/request';
+import { Sweep, WantedSweep } from '../../tokens';
+import { combinations, isName, IVary, spaceOf, varyFault } from './searchSpace';
+
+/** What the form of a sweep has beside that of its trials; texts, as they are typed. */
+export interface ISweepForm {
+  vary: Readonly<Record<string, IVary>>;
+  objective: string;
+  direction: Sweep['direction'];
+  sampler: Sweep['sampler'];
+  trials: string;
+  parallel: string;
+  /** Stop bad trials early. */
+  asha: boolean;
+}
+
+/** Fields of the form of a sweep that can be wrong; a parameter's by its name. */
+export type SweepField =
+  'vary' | 'objective' | 'sampler' | 'trials' | 'parallel';
+
+/** Why it can't be sent; `parameter`: which one varies in a way that is no way. */
+export interface ISweepFault {
+  field: SweepField;
+  parameter?: string;
+  code:
+    | NonNullable<ReturnType<typeof varyFault>>
+    | 'no parameters'
+    | 'nothing varies'
+    | 'no objective'
+    | 'no grid'
+    | 'no count';
+}
+
+/** A trial's size until somebody types one: the server says how large it is then. */
+export const UNSIZED: Partial<IForm> = { nodes: '', ranksPerNode: '' };
+/** Trials that a sweep has where nobody says how many. */
+const USUAL = 16;
+const MOST = 10_000;
+
+export function emptySweep(objectives: readonly string[]): ISweepForm {
+  return {
+    vary: {},
+    objective: objectives[0] ?? '',
+    direction: isGood(objectives[0]) ? 'maximize' : 'minimize',
+    sampler: 'tpe',
+    trials: '',
+    parallel: '',
+    asha: false
+  };
+}
+
+/**
+ * The form without parameters that the notebook has no longer: nothing of them is shown.
+ *
+ * @param defaults - assignments of the notebook's tagged cell
+ */
+export function knownOf(form: ISweepForm, defaults: string): ISweepForm {
+  const names = linesOf(defaults).map(parameter => parameter.name);
+  const vary = Object.entries(form.vary).filter(([name]) =>
+    names.includes(name)
+  );
+  return { ...form, vary: Object.fromEntries(vary) };
+}
+
+/** Is more of it better, as its name says? */
+export function isGood(objective: string | undefined): boolean {
+  const name = objective ?? '';
+  return (
+    /acc|reward|score|f1|auc|bleu|precision|recall/i.test(name) &&
+    !/loss|err/i.test(name)
+  );
+}
+
+/** Is it merely not filled in yet? */
+export function isUnfilled(fault: ISweepFault, form: ISweepForm): boolean {
+  return (
+    fault.code === 'nothing varies' ||
+    fault.code === 'no parameters' ||
+    (fault.code === 'no objective' && !form.objective.trim())
+  );
+}
+
+/**
+ * What is wrong with the form of a sweep, before anybody is asked.
+ *
+ * @param parameters - how many the tagged cell assigns
+ */
+export function sweepFaults(
+  form: ISweepForm,
+  parameters = Infinity
+): ISweepFault[] {
+  const found: ISweepFault[] = [];
+  const varies = Object.entries(form.vary).filter(
+    ([, one]) => one.kind !== 'fixed'
+  );
+  for (const [parameter, one] of varies) {
+    const code = varyFault(one);
+    if (code) {
+      found.push({ field: 'vary', parameter, code });
+    }
+  }
+  if (!varies.length) {
+    found.push({
+      field: 'vary',
+      code: parameters ? 'nothing varies' : 'no parameters'
+    });
+  }
+  if (!isName(form.objective)) {
+    found.push({ field: 'objective', code: 'no objective' });
+  }
+  const endless = varies.some(
+    ([, one]) => one.kind === 'uniform' || one.kind === 'loguniform'
+  );
+  if (form.sampler === 'grid' && endless) {
+    found.push({ field: 'sampler', code: 'no grid' });
+  }
+  for (const field of ['trials', 'parallel'] as const) {
+    const text = form[field].trim();
+    const wrong = !/^\d+$/.test(text) || +text < 1 || +text > MOST;
+    if (text && wrong) {
+      found.push({ field, code: 'no count' });
+    }
+  }
+  return found;
+}
+
+/** How many trials there will be. */
+export function trialsOf(form: ISweepForm): number {
+  const all = combinations(form.vary);
+  const usual =
+    form.sampler === 'grid' && all !== null ? Math.min(all, MOST) : USUAL;
+  const wanted = /^\d+$/.test(form.trials.trim())
+    ? Number(form.trials) || usual
+    : usual;
+  return all === null ? wanted : Math.min(wanted, all);
+}
+
+/**
+ * What the server is asked, of a form; what varies in a way that is no way is left out.
+ *
+ * @param defaults - assignments of the notebook's tagged cell
+ */
+export function wantedSweep(
+  sweep: ISweepForm,
+  form: IForm,
+  notebook: string,
+  defaults: string
+): WantedSweep {
+  const sound = Object.entries(sweep.vary).filter(([, one]) => !varyFault(one));
+  const space = spaceOf(Object.fromEntries(sound), linesOf(defaults));
+  const asked = wantedOf(form, notebook, defaults);
+  const { parameters, nodes, ranks_per_node, ...rest } = asked;
+  const fixed = Object.entries(parameters ?? {}).filter(
+    ([name]) => !(name in space)
+  );
+  // what is no count is left out: the form says so beside its field
+  const count = (text: string): number | null =>
+    /^\d+$/.test(text.trim()) ? Number(text) || null : null;
+  return {
+    ...rest,
+    nodes: nodes ?? undefined,
+    ranks_per_node: ranks_per_node ?? undefined,
+    parameters: Object.fromEntries(fixed),
+    space,
+    objective: sweep.objective.trim(),
+    direction: sweep.direction,
+    sampler: sweep.sampler,
+    pruner: sweep.asha ? 'asha' : null,
+    trials: count(sweep.trials),
+    parallel: count(sweep.parallel)
+  };
+}

@@ -1,0 +1,162 @@
+import {
+  IParameter,
+  NAME,
+  numberIn,
+  plain,
+  valueOf
+} from '../../job/model/assignments';
+import { OWN } from './objectives';
+
+/** How a parameter varies; `fixed`: it is the same in all trials. */
+export type VaryKind = 'fixed' | 'list' | 'loguniform' | 'uniform' | 'randint';
+
+/** How one parameter varies, as it is typed. */
+export interface IVary {
+  kind: VaryKind;
+  /** Values of a list, separated by commas. */
+  values: string;
+  low: string;
+  high: string;
+}
+
+/** What is wrong with how a parameter varies. */
+export type VaryFault =
+  | 'no values'
+  | 'mixed types'
+  | 'twice'
+  | 'no number'
+  | 'not whole'
+  | 'not above 0'
+  | 'no room';
+
+/** How a parameter could vary, around its default: what is offered once it varies. */
+export function around(value: string, kind: VaryKind = 'fixed'): IVary {
+  if (typeof valueOf(value) === 'boolean') {
+    return { kind, values: 'True, False', low: '', high: '' };
+  }
+  const number = numberIn(value);
+  if (!number) {
+    return { kind, values: value, low: '0', high: '1' };
+  }
+  const times = (factor: number): string => short(number * factor);
+  if (kind === 'randint' || isWhole(value)) {
+    const ends = [Math.trunc(number / 2), Math.round(number * 2)];
+    const least = number > 0 ? Math.max(1, ends[0]) : Math.min(...ends);
+    const most = Math.max(least + 1, ...ends);
+    const [low, high] = [String(least), String(most)];
+    const values = [...new Set([low, value, high])].join(', ');
+    return { kind, values, low, high };
+  }
+  // two decades are evenly covered by a logarithmic range only
+  const far = kind === 'uniform' ? 2 : 10;
+  const [low, high] = number > 0 ? [1 / far, far] : [far, 1 / far];
+  const values = [times(low), value, times(high)].join(', ');
+  return { kind, values, low: times(low), high: times(high) };
+}
+
+/** A number in few letters that say the same: 0.001, 1e-5. */
+function short(value: number): string {
+  const rounded = Number(value.toPrecision(6));
+  return Math.abs(rounded) < 1e-3
+    ? rounded.toExponential().replace('e+', 'e')
+    : String(rounded);
+}
+
+/** Is a text a whole number? */
+function isWhole(text: string): boolean {
+  return /^[+-]?\d[\d_]*$/.test(text.trim());
+}
+
+/** Values of a list as they are typed; commas in quotes and brackets don't part them. */
+export function valuesIn(text: string): string[] {
+  const parts =
+    text.match(
+      /\s*(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|'[^']*'|"[^"]*")\s*(?=,|$)|[^,]+/g
+    ) ?? [];
+  return parts.map(part => part.trim()).filter(part => part);
+}
+
+/** What is wrong with a range or a list; null where nothing is. */
+export function varyFault(vary: IVary): VaryFault | null {
+  if (vary.kind === 'fixed') {
+    return null;
+  }
+  if (vary.kind === 'list') {
+    const values = valuesIn(vary.values).map(valueOf);
+    const kinds = new Set(
+      values.filter(value => value !== null).map(value => kindOf(value))
+    );
+    const same = new Set(values.map(plain));
+    return values.length === 0
+      ? 'no values'
+      : kinds.size > 1
+        ? 'mixed types'
+        : same.size < values.length
+          ? 'twice'
+          : null;
+  }
+  const ends = [vary.low, vary.high].map(end => end.trim().replace(/_/g, ''));
+  const [low, high] = ends.map(Number);
+  if (ends.some(end => !end) || !Number.isFinite(low + high)) {
+    return 'no number';
+  }
+  if (vary.kind === 'randint' && !(isWhole(ends[0]) && isWhole(ends[1]))) {
+    return 'not whole';
+  }
+  return vary.kind === 'loguniform' && low <= 0
+    ? 'not above 0'
+    : low < high
+      ? null
+      : 'no room';
+}
+
+/** As the server tells values apart; a number that keeps its point is an object here. */
+function kindOf(value: unknown): string {
+  return typeof value === 'object' ? 'number' : typeof value;
+}
+
+/** The space of what varies, as the server takes it. */
+export function spaceOf(
+  vary: Readonly<Record<string, IVary>>,
+  parameters: readonly IParameter[]
+): Record<string, unknown> {
+  const space: Record<string, unknown> = {};
+  for (const { name } of parameters) {
+    const one = vary[name];
+    if (one?.kind === 'list') {
+      space[name] = valuesIn(one.values).map(valueOf);
+    } else if (one && one.kind !== 'fixed') {
+      space[name] = `${one.kind}(${one.low.trim()}, ${one.high.trim()})`;
+    }
+  }
+  return space;
+}
+
+/** Number of combinations; null where a range has no end of values. */
+export function combinations(
+  vary: Readonly<Record<string, IVary>>
+): number | null {
+  let count: number | null = 1;
+  for (const one of Object.values(vary)) {
+    if (one.kind === 'uniform' || one.kind === 'loguniform') {
+      count = null;
+    } else if (count !== null && one.kind === 'list') {
+      count *= valuesIn(one.values).length;
+    } else if (count !== null && one.kind === 'randint') {
+      count *= Math.max(0, Number(one.high) - Number(one.low) + 1);
+    }
+  }
+  return count;
+}
+
+/** Python's keywords. */
+const KEYWORDS: readonly string[] =
+  'False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield'.split(
+    ' '
+  );
+
+/** Is it a name that `dt.log` can be called with? */
+export function isName(text: string): boolean {
+  const name = text.trim();
+  return NAME.test(name) && !OWN.includes(name) && !KEYWORDS.includes(name);
+}

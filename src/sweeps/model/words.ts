@@ -1,0 +1,158 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Sweep, Trial } from '../../tokens';
+import { formatValue } from '../../ui/figures/format';
+import { GlyphKind } from '../../ui/icons/glyph';
+import { ISweepFault, SweepField } from './request';
+
+const GLYPHS: Record<Trial['state'], GlyphKind> = {
+  waiting: 'waiting',
+  running: 'busy',
+  resumed: 'busy',
+  succeeded: 'good',
+  pruned: 'cancelled',
+  failed: 'failed',
+  stopped: 'interrupted'
+};
+
+/** The glyph of a trial's state. */
+export function trialGlyph(trial: Trial): GlyphKind {
+  return GLYPHS[trial.state];
+}
+
+/** A trial's state in a word or two. */
+export function trialState(trial: Trial, trans: TranslationBundle): string {
+  const words: Record<Trial['state'], string> = {
+    waiting: trans.__('Waiting'),
+    running: trans.__('Running'),
+    resumed: trans.__('Resumed'),
+    succeeded: trans.__('Done'),
+    pruned: trans.__('Stopped early'),
+    failed: trans.__('Failed'),
+    stopped: trans.__('Stopped')
+  };
+  return words[trial.state];
+}
+
+/** How often a trial went on, and from where it did last. */
+export function resumedText(trial: Trial, trans: TranslationBundle): string {
+  const { resumes, resumed_step: step } = trial;
+  return step === null
+    ? trans._n(
+        'Started over once: it had saved nothing by dt.checkpoint.',
+        'Resumed %1 times. The last time it started over: it had saved nothing by dt.checkpoint.',
+        resumes
+      )
+    : trans._n(
+        'Resumed once, from its checkpoint of step %2.',
+        'Resumed %1 times, last from its checkpoint of step %2.',
+        resumes,
+        step.toLocaleString()
+      );
+}
+
+/** Why a sweep that has ended has no objective to show. */
+export function noObjective(sweep: Sweep, trans: TranslationBundle): string {
+  const reported = sweep.trials.some(trial =>
+    trial.reason?.code.startsWith('not_finite')
+  );
+  return reported
+    ? trans.__('No trial has reported a finite %1.', sweep.objective)
+    : trans.__('No trial has reported %1.', sweep.objective);
+}
+
+/** A trial's parameters in a line: "lr 0.003, width 64". */
+export function parametersLine(trial: Trial): string {
+  return Object.entries(trial.parameters)
+    .map(([name, value]) => `${name} ${formatValue(value)}`)
+    .join(', ');
+}
+
+/** How long it has run, s; null before its start. */
+export function trialTime(trial: Trial, now: number): number | null {
+  return trial.started_at === null
+    ? null
+    : (trial.ended_at ?? now / 1000) - trial.started_at;
+}
+
+/** Filters of the table. */
+export type TrialFilter = 'all' | 'active' | 'done' | 'pruned' | 'failed';
+
+export function passes(trial: Trial, filter: TrialFilter): boolean {
+  switch (filter) {
+    case 'active':
+      return ['waiting', 'running', 'resumed'].includes(trial.state);
+    case 'done':
+      return trial.state === 'succeeded';
+    case 'pruned':
+      return trial.state === 'pruned';
+    case 'failed':
+      return trial.state === 'failed' || trial.state === 'stopped';
+    default:
+      return true;
+  }
+}
+
+/** Numbers of trials: those that succeeded, best first, then the others by their values. */
+export function bestFirst(sweep: Sweep): number[] {
+  const sign = sweep.direction === 'minimize' ? 1 : -1;
+  const rank = (trial: Trial): number =>
+    trial.value === null ? 2 : trial.state === 'succeeded' ? 0 : 1;
+  return [...sweep.trials]
+    .sort(
+      (a, b) =>
+        rank(a) - rank(b) ||
+        sign * ((a.value ?? 0) - (b.value ?? 0)) ||
+        a.number - b.number
+    )
+    .map(trial => trial.number);
+}
+
+/** What is wrong with a field of the form. */
+export function faultText(
+  fault: ISweepFault,
+  trans: TranslationBundle
+): string {
+  const name = fault.parameter ?? '';
+  const words: Record<ISweepFault['code'], string> = {
+    'no values': trans.__('%1 has no values. Write them with commas.', name),
+    'mixed types': trans.__('The values of %1 are of mixed types.', name),
+    twice: trans.__('%1 lists a value twice.', name),
+    'no number': trans.__('%1 needs two numbers: from and to.', name),
+    'not whole': trans.__('%1 needs whole numbers.', name),
+    'not above 0': trans.__(
+      '%1 must begin above 0 for a logarithmic scale.',
+      name
+    ),
+    'no room': trans.__(
+      'The range of %1 is empty: “from” must be less than “to”.',
+      name
+    ),
+    'no parameters': trans.__(
+      'No cell that assigns values is tagged “parameters”.'
+    ),
+    'nothing varies': trans.__(
+      'Nothing varies. Give a parameter values or a range.'
+    ),
+    'no objective': trans.__(
+      'Name a value that the notebook passes to dt.log.'
+    ),
+    'no grid': trans.__(
+      'A grid needs lists or whole numbers; a range has infinitely many values.'
+    ),
+    'no count': trans.__('Enter a whole number, 1 to 10,000.')
+  };
+  return words[fault.code];
+}
+
+/** What a field of the form is called. */
+export function fieldText(field: SweepField, trans: TranslationBundle): string {
+  const words: Record<SweepField, string> = {
+    vary: trans.__('Vary'),
+    objective: trans.__('Objective'),
+    sampler: trans.__('Sampler'),
+    trials: trans.__('Trials'),
+    parallel: trans.__('At once')
+  };
+  return words[field];
+}

@@ -1,0 +1,228 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Advice, Metrics } from '../../tokens';
+import { adviceTitle, helped, rateText, triedText } from './tried';
+import { unbroken } from '../figures/format';
+import { Icon } from '../icons/icon';
+import { useViewState } from '../viewState';
+import { words } from './words';
+
+/** Advice in the order in which it is shown: what was tried in vain comes last. */
+export function inOrder(advice: readonly Advice[]): Advice[] {
+  const vain = ({ tried }: Advice): boolean => !!tried && !helped(tried);
+  return [...advice.filter(a => !vain(a)), ...advice.filter(vain)];
+}
+
+/** The best advice that was not dismissed. */
+export function adviceOf(
+  metrics: Metrics,
+  dismissed: (advice: string) => boolean
+): Advice | null {
+  return inOrder(metrics.advice).find(a => !dismissed(a.id)) ?? null;
+}
+
+interface IAdviceProps {
+  /** Whose it is: the cluster's id. */
+  cluster: string;
+  /** All of it, the best first. */
+  advice: readonly Advice[];
+  dismissed: (advice: string) => boolean;
+  metrics: Metrics;
+  /** Whether a cell runs: what is tried needs the ranks. */
+  runs: boolean;
+  onShow: (advice: Advice) => void;
+  /** Whether its change is in the cell. */
+  kept: (advice: Advice) => boolean;
+  /** Measure it; ends once that is done. */
+  onTry: (advice: Advice) => Promise<unknown>;
+  /** Put the change into the cell. */
+  onKeep: (advice: Advice) => void;
+  /** Put advice away, or show it again. */
+  onDismiss: (advice: Advice, dismissed: boolean) => void;
+  trans: TranslationBundle;
+}
+
+/** What would make training faster, the best first, the others on demand; nothing is changed by itself. */
+export function AdviceCard(props: IAdviceProps): JSX.Element | null {
+  const [open, setOpen] = useViewState(`advice ${props.cluster}`, false);
+  const list = React.useId();
+  const card = React.useRef<HTMLElement>(null);
+  const back = React.useRef<HTMLButtonElement>(null);
+  const acted = React.useRef(false);
+  const { advice, trans } = props;
+  const away = advice.filter(a => props.dismissed(a.id));
+  React.useEffect(() => {
+    // what was pressed is gone: the keyboard goes on beside it
+    if (acted.current) {
+      acted.current = false;
+      (back.current ?? card.current)?.focus();
+    }
+  }, [away.length]);
+  if (!advice.length) {
+    return null;
+  }
+  const [first, ...others] = inOrder(advice).filter(a => !away.includes(a));
+  const shown = {
+    ...props,
+    onDismiss: (item: Advice) => {
+      acted.current = true;
+      props.onDismiss(item, true);
+    }
+  };
+  return (
+    <aside
+      className={first ? 'jp-DtrainUi-advice' : 'jp-DtrainUi-noAdvice'}
+      aria-label={trans.__('Advice')}
+      ref={card}
+      tabIndex={-1}
+    >
+      {first && <Icon kind="advice" />}
+      <div>
+        {first && (
+          <Item {...shown} item={first}>
+            {others.length > 0 && (
+              <button
+                type="button"
+                className="jp-DtrainUi-link"
+                aria-expanded={open}
+                aria-controls={list}
+                onClick={() => setOpen(!open)}
+              >
+                {open
+                  ? trans.__('Show less')
+                  : trans._n('%1 more…', '%1 more…', others.length)}
+              </button>
+            )}
+          </Item>
+        )}
+        <ul id={list} className="jp-DtrainUi-adviceMore" hidden={!open}>
+          {open &&
+            others.map(other => (
+              <li key={other.id}>
+                <Item {...shown} item={other} />
+              </li>
+            ))}
+        </ul>
+        {away.length > 0 && (
+          <p className="jp-DtrainUi-links jp-DtrainUi-adviceAway">
+            <span>
+              {trans._n(
+                '%1 piece of advice dismissed',
+                '%1 pieces of advice dismissed',
+                away.length
+              )}
+            </span>
+            <button
+              type="button"
+              className="jp-DtrainUi-link"
+              aria-label={trans.__('Show dismissed advice')}
+              ref={back}
+              onClick={() => {
+                acted.current = true;
+                away.forEach(a => props.onDismiss(a, false));
+              }}
+            >
+              {trans.__('Show')}
+            </button>
+          </p>
+        )}
+      </div>
+    </aside>
+  );
+}
+
+/** One piece of advice: the change with its gain, what it costs, and what can be done. */
+function Item(
+  props: IAdviceProps & { item: Advice; children?: React.ReactNode }
+): JSX.Element {
+  const { item, metrics, trans } = props;
+  const { change, cost } = words(item, trans);
+  const last = metrics.current === false;
+  const rate = last
+    ? (metrics.last?.samples_per_s ?? null)
+    : metrics.samples_per_s;
+  const { tried } = item;
+  const shows = item.diff !== '' || !!item.values?.code;
+  const kept = !!tried && props.kept(item);
+  return (
+    <>
+      <p>
+        <b>{unbroken(adviceTitle(change, item, trans))}</b>
+      </p>
+      <p>
+        {rateText(item, rate, last, trans)} {cost}
+      </p>
+      {tried && <p>{unbroken(triedText(tried, trans))}</p>}
+      <p className="jp-DtrainUi-links">
+        {kept ? (
+          <span>{trans.__('Kept. Run the cell again to train with it.')}</span>
+        ) : (
+          item.tryable && <Try {...props} />
+        )}
+        {tried && helped(tried) && item.diff !== '' && !kept && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            title={trans.__('Put the change into the cell; undo takes it back')}
+            onClick={() => props.onKeep(item)}
+          >
+            {trans.__('Keep')}
+          </button>
+        )}
+        {shows && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() => props.onShow(item)}
+          >
+            {trans.__('Show the change')}
+          </button>
+        )}
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() => props.onDismiss(item, true)}
+        >
+          {trans.__('Dismiss')}
+        </button>
+        {props.children}
+      </p>
+    </>
+  );
+}
+
+/** Measures a change; off while a cell runs, with its reason. */
+function Try(props: IAdviceProps & { item: Advice }): JSX.Element {
+  const { cluster, item, runs, trans } = props;
+  const [trying, setTrying] = useViewState(
+    `trying ${cluster} ${item.id}`,
+    false
+  );
+  return (
+    <button
+      type="button"
+      className="jp-DtrainUi-link"
+      aria-disabled={runs || trying}
+      title={
+        runs && !trying
+          ? trans.__('The ranks are busy: try it once the cell has ended')
+          : trans.__(
+              'Run some steps with and without the change, then undo them'
+            )
+      }
+      onClick={() => {
+        if (!runs && !trying) {
+          setTrying(true);
+          void props.onTry(item).finally(() => setTrying(false));
+        }
+      }}
+    >
+      {trying
+        ? trans.__('Trying…')
+        : item.tried
+          ? trans.__('Try again')
+          : trans.__('Try it')}
+    </button>
+  );
+}

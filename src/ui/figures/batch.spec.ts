@@ -1,0 +1,87 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster } from '../../testing/clusters';
+import { Metrics } from '../../tokens';
+import { batchFact, batchText, weakScaling, weakScalingShort } from './batch';
+
+const trans = nullTranslator.load('dtrain_lab');
+
+function cluster(more: object) {
+  return makeCluster({
+    metrics: { ...makeCluster().metrics, ...more } as Metrics
+  });
+}
+
+const trains = cluster({
+  rank_batch: 32,
+  global_batch: 64,
+  epoch: { number: 1, done: 2, total: 101 }
+});
+
+it('says both batches on a line of their own that does not break', () => {
+  expect(batchText(trains, trans)).toBe(
+    'batch\u00a032\u00a0×\u00a02\u00a0ranks\u00a0=\u00a064'
+  );
+  const uneven = cluster({ global_batch: 60 });
+  expect(batchText(uneven, trans)).toBe(
+    'batch\u00a060\u00a0on\u00a02\u00a0ranks'
+  );
+  expect(weakScaling(uneven, trans)).toBeNull();
+  expect(batchText(cluster({}), trans)).toBeNull();
+  const ended = cluster({
+    current: false,
+    last: { samples_per_s: 5, rank_batch: 8, global_batch: 16 }
+  });
+  expect(batchText(ended, trans)).toContain('=\u00a016');
+});
+
+it('says the effective batch where gradients are accumulated', () => {
+  const four = cluster({ rank_batch: 8, global_batch: 16, accumulated: 4 });
+  expect(batchFact(four, trans)).toBe('8 × 2 ranks × 4 accumulated = 64');
+  expect(batchText(four, trans)).toBe(
+    'batch 8 ×\u00a02 ranks ×\u00a04 accumulated =\u00a064'
+  );
+  const uneven = cluster({ global_batch: 15, accumulated: 4 });
+  expect(batchFact(uneven, trans)).toBe('15 on 2 ranks × 4 accumulated = 60');
+  const last = { global_batch: 16, rank_batch: 8, accumulated: 2 };
+  expect(batchFact(cluster({ current: false, last }), trans)).toContain('= 32');
+  expect(weakScalingShort(four, trans)).toBe(
+    'With 4 ranks: 128, half the steps'
+  );
+  const eight = cluster({
+    rank_batch: 8,
+    global_batch: 16,
+    accumulated: 8,
+    epoch: { number: 1, done: 2, total: 100 }
+  });
+  expect(weakScalingShort(eight, trans)).toBe(
+    'With 4 ranks: 256, 7 steps an epoch'
+  );
+  expect(weakScaling(eight, trans)).toContain('has 7 steps instead of 13');
+});
+
+it('says both batches beside their name', () => {
+  expect(batchFact(trains, trans)).toBe('32 × 2 ranks = 64');
+  expect(batchFact(cluster({ global_batch: 60 }), trans)).toBe('60 on 2 ranks');
+  expect(batchFact(cluster({}), trans)).toBeNull();
+});
+
+it('says what more ranks do in a few words', () => {
+  expect(weakScalingShort(trains, trans)).toBe(
+    'With 4 ranks: 128, 51 steps an epoch'
+  );
+  expect(
+    weakScalingShort(cluster({ rank_batch: 32, global_batch: 64 }), trans)
+  ).toBe('With 4 ranks: 128, half the steps');
+  expect(weakScalingShort(cluster({ global_batch: 60 }), trans)).toBeNull();
+});
+
+it('says what more ranks do to batch and epoch', () => {
+  expect(weakScaling(trains, trans)).toBe(
+    'On 4 ranks with the same batch on each (weak scaling) the global batch is 128, and an epoch has 51 steps instead of 101 where each rank reads its own part of the data.'
+  );
+  expect(
+    weakScaling(cluster({ rank_batch: 32, global_batch: 64 }), trans)
+  ).toContain('half the steps');
+});

@@ -1,0 +1,148 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Cluster } from '../../tokens';
+import { formatCount, NBSP } from './format';
+
+/** Ranks with what they take of the data: a cluster's or a job's. */
+export type Trains = Pick<Cluster, 'metrics' | 'world'>;
+
+/** A batch: of one rank, how many are averaged together, and all of it. */
+interface IBatch {
+  each: number | null;
+  /** Samples of one pass on all ranks. */
+  pass: number;
+  accumulated: number;
+  /** The effective batch. */
+  all: number;
+}
+
+/** What is taken of the data for one step of the optimizer; of now, or of the loop that ran last. */
+export function batchOf(trains: Trains): IBatch | null {
+  const { metrics } = trains;
+  const from = metrics.current && metrics.global_batch ? metrics : metrics.last;
+  if (!from?.global_batch) {
+    return null;
+  }
+  const accumulated = from.accumulated ?? 1;
+  return {
+    each: from.rank_batch ?? null,
+    pass: from.global_batch,
+    accumulated,
+    all: from.global_batch * accumulated
+  };
+}
+
+/** "batch 32 × 2 ranks = 64", which breaks where gradients are accumulated only; null where it is not known. */
+export function batchText(
+  trains: Trains,
+  trans: TranslationBundle
+): string | null {
+  const fact = batchFact(trains, trans);
+  if (fact === null) {
+    return null;
+  }
+  const long = (batchOf(trains)?.accumulated ?? 1) > 1;
+  return trans.__('batch %1', fact).replace(long ? /(?<=[×=]) /g : / /g, NBSP);
+}
+
+/** Both batches where their name stands beside them: "32 × 2 ranks = 64"; null where they are not known. */
+export function batchFact(
+  trains: Trains,
+  trans: TranslationBundle
+): string | null {
+  const batch = batchOf(trains);
+  if (!batch) {
+    return null;
+  }
+  const { size } = trains.world;
+  const all = formatCount(batch.all);
+  const parts =
+    batch.each === null
+      ? trans._n(
+          '%2 on %1 rank',
+          '%2 on %1 ranks',
+          size,
+          formatCount(batch.pass)
+        )
+      : trans._n(
+          '%2 × %1 rank',
+          '%2 × %1 ranks',
+          size,
+          formatCount(batch.each)
+        );
+  return batch.accumulated > 1
+    ? trans.__('%1 × %2 accumulated = %3', parts, batch.accumulated, all)
+    : batch.each === null
+      ? parts
+      : trans.__('%1 = %2', parts, all);
+}
+
+/** Twice the ranks where each keeps its batch: their number, the batch, the optimizer's steps of an epoch then and now. */
+interface IGrown {
+  ranks: string;
+  batch: string;
+  steps: number | null;
+  before: string;
+}
+
+function grownOf(cluster: Cluster): IGrown | null {
+  const batch = batchOf(cluster);
+  if (!batch || batch.each === null) {
+    return null;
+  }
+  const passes = cluster.metrics.epoch?.total;
+  const steps = (of: number): number => Math.ceil(of / batch.accumulated);
+  return {
+    ranks: formatCount(2 * cluster.world.size),
+    batch: formatCount(2 * batch.all),
+    steps: passes ? steps(Math.ceil(passes / 2)) : null,
+    before: formatCount(steps(passes ?? 0))
+  };
+}
+
+/** `weakScaling` in a few words: "With 4 ranks: 128, 51 steps an epoch"; null where it is not known. */
+export function weakScalingShort(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const grown = grownOf(cluster);
+  return (
+    grown &&
+    (grown.steps
+      ? trans._n(
+          'With %2 ranks: %3, %4 step an epoch',
+          'With %2 ranks: %3, %4 steps an epoch',
+          grown.steps,
+          grown.ranks,
+          grown.batch,
+          formatCount(grown.steps)
+        )
+      : trans.__('With %1 ranks: %2, half the steps', grown.ranks, grown.batch))
+  );
+}
+
+/** What twice the ranks would do to batch and epoch where each keeps its batch; null where it is not known. */
+export function weakScaling(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const grown = grownOf(cluster);
+  return (
+    grown &&
+    (grown.steps
+      ? trans._n(
+          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 step instead of %5 where each rank reads its own part of the data.',
+          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 steps instead of %5 where each rank reads its own part of the data.',
+          grown.steps,
+          grown.ranks,
+          grown.batch,
+          formatCount(grown.steps),
+          grown.before
+        )
+      : trans.__(
+          'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has half the steps where each rank reads its own part of the data.',
+          grown.ranks,
+          grown.batch
+        ))
+  );
+}

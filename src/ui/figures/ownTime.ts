@@ -1,0 +1,65 @@
+import { Node, Rank } from '../../tokens';
+
+/** The median; null of nothing. */
+export function median(values: ArrayLike<number>): number | null {
+  // of typed arrays, sort compares numbers by itself: tenfold faster
+  return middleOf(Float64Array.from(values).sort());
+}
+
+function middleOf(sorted: Float64Array): number | null {
+  if (!sorted.length) {
+    return null;
+  }
+  const half = sorted.length >> 1;
+  return sorted.length % 2
+    ? sorted[half]
+    : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+/** Own time of each rank, s, NaN where not known; and the median of what is known. */
+interface IOwnTimes {
+  own: Float64Array;
+  middle: number | null;
+}
+
+const owned = new WeakMap<readonly Rank[], IOwnTimes>();
+
+/** Worked out once a frame for all views. */
+export function ownTimes(ranks: readonly Rank[]): IOwnTimes {
+  const before = owned.get(ranks);
+  if (before) {
+    return before;
+  }
+  const own = new Float64Array(ranks.length);
+  let count = 0;
+  for (let i = 0; i < own.length; i++) {
+    const { step_s, comm_overhead } = ranks[i];
+    own[i] = step_s === null ? NaN : step_s * (1 - (comm_overhead ?? 0));
+    count += step_s === null ? 0 : 1;
+  }
+  // sorted, NaN comes last
+  const sorted = own.slice().sort().subarray(0, count);
+  const times = { own, middle: middleOf(sorted) };
+  owned.set(ranks, times);
+  return times;
+}
+
+/**
+ * What a rank's own time is compared with, s: the median of all ranks, and of two the other one.
+ *
+ * The median of two lies between them: the slow one would seem half as slow as it is.
+ */
+export function usualOf(
+  own: ArrayLike<number>,
+  rank: number,
+  middle: number | null
+): number | null {
+  const other = own.length === 2 ? own[1 - rank] : NaN;
+  return Number.isNaN(other) ? middle : other;
+}
+
+/** Bytes a second that a node sends and receives; null where not known. */
+export function networkOf(node: Node): number | null {
+  const { sent_bytes_per_s: sent, received_bytes_per_s: received } = node;
+  return sent === null || received === null ? null : sent + received;
+}

@@ -1,0 +1,51 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { VAGUE_SHARE } from '../../api/thresholds';
+import { errorPercent, formatShare, UNKNOWN } from './format';
+
+/** Whether a share is so uncertain that it tells nothing. */
+export function isVague(error: number | null): boolean {
+  return error !== null && error >= VAGUE_SHARE;
+}
+
+/**
+ * The error of a share, as it stands behind it: "± 6". It is the estimate's own, and not cut at 0 or 100 %: what is cut
+ * would look surer than it is.
+ */
+export function plusMinus(error: number): string {
+  return `± ${errorPercent(error)}`;
+}
+
+/** A share without its error: "44 %", and nothing where it is too uncertain to tell. */
+export function shareAsKnown(
+  share: number | null,
+  error: number | null
+): string {
+  return share === null || isVague(error) ? UNKNOWN : formatShare(share);
+}
+
+/** A share with its error, in running text: "44 % ± 6". */
+export function shareInText(
+  share: number | null,
+  error: number | null,
+  trans: TranslationBundle
+): string {
+  if (share !== null && isVague(error)) {
+    return trans.__('too unsteady to tell');
+  }
+  const known = shareAsKnown(share, error);
+  return share !== null && error ? `${known} ${plusMinus(error)}` : known;
+}
+
+/** "44 % ± 46: too unsteady to tell". */
+export function vagueText(
+  share: number,
+  error: number,
+  trans: TranslationBundle
+): string {
+  return trans.__(
+    '%1 %2: too unsteady to tell',
+    formatShare(share),
+    plusMinus(error)
+  );
+}

@@ -1,0 +1,53 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { makeRank } from '../../testing/clusters';
+import { layout } from './sparkline';
+import { meanSplit, SplitLegend, splitOf } from './split';
+
+it('splits a step into own, transfer and waiting that add up', () => {
+  const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.3, wait_s: 0.01 });
+  const split = splitOf(rank)!;
+  expect(split.own).toBeCloseTo(0.7);
+  expect(split.waiting).toBeCloseTo(0.1);
+  expect(split.own + split.transfer + split.waiting).toBeCloseTo(1);
+});
+
+it('is no computation that waits for data', () => {
+  const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.05, data_s: 0.092 });
+  const split = splitOf(rank)!;
+  expect(split.data).toBeCloseTo(0.92);
+  expect(split.own).toBeCloseTo(0.03);
+  const trans = nullTranslator.load('dtrain_lab');
+  const told = renderToStaticMarkup(
+    React.createElement(SplitLegend, { split, trans })
+  ).replace(/\u00a0/g, ' ');
+  expect(told).toContain('waiting for data 92 %');
+  expect(told).toContain('compute 3 %');
+  const none = splitOf({ ...rank, data_s: 0.004 })!;
+  expect(
+    renderToStaticMarkup(
+      React.createElement(SplitLegend, { split: none, trans })
+    )
+  ).not.toContain('waiting for data');
+});
+
+it('never waits longer than it communicates', () => {
+  const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.1, wait_s: 0.09 });
+  expect(splitOf(rank)!.transfer).toBe(0);
+});
+
+it('knows no split without steps', () => {
+  expect(splitOf(makeRank(0))).toBeNull();
+  expect(meanSplit([makeRank(0), makeRank(1)])).toBeNull();
+});
+
+it('leaves gaps in a line where nothing is known', () => {
+  const idle = layout([null, null, 1, 2, null, null], 100, 20);
+  expect(idle.map(([x]) => x)).toEqual([1, 99]);
+  const points = layout([1, null, 2], 100, 20);
+  expect(points.map(([, y]) => Number.isNaN(y))).toEqual([false, true, false]);
+  expect(points[2][1]).toBeLessThan(points[0][1]);
+});

@@ -1,0 +1,125 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Rank } from '../../tokens';
+import { formatShare } from './format';
+
+/** A step apart: data, own time, transfer, waiting for slower ranks; shares of the step, adding up to 1. */
+export interface ISplit {
+  /** Waiting for the loader. */
+  data: number;
+  own: number;
+  transfer: number;
+  waiting: number;
+}
+
+/** Parts of a bar, from left to right. */
+const PARTS = ['data', 'own', 'transfer', 'waiting'] as const;
+/** Waiting for data that takes less of a step counts as the rank's own time. */
+const LEAST_DATA = 0.05;
+
+/** own = step × (1 − overhead) − data, waiting = wait, transfer = the rest. */
+export function splitOf(
+  figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s' | 'data_s'>
+): ISplit | null {
+  const { step_s, comm_overhead, wait_s, data_s } = figures;
+  if (!step_s || comm_overhead === null) {
+    return null;
+  }
+  const waiting = Math.min(comm_overhead, (wait_s ?? 0) / step_s);
+  const waits = Math.min(1 - comm_overhead, (data_s ?? 0) / step_s);
+  const data = waits < LEAST_DATA ? 0 : waits;
+  return {
+    data,
+    own: 1 - comm_overhead - data,
+    transfer: comm_overhead - waiting,
+    waiting
+  };
+}
+
+/** The split of the world: the mean over its ranks. */
+export function meanSplit(ranks: readonly Rank[]): ISplit | null {
+  const sum: ISplit = { data: 0, own: 0, transfer: 0, waiting: 0 };
+  let count = 0;
+  for (const rank of ranks) {
+    const split = splitOf(rank);
+    if (split) {
+      PARTS.forEach(part => (sum[part] += split[part]));
+      count += 1;
+    }
+  }
+  return count
+    ? {
+        data: sum.data / count,
+        own: sum.own / count,
+        transfer: sum.transfer / count,
+        waiting: sum.waiting / count
+      }
+    : null;
+}
+
+/** A part with its share: "compute 70 %". */
+function partText(
+  part: keyof ISplit,
+  share: number,
+  trans: TranslationBundle
+): string {
+  const told = formatShare(share);
+  switch (part) {
+    case 'data':
+      return trans.__('waiting for data %1', told);
+    case 'own':
+      return trans.__('compute %1', told);
+    case 'transfer':
+      return trans.__('transfer %1', told);
+    default:
+      return trans.__('waiting %1', told);
+  }
+}
+
+/** The parts that are named. */
+function named(split: ISplit): (keyof ISplit)[] {
+  return PARTS.filter(part => part !== 'data' || split.data > 0);
+}
+
+/** A step as a bar: orange, grey, blue, hatched orange. */
+export function SplitBar(props: {
+  split: ISplit;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, trans } = props;
+  return (
+    <span
+      className="jp-DtrainUi-split"
+      role="img"
+      aria-label={named(split)
+        .map(part => partText(part, split[part], trans))
+        .join(', ')}
+    >
+      {PARTS.map(part => (
+        <span
+          key={part}
+          data-part={part}
+          style={{ width: `${split[part] * 100}%` }}
+        />
+      ))}
+    </span>
+  );
+}
+
+/** What the parts of a bar are, and how much. */
+export function SplitLegend(props: {
+  split: ISplit;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, trans } = props;
+  return (
+    <span className="jp-DtrainUi-legend">
+      {named(split).map(part => (
+        <span key={part} data-part={part}>
+          {partText(part, split[part], trans)}
+        </span>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,210 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Cluster, Verdict } from '../../tokens';
+import { formatCount, formatRanks, formatSpan } from '../figures/format';
+import { GlyphKind } from '../icons/glyph';
+import { ranksIn } from '../ranks';
+import { alarmOf, isHang } from './verdict';
+
+/** The head's one sentence in the user's language; its English text where a code is new to us. */
+export function sentence(cluster: Cluster, trans: TranslationBundle): string {
+  const { code, values, text } = cluster.summary;
+  const number = (key: string): number => Number(values[key] ?? 0);
+  const count = (key: string): string => formatCount(number(key));
+  const word = (key: string): string => String(values[key] ?? '');
+  switch (code) {
+    case 'ready':
+      return trans._n(
+        'Ready. %2 rank waits for a cell.',
+        'Ready. %2 ranks wait for a cell.',
+        number('total'),
+        count('total')
+      );
+    case 'training':
+      return number('total') === 2
+        ? trans.__('Training. Both ranks keep pace.')
+        : trans.__('Training. All %1 ranks keep pace.', count('total'));
+    case 'training_begun':
+      return trans._n(
+        'Training on %2 rank.',
+        'Training on %2 ranks.',
+        number('total'),
+        count('total')
+      );
+    case 'diagnosing':
+      return trans.__('Diagnosing…');
+    case 'trying':
+      return trans.__('Trying a change…');
+    case 'running':
+      if (!word('cell').startsWith('[')) {
+        return trans._n(
+          'Running %2 on %3 rank.',
+          'Running %2 on %3 ranks.',
+          number('count'),
+          word('cell'),
+          count('count')
+        );
+      }
+      return trans._n(
+        'Running cell %2 on %3 rank.',
+        'Running cell %2 on %3 ranks.',
+        number('count'),
+        word('cell'),
+        count('count')
+      );
+    case 'at_work':
+      return trans._n(
+        '%2 rank works.',
+        '%2 ranks work.',
+        number('total'),
+        count('total')
+      );
+    case 'loading_torch':
+      return trans.__('Starting: loading PyTorch.');
+    case 'starting':
+      return trans.__(
+        'Starting: %1 of %2 ranks.',
+        count('done'),
+        count('total')
+      );
+    case 'connecting':
+      return trans._n(
+        'Connecting %2 rank.',
+        'Connecting %2 ranks.',
+        number('total'),
+        count('total')
+      );
+    case 'rebuilding':
+      return trans._n(
+        'Reconnecting %2 rank.',
+        'Reconnecting %2 ranks.',
+        number('total'),
+        count('total')
+      );
+    case 'slow':
+      return trans._n(
+        'Rank %2 is slow. %3 rank waits for it.',
+        'Rank %2 is slow. %3 ranks wait for it.',
+        number('count'),
+        word('ranks'),
+        count('count')
+      );
+    case 'failing': {
+      const failed = ranksIn(values.ranks);
+      const still = ranksIn(values.still);
+      return [
+        trans._n(
+          'Rank %2 failed.',
+          'Ranks %2 failed.',
+          failed.length,
+          formatRanks(failed)
+        ),
+        trans._n(
+          'Rank %2 still runs the cell.',
+          'Ranks %2 still run the cell.',
+          still.length,
+          formatRanks(still)
+        )
+      ].join(' ');
+    }
+    case 'interrupting':
+      return trans._n(
+        'Interrupting %2 rank; variables are kept.',
+        'Interrupting %2 ranks; variables are kept.',
+        number('count'),
+        count('count')
+      );
+    case 'stopped':
+      return values.lasted_s === undefined
+        ? trans.__('Stopped.')
+        : trans.__('Stopped. It ran for %1.', formatSpan(number('lasted_s')));
+    case 'stopping':
+      return trans._n(
+        'Stopping: %2 of %3 rank has ended.',
+        'Stopping: %2 of %3 ranks have ended.',
+        cluster.world.size,
+        count('done'),
+        formatCount(cluster.world.size)
+      );
+    case 'lost': {
+      if (values.failed === undefined) {
+        return text;
+      }
+      const ranks = cluster.ranks.filter(r => r.state === 'lost');
+      const who = trans._n(
+        'Rank %2 was lost.',
+        'Ranks %2 were lost.',
+        ranks.length,
+        formatRanks(ranks.map(r => r.rank))
+      );
+      return values.failed ? `${who} ${trans.__('The cell has failed.')}` : who;
+    }
+    default:
+      return text;
+  }
+}
+
+/** Whether something holds a cluster up without an alarm: such a cluster has no green disc. */
+const holdsUp = (verdict: Verdict): boolean =>
+  ['slow', 'input_bound'].includes(verdict.kind) || isHang(verdict);
+
+/** The glyph of a whole cluster. */
+export function clusterGlyph(cluster: Cluster): GlyphKind {
+  if (alarmOf(cluster.metrics)) {
+    return 'stuck';
+  }
+  switch (cluster.state) {
+    case 'degraded':
+      return 'lost';
+    case 'failed':
+      return 'failed';
+    case 'paused':
+      return 'paused';
+    case 'ready':
+      if (cluster.metrics.verdicts.some(holdsUp)) {
+        return 'slow';
+      }
+      if (cluster.summary.code === 'failing') {
+        return 'failed';
+      }
+      return cluster.running.length ? 'busy' : 'idle';
+    case 'pending':
+      return 'waiting';
+    case 'stopped':
+      return 'todo';
+    default:
+      return 'starting';
+  }
+}
+
+/** Is somebody needed? Only then a screen reader is interrupted. */
+export function isTrouble(cluster: Cluster): boolean {
+  return ['stuck', 'lost', 'failed'].includes(clusterGlyph(cluster));
+}
+
+/** "8 ranks", "1,024 ranks". */
+export function ranksText(count: number, trans: TranslationBundle): string {
+  return trans._n('%2 rank', '%2 ranks', count, formatCount(count));
+}
+
+/** A state in one word. */
+export function stateWord(state: string, trans: TranslationBundle): string {
+  const words: Record<string, string> = {
+    pending: trans.__('waiting'),
+    starting: trans.__('starting'),
+    connecting: trans.__('connecting'),
+    ready: trans.__('ready'),
+    paused: trans.__('paused'),
+    degraded: trans.__('degraded'),
+    rebuilding: trans.__('reconnecting'),
+    stopping: trans.__('stopping'),
+    stopped: trans.__('stopped'),
+    failed: trans.__('failed'),
+    idle: trans.__('idle'),
+    busy: trans.__('busy'),
+    'in collective': trans.__('in a collective'),
+    stuck: trans.__('stuck'),
+    lost: trans.__('lost')
+  };
+  return words[state] ?? state;
+}

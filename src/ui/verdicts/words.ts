@@ -1,0 +1,134 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { Verdict } from '../../tokens';
+import { formatCount, formatRanks, formatShare } from '../figures/format';
+
+/**
+ * A verdict in a few words, as they stand after a colon: "rank 5 is stuck".
+ *
+ * By its code; what the head says in English where the code is new to us.
+ */
+export function briefly(verdict: Verdict, trans: TranslationBundle): string {
+  const { code, values, text, operation } = verdict;
+  const count = verdict.ranks.length;
+  const ranks = formatRanks(verdict.ranks);
+  const peers = formatRanks(verdict.peers);
+  switch (code) {
+    case 'stuck':
+      return trans._n('rank %2 is stuck', 'ranks %2 are stuck', count, ranks);
+    case 'slow':
+      return trans._n('rank %2 is slow', 'ranks %2 are slow', count, ranks);
+    case 'halted':
+      return trans._n(
+        'rank %2 is stopped by a signal',
+        'ranks %2 are stopped by a signal',
+        count,
+        ranks
+      );
+    case 'mismatch':
+      return values.called && values.expected
+        ? trans._n(
+            'rank %2 called %3, %4',
+            'ranks %2 called %3, %4',
+            count,
+            ranks,
+            ...calls(verdict, trans)
+          )
+        : bare(text);
+    case 'extra':
+      return trans._n(
+        'rank %2 called %3 once more than the others',
+        'ranks %2 called %3 once more than the others',
+        count,
+        ranks,
+        operation ?? trans.__('a collective')
+      );
+    case 'left':
+    case 'not_in_cell':
+      return trans._n(
+        'rank %2 waits in %3',
+        'ranks %2 wait in %3',
+        verdict.peers.length,
+        peers,
+        operation ?? trans.__('a collective')
+      );
+    case 'no_progress':
+      return trans.__('no progress');
+    case 'waits_for_data':
+      return trans._n(
+        'rank %2 waits for data',
+        'ranks %2 wait for data',
+        count,
+        ranks
+      );
+    case 'behind':
+      return trans._n('rank %2 is behind', 'ranks %2 are behind', count, ranks);
+    case 'input_bound':
+      return trans.__(
+        'waits for data, %1 of a step',
+        formatShare(Number(values.share))
+      );
+    case 'too_busy':
+      return values.node
+        ? trans.__(
+            '%1 is too busy to tell which rank is slow',
+            String(values.node)
+          )
+        : trans.__('this machine is too busy to tell which rank is slow');
+    default:
+      return bare(text);
+  }
+}
+
+/** Is a verdict what a headline says? That figures are unsure is a note below it. */
+export function headlines(verdict: Pick<Verdict, 'code'>): boolean {
+  return verdict.code !== 'too_busy';
+}
+
+/** What stands below the headline of ranks that wait for cores: how far their figures can be trusted. */
+export function busyNote(
+  { values }: Verdict,
+  trans: TranslationBundle
+): string {
+  const threads = formatCount(Number(values.threads));
+  const cores = Number(values.cores);
+  return values.node
+    ? trans._n(
+        '%2 is busy (%3 threads want its one core), so times and shares are rough.',
+        '%2 is busy (%3 threads want its %4 cores), so times and shares are rough.',
+        cores,
+        String(values.node),
+        threads,
+        formatCount(cores)
+      )
+    : trans._n(
+        'This machine is busy (%2 threads want its one core), so times and shares are rough.',
+        'This machine is busy (%2 threads want its %3 cores), so times and shares are rough.',
+        cores,
+        threads,
+        formatCount(cores)
+      );
+}
+
+/** What ranks called, and what their peers did: shapes are named only where these differ. */
+function calls(
+  { values, peers }: Verdict,
+  trans: TranslationBundle
+): [string, string] {
+  let [called, expected] = [`${values.called}`, `${values.expected}`];
+  const names = [called, expected].map(call => call.split(' ')[0]);
+  if (names[0] !== names[1]) {
+    [called, expected] = names;
+  }
+  return [
+    called,
+    peers.length === 1
+      ? trans.__('rank %1 %2', peers[0], expected)
+      : trans.__('others %1', expected)
+  ];
+}
+
+/** Without its full stop. */
+function bare(text: string): string {
+  return text.trim().replace(/\.$/, '');
+}
