@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from dtrain_lab.training.inference.predict import predict
     from dtrain_lab.training.log import log
     from dtrain_lab.training.optimize import optimize
+    from dtrain_lab.training.shared_files import main_first, once_per_node, rank_dir
     from dtrain_lab.training.staged import staged
     from dtrain_lab.training.step import step
-    from dtrain_lab.training.turns import main_first, once_per_node, rank_dir
 
 __all__ = [
     "Cluster",

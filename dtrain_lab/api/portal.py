@@ -11,7 +11,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, NamedTuple, TypeVar
 
-from dtrain_lab.api import person
+from dtrain_lab.api import prompts
 from dtrain_lab.backends import signin
 from dtrain_lab.backends.signin import Questions
 from dtrain_lab.errors import SignInNeeded, Unreachable
@@ -118,12 +118,12 @@ class Portal:
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         said: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
         future.add_done_callback(lambda _: said.put(None))
-        if person.is_there():
+        if prompts.is_there():
             self._listening.append(said)
         try:
             while (asked := said.get()) is not None:
                 try:
-                    asked.answers.set_result(person.ask(asked.questions))
+                    asked.answers.set_result(prompts.ask(asked.questions))
                 except BaseException:  # such as an interrupt: this attempt fails, the next one asks again
                     host = asked.questions.host
                     asked.answers.set_exception(SignInNeeded(f"{host} got no answer.", "Try again."))

@@ -16,7 +16,7 @@ from dtrain_lab.api.job import warn
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.sweeps.sweeps import Told
-from dtrain_lab.sweeps import plain
+from dtrain_lab.sweeps import plain_values
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest
@@ -182,13 +182,13 @@ def sweep(
     """
     if not isinstance(notebook, str | os.PathLike):
         raise BadRequest(
-            f"dt.sweep: notebook is {plain.kind(notebook)}.",
+            f"dt.sweep: notebook is {plain_values.kind(notebook)}.",
             "Pass the path of an .ipynb file.",
             details={"field": "notebook"},
         )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise BadRequest(
-            f"dt.sweep: parameters is {plain.kind(parameters)}.",
+            f"dt.sweep: parameters is {plain_values.kind(parameters)}.",
             'Pass a dict of names and values, as {"steps": 100}.',
             details={"field": "parameters"},
         )
@@ -205,7 +205,7 @@ def sweep(
         nodes=nodes,
         ranks_per_node=ranks_per_node,
         name=name,
-        parameters={key: plain.value(value) for key, value in (parameters or {}).items()},
+        parameters={key: plain_values.value(value) for key, value in (parameters or {}).items()},
         python=sys.executable,
         **options,
     )

@@ -20,7 +20,7 @@ from dtrain_lab.cli.show import (
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
-from dtrain_lab.jobs.typed import once, typed_value
+from dtrain_lab.jobs.typed_values import once, typed_value
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
 from dtrain_lab.services.plans.code import Code

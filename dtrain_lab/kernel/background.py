@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import NotFound
-from dtrain_lab.kernel.shown import Shown
+from dtrain_lab.kernel.cell_display import CellDisplay
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, Output
 
@@ -56,7 +56,7 @@ class BackgroundCells:
         for position, (target, cell) in enumerate(waiting):
             self._waiting = waiting[position + 1 :]  # kept where this one fails
             record = self._record(target, cell)
-            shown = Shown(self._shell, self._session.portal, target, cell, record.ranks, by_rank=False)
+            shown = CellDisplay(self._shell, self._session.portal, target, cell, record.ranks, by_rank=False)
             try:
                 result = shown.until_end(partial(target.follow, cell), keep=True)
             except KeyboardInterrupt:
@@ -82,7 +82,9 @@ class BackgroundCells:
             outputs += more
             if len(more) < OUTPUTS:
                 break
-        Shown(self._shell, self._session.portal, target, cell, record.ranks, by_rank=False).at_once(outputs)
+        CellDisplay(self._shell, self._session.portal, target, cell, record.ranks, by_rank=False).at_once(
+            outputs
+        )
         if record.result is None:
             print(f"Cell {record.cell} is {record.state}.")
         elif record.result.sentence:

@@ -18,8 +18,8 @@ import msgspec
 
 from dtrain_lab.cells.merge import LineMerger, LineWriter, Piece
 from dtrain_lab.kernel import outgoing
-from dtrain_lab.kernel.areas import AREA_S, Areas
 from dtrain_lab.kernel.captures import Captures
+from dtrain_lab.kernel.live_displays import AREA_S, LiveDisplays
 from dtrain_lab.kernel.pace import Message
 from dtrain_lab.wire.links import CellOutput
 
@@ -52,7 +52,7 @@ class Emitter:
         self._merger = LineMerger(1 if by_rank else len(ranks))
         self._writer = LineWriter()
         self._held: dict[int, list[CellOutput]] | None = {} if by_rank else None
-        self._areas = Areas(self._send_display) if len(ranks) != 1 else None
+        self._areas = LiveDisplays(self._send_display) if len(ranks) != 1 else None
         self._timer: asyncio.TimerHandle | None = None
         self._soon: asyncio.Handle | None = None
         self._drawn: asyncio.TimerHandle | None = None

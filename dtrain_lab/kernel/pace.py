@@ -28,7 +28,7 @@ STEADY = 1 / 2
 
 
 def left_out(lines: int) -> str:
-    """How it is said that lines are left out; the page reads it, too (`src/output/trim.ts`)."""
+    """How it is said that lines are left out; the page reads it, too (`src/output/lines/trim.ts`)."""
     return f"… {lines} lines are left out here: they came faster than the Jupyter server passes on.\n"
 
 

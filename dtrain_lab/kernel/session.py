@@ -15,8 +15,8 @@ from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel.background import BackgroundCells
+from dtrain_lab.kernel.cell_display import CellDisplay
 from dtrain_lab.kernel.request import ExecuteRequest
-from dtrain_lab.kernel.shown import Shown
 from dtrain_lab.services import notebooks
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
@@ -258,7 +258,7 @@ class Session:
             self.background.start(target, order)
             return
         ran = numbers or range(target.size)
-        shown = Shown(self._shell, self.portal, target, order.cell, ran, by_rank)
+        shown = CellDisplay(self._shell, self.portal, target, order.cell, ran, by_rank)
         with self.debugger.cell(target, ran) if self.debugger is not None else nullcontext() as debugged:
             result = shown.run(order)
             if debugged is not None:

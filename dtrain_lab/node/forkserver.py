@@ -43,7 +43,7 @@ from dtrain_lab.node.fork_messages import (
     decode_order,
     encode,
 )
-from dtrain_lab.rank import shared
+from dtrain_lab.rank import shared_memory
 from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import CONTROLLER, RankSpec
 
@@ -247,7 +247,7 @@ def _be_rank(spec: RankSpec, descriptors: list[int]) -> None:
     metrics, kept, fault, *ends = descriptors
     faulthandler.enable(fault)
     faulthandler.register(STACKS_SIGNAL, file=fault, all_threads=True, chain=False)
-    memory = shared.Shared(
+    memory = shared_memory.Shared(
         memoryview(mmap.mmap(metrics, ring.BYTES)),
         memoryview(mmap.mmap(kept, output_buffer.BYTES)),
         {"stdout": (ends[0], ends[1]), "stderr": (ends[2], ends[3])},

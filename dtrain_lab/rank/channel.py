@@ -14,7 +14,7 @@ from dtrain_lab.machine.net import listener
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.machine.net.zmq_drain import Dealer
-from dtrain_lab.rank.idle import Turns
+from dtrain_lab.rank.order_reading import SocketHandoff
 from dtrain_lab.rank.orders import Orders
 from dtrain_lab.wire.links import RankSpec
 
@@ -22,7 +22,7 @@ from dtrain_lab.wire.links import RankSpec
 def near(
     spec: RankSpec,
     orders: Orders,
-    attend: Callable[[Turns, Callable[[], object]], None],
+    attend: Callable[[SocketHandoff, Callable[[], object]], None],
     lost: Callable[[], None],
 ) -> Stream | None:
     """Connect to a head on this machine; called in the loop of the IOPub thread.
@@ -39,10 +39,10 @@ def near(
     connected = listener.connect(spec.link)
     if connected is None:
         return None
-    turns = Turns(connected)
-    turns.hear_signals()
-    stream = Stream(connected, orders.read_by_iopub, lost, watched=turns.for_iopub)
-    attend(turns, partial(stream.read_beside, orders.read_by_main))
+    handoff = SocketHandoff(connected)
+    handoff.hear_signals()
+    stream = Stream(connected, orders.read_by_iopub, lost, watched=handoff.for_iopub)
+    attend(handoff, partial(stream.read_beside, orders.read_by_main))
     return stream
 
 

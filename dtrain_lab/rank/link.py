@@ -38,19 +38,19 @@ from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.store import Calls
 from dtrain_lab.rank.group_calls import install as install_tutorials
-from dtrain_lab.rank.idle import MainSelector, Turns
 from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
+from dtrain_lab.rank.order_reading import MainSelector, SocketHandoff
 from dtrain_lab.rank.orders import Orders
 from dtrain_lab.rank.output import inline_figures
 from dtrain_lab.rank.output.outbox import Outbox
 from dtrain_lab.rank.output.routing import route_output
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
-from dtrain_lab.rank.shared import Shared
+from dtrain_lab.rank.shared_memory import Shared
 from dtrain_lab.rank.torch.compiler import untraced
-from dtrain_lab.training import log, meeting
+from dtrain_lab.training import log, store_exchange
 from dtrain_lab.training.gradients import unused
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply, Message, RankSpec
@@ -144,8 +144,8 @@ class Link:
         events.error("the connection to the head is lost, so this rank ends")
         os._exit(1)
 
-    def _attend(self, turns: Turns, read: Callable[[], object]) -> None:
-        self._loop.call_soon_threadsafe(self._selector.attend, turns, read)
+    def _attend(self, handoff: SocketHandoff, read: Callable[[], object]) -> None:
+        self._loop.call_soon_threadsafe(self._selector.attend, handoff, read)
 
     def _obey(self, order: links.Message) -> None:
         match order:
@@ -257,7 +257,7 @@ class Link:
     async def _run(self, order: links.Execute | links.Diagnose) -> CellReply:
         self._notes.forget()
         self._backward.begin_cell()
-        meeting.begin_cell(order.cell, self._group.store)
+        store_exchange.begin_cell(order.cell, self._group.store)
         if self._monitor is not None:
             self._monitor.begin_cell(order.cell, order.ranks, self._group.store)
         if isinstance(order, links.Execute):

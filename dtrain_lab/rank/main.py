@@ -22,10 +22,10 @@ from dtrain_lab.machine.signals import deferred_handlers
 from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.debugger import pause
 from dtrain_lab.rank.frameworks import torch_libraries
-from dtrain_lab.rank.idle import MainSelector, main_loop
 from dtrain_lab.rank.notes import say_in_first_cell
+from dtrain_lab.rank.order_reading import MainSelector, main_loop
 from dtrain_lab.rank.output.streams import RankStream
-from dtrain_lab.rank.shared import Shared
+from dtrain_lab.rank.shared_memory import Shared
 from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import RankSpec
 

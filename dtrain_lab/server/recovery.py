@@ -10,7 +10,7 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.world import remaining as leave
+from dtrain_lab.world import shrinking as leave
 
 
 async def restart(connection: Connection, ranks: tuple[int, ...] | None, source: int) -> Cluster:

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs.typed import typed_list, typed_value
-from dtrain_lab.sweeps import plain
+from dtrain_lab.jobs.typed_values import typed_list, typed_value
+from dtrain_lab.sweeps import plain_values
 
 ENDLESS = frozenset({"nan", "inf", "infinity"})
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
@@ -108,7 +108,7 @@ def parse(space: Mapping[str, Any]) -> Space:
     """
     if not isinstance(space, Mapping):
         raise BadRequest(
-            f"The search space is {plain.kind(space)}; it must be a dict of names and values.",
+            f"The search space is {plain_values.kind(space)}; it must be a dict of names and values.",
             'As {"lr": dt.loguniform(1e-5, 1e-1), "layers": [2, 4, 8]}.',
             details={"field": "space"},
         )
@@ -123,7 +123,7 @@ def parse(space: Mapping[str, Any]) -> Space:
         if not isinstance(name, str):
             raise _bad(
                 repr(name),
-                f"The search space has the name {name!r}, which is {plain.kind(name)}.",
+                f"The search space has the name {name!r}, which is {plain_values.kind(name)}.",
                 "Use strings: the names that the notebook's tagged cell assigns.",
                 "bad_value",
             )
@@ -195,7 +195,7 @@ def from_text(text: str) -> tuple[str, Any, bool]:
 def _domain(name: str, value: Any) -> Domain:
     if isinstance(value, Range):
         return value
-    value = plain.value(value)
+    value = plain_values.value(value)
     if isinstance(value, str):
         return _range(name, value)
     if isinstance(value, list):
@@ -268,11 +268,11 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, int | float):
         return "numbers"
-    return "strings" if isinstance(value, str) else plain.kind(value)
+    return "strings" if isinstance(value, str) else plain_values.kind(value)
 
 
 def _number(kind: str, value: Any) -> float:
-    value = plain.value(value)
+    value = plain_values.value(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise BadRequest(f"{kind} got {value!r}.", LOW_HIGH.format(name=kind), code="no_range")
     return float(value)

@@ -85,11 +85,11 @@ def _averages() -> Any:
 
     group = dist.group.WORLD
     if not _means or _means[0][0] is not group:
-        from dtrain_lab.training import averages, meeting
+        from dtrain_lab.training import averages, store_exchange
 
         store, made = averages.store_of_group(), None
         if store is not None:
-            made = averages.Means(store, dist.get_rank(), dist.get_world_size(), _record, meeting.cell)
+            made = averages.Means(store, dist.get_rank(), dist.get_world_size(), _record, store_exchange.cell)
         _means[:] = [(group, made)]
     return _means[0][1]
 

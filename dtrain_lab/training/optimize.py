@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training import meeting, ranks
+from dtrain_lab.training import ranks, store_exchange
 
 __all__ = ["optimize"]
 
@@ -115,15 +115,17 @@ def _agreed(model: Any, switches: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     except BadRequest as error:
-        meeting.stay_away("dt.optimize", members, f"on rank {ranks.rank()}: {error}")
+        store_exchange.stay_away("dt.optimize", members, f"on rank {ranks.rank()}: {error}")
         raise
     try:
-        asked = meeting.meet("dt.optimize", members, {name: repr(value) for name, value in switches.items()})
-    except meeting.Absent as absent:
+        asked = store_exchange.meet(
+            "dt.optimize", members, {name: repr(value) for name, value in switches.items()}
+        )
+    except store_exchange.Absent as absent:
         if absent.reasons:
             raise BadRequest(f"dt.optimize was given up {absent.reasons[0]}") from None
         raise BadRequest(
-            f"dt.optimize: {absent.names} did not call dt.optimize within {meeting.PATIENCE_S:.0f} s.",
+            f"dt.optimize: {absent.names} did not call dt.optimize within {store_exchange.PATIENCE_S:.0f} s.",
             "Call it on all ranks, with the same switches: it changes what the ranks exchange.",
         ) from None
     for name in switches:

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training import meeting, ranks
+from dtrain_lab.training import ranks, store_exchange
 from dtrain_lab.training.gradients import accumulation
 from tests.gloo import on_ranks
 
@@ -47,12 +47,12 @@ def differing() -> dict[str, str]:
         "refused": refused(lambda: optimized(net(), gradient_accumulation_steps=me)),
     }
     torch.distributed.barrier()
-    patience, meeting.PATIENCE_S, meeting.TOLD_S = meeting.PATIENCE_S, 0.5, 0.2
+    patience, store_exchange.PATIENCE_S, store_exchange.TOLD_S = store_exchange.PATIENCE_S, 0.5, 0.2
     for caller in (0, 1):  # rank 1 comes too late
         if me == caller:
             found["alone"] = refused(lambda: optimized(net(), gradient_accumulation_steps=2))
         torch.distributed.barrier()
-    meeting.PATIENCE_S = patience
+    store_exchange.PATIENCE_S = patience
     found["afterwards"] = refused(lambda: optimized(net(), gradient_accumulation_steps=2))
     return found
 
@@ -159,7 +159,7 @@ class Stream(IterableDataset):  # type: ignore[type-arg]
 
 def uneven() -> str:
     model, optimizer = optimized(net(), gradient_accumulation_steps=3)
-    meeting.PATIENCE_S = 0.5
+    store_exchange.PATIENCE_S = 0.5
     try:
         for x in DataLoader(Stream(), 2):
             optimizer.zero_grad()

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 import dtrain_lab as dt
-from dtrain_lab.training import averages, meeting
+from dtrain_lab.training import averages, store_exchange
 from dtrain_lab.training.gradients import buckets
 from tests.gloo import on_ranks
 
@@ -35,11 +35,11 @@ def some() -> bool:
     alone = torch.distributed.new_group([0])
     if torch.distributed.get_rank() == 0:
         assert train(*tuned(alone))
-    meeting.begin_cell("first", averages.store_of_group())
+    store_exchange.begin_cell("first", averages.store_of_group())
     model, optimizer = tuned(None)
     for _ in range(2 + torch.distributed.get_rank()):  # then they are interrupted
         optimizer.step()
-    meeting.begin_cell("second", averages.store_of_group())
+    store_exchange.begin_cell("second", averages.store_of_group())
     return train(model, optimizer)
 
 
@@ -51,7 +51,7 @@ def epochs() -> tuple[bool, int]:
     """A cell has fewer steps than a size needs."""
     model, optimizer = tuned(None)
     for cell in range(12):
-        meeting.begin_cell(f"epoch {cell}", averages.store_of_group())
+        store_exchange.begin_cell(f"epoch {cell}", averages.store_of_group())
         for _ in range(20):
             optimizer.step()
     return bool(model.bucket_tuning.done), len(model.bucket_tuning.curve)
@@ -62,7 +62,7 @@ def interrupted() -> Any:
     buckets.MOST_STEPS = 3
     first, use, found = torch.distributed.get_rank() == 0, buckets.Tuning._use, []
     for at in (1, 3):  # the second size, or where the best of three is chosen
-        meeting.begin_cell(f"before {at}", averages.store_of_group())
+        store_exchange.begin_cell(f"before {at}", averages.store_of_group())
         model, optimizer = tuned(None)
         tuning = model.bucket_tuning
 
@@ -82,7 +82,7 @@ def interrupted() -> Any:
         except KeyboardInterrupt:
             assert first
         buckets.Tuning._use = use  # type: ignore[method-assign]
-        meeting.begin_cell(f"after {at}", averages.store_of_group())
+        store_exchange.begin_cell(f"after {at}", averages.store_of_group())
         optimizer.step()
         found.append((tuning._index, tuning.done, getattr(model, buckets.SIZES[0])))
         assert train(model, optimizer)
@@ -104,7 +104,7 @@ def interrupted_as_it_ends() -> bool:
     """The last rank is interrupted amid the gathering at which the others see that all are done."""
     buckets.MOST_STEPS = 3
     last = torch.distributed.get_rank() == 1
-    meeting.begin_cell("tunes", averages.store_of_group())
+    store_exchange.begin_cell("tunes", averages.store_of_group())
     model, optimizer = tuned(None)
     assert train(model, optimizer)
     gather = buckets.ranks.gather
@@ -116,14 +116,14 @@ def interrupted_as_it_ends() -> bool:
         return told
 
     buckets.ranks.gather = gathering
-    meeting.begin_cell("interrupted", averages.store_of_group())
+    store_exchange.begin_cell("interrupted", averages.store_of_group())
     try:
         optimizer.step()
     except KeyboardInterrupt:
         assert last
     buckets.ranks.gather = gather
     torch.distributed.barrier()  # as the cell's end
-    meeting.begin_cell("again", averages.store_of_group())
+    store_exchange.begin_cell("again", averages.store_of_group())
     optimizer.step()
     return not optimizer._optimizer_step_post_hooks
 

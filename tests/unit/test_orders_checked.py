@@ -8,7 +8,7 @@ import pytest
 from dtrain_lab.api import cluster as api
 from dtrain_lab.api.cluster import cells
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.kernel import areas
+from dtrain_lab.kernel import live_displays
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
 
@@ -49,5 +49,5 @@ def test_a_cell_without_displays_asks_the_system_for_no_random_id(monkeypatch: p
     def token(_: int) -> str:
         raise AssertionError("the id is made on first use")
 
-    monkeypatch.setattr(areas.secrets, "token_hex", token)
-    areas.Areas(lambda *_: None).finish()
+    monkeypatch.setattr(live_displays.secrets, "token_hex", token)
+    live_displays.LiveDisplays(lambda *_: None).finish()

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.kernel import shown
-from dtrain_lab.kernel.shown import Shown
+from dtrain_lab.kernel import cell_display
+from dtrain_lab.kernel.cell_display import CellDisplay
 
 Interrupt = Callable[[], None]
 
@@ -72,16 +72,16 @@ def usual(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def emitter(*_: object, **__: object) -> Any:
         return SimpleNamespace(finish=lambda: None, waits=False, hurry=lambda: None, put=lambda _: None)
 
-    monkeypatch.setattr(shown, "Emitter", emitter)
-    monkeypatch.setattr(shown, "Comms", lambda *_: SimpleNamespace(answers={}, see=lambda _: None))
-    monkeypatch.setattr(shown, "Result", lambda result, _: result)
+    monkeypatch.setattr(cell_display, "Emitter", emitter)
+    monkeypatch.setattr(cell_display, "Comms", lambda *_: SimpleNamespace(answers={}, see=lambda _: None))
+    monkeypatch.setattr(cell_display, "Result", lambda result, _: result)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def run(cluster: Cluster) -> Any:
-    made = Shown(None, cluster, cluster, "c", (0,), False)  # type: ignore[arg-type]
+    made = CellDisplay(None, cluster, cluster, "c", (0,), False)  # type: ignore[arg-type]
     return made.run(SimpleNamespace(cell="c"))  # type: ignore[arg-type]
 
 
@@ -106,7 +106,7 @@ def test_an_interrupt_when_the_order_has_just_been_sent_interrupts_the_cell(
         yield []
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shown, "held_interrupts", late)
+    monkeypatch.setattr(cell_display, "held_interrupts", late)
     cluster = Cluster(loop)
     assert run(cluster) == "result"
     assert (cluster.sent, cluster.interrupted) == (1, ["c"])
@@ -127,7 +127,7 @@ def test_an_interrupt_before_the_order_is_sent_leaves_no_cell(loop: asyncio.Abst
 def test_who_waits_no_longer_is_not_told_and_nothing_is_left_unread(
     loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(shown, "PATIENT_S", -1.0)
+    monkeypatch.setattr(cell_display, "PATIENT_S", -1.0)
     cluster = Cluster(loop, interrupt)
     with pytest.raises(KeyboardInterrupt):
         run(cluster)
@@ -137,7 +137,7 @@ def test_who_waits_no_longer_is_not_told_and_nothing_is_left_unread(
         failed.set_exception(ValueError("of a cell that nobody waits for"))
         gone: concurrent.futures.Future[Any] = concurrent.futures.Future()
         gone.cancel()
-        shown._settle(failed, gone)
+        cell_display._settle(failed, gone)
 
     asyncio.run_coroutine_threadsafe(fail(), loop).result(10)
     gc.collect()
@@ -148,7 +148,7 @@ def test_who_waits_no_longer_is_not_told_and_nothing_is_left_unread(
 def test_an_error_of_the_display_after_the_wait_is_over_ends_nothing_else(
     loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(shown, "PATIENT_S", -1.0)
+    monkeypatch.setattr(cell_display, "PATIENT_S", -1.0)
 
     def fails() -> None:
         raise ValueError("no display")
@@ -156,7 +156,7 @@ def test_an_error_of_the_display_after_the_wait_is_over_ends_nothing_else(
     def emitter(*_: object, **__: object) -> Any:
         return SimpleNamespace(finish=fails, waits=False, hurry=lambda: None)
 
-    monkeypatch.setattr(shown, "Emitter", emitter)
+    monkeypatch.setattr(cell_display, "Emitter", emitter)
     with pytest.raises(KeyboardInterrupt):
         run(Cluster(loop, interrupt))
     asyncio.run_coroutine_threadsafe(asyncio.sleep(0.01), loop).result(10)

@@ -14,7 +14,7 @@ from dtrain_lab.wire.cells import CellRecord
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.world import initial
 from dtrain_lab.world.members import Member, Members
-from dtrain_lab.world.remaining import without
+from dtrain_lab.world.shrinking import without
 from dtrain_lab.world.start_times import Start, usual
 from dtrain_lab.world.state import Loss
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from dtrain_lab import machine
-from dtrain_lab.api import person
+from dtrain_lab.api import prompts
 from dtrain_lab.backends.signin import Question, Questions
 from dtrain_lab.cli import cluster as command
 from dtrain_lab.cli.main import main
@@ -30,10 +30,10 @@ def test_a_hosts_questions_are_not_mixed_with_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
-    monkeypatch.setattr(person, "_kernel", lambda: None)
+    monkeypatch.setattr(prompts, "_kernel", lambda: None)
     asked = Questions("1", "login", "Host key", "Is it this one?", (Question("Trust it?", hidden=False),))
-    assert person.ask(asked) == ["yes"]
-    assert person.ask(asked) is None, "the input was closed"
+    assert prompts.ask(asked) == ["yes"]
+    assert prompts.ask(asked) is None, "the input was closed"
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("Host key\nIs it this one?\nlogin: Trust it? ")

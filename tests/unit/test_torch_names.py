@@ -61,7 +61,7 @@ WITHOUT_NEED = {
 }
 """Private names behind the fence without which nothing ends: why."""
 OTHERS = {
-    "api/person.py": {"_allow_stdin"},
+    "api/prompts.py": {"_allow_stdin"},
     "api/view.py": {"_socket"},
     "kernel/request.py": {"_getframe"},
     "kernel/debugger.py": {"_publish_debug_event"},

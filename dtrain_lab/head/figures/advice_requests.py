@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dtrain_lab.head.cells.cells import Cells
-from dtrain_lab.head.figures.advice import Changes
+from dtrain_lab.head.figures.advice_diffs import AdviceDiffs
 from dtrain_lab.head.figures.figures import Figures
 from dtrain_lab.head.requests import Handlers
 from dtrain_lab.metrics.advice.forecast import forecast
@@ -29,7 +29,7 @@ class AdviceRequests:
         self._figures = figures
         self._cells = cells
         self._cluster = cluster
-        self._changes = Changes()
+        self._changes = AdviceDiffs()
 
     @property
     def handlers(self) -> Handlers:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.head.figures import hosts
-from dtrain_lab.head.figures.advised import Advised
+from dtrain_lab.head.figures.current_advice import CurrentAdvice
 from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, figures
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
@@ -51,7 +51,7 @@ class Figures:
         """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
         self._steady = Steady()
         self._pace = Pace()
-        self._advised = Advised()
+        self._advised = CurrentAdvice()
         self.link_bytes_per_s: float | None = None
         """Speed of the slowest node's network; None with one node, or where it is not known."""
         self.values: dict[str, Any] = {}

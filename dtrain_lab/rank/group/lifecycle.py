@@ -17,9 +17,9 @@ from typing import Any
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from dtrain_lab.rank.group.kept import KeptGroups
-from dtrain_lab.rank.group.numbers import begun
+from dtrain_lab.rank.group.kept_groups import KeptGroups
 from dtrain_lab.rank.group.resize import resize
+from dtrain_lab.rank.group.sequence_numbers import begun
 from dtrain_lab.rank.group.sockets import GlooSockets
 from dtrain_lab.rank.group.store import Calls, LinkStore
 from dtrain_lab.rank.torch import ddp, fsdp, groups, names, nccl

@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from dtrain_lab.rank.group.numbers import begun
+from dtrain_lab.rank.group.sequence_numbers import begun
 
 C10D = "torch/distributed/distributed_c10d.py"
 BACKWARD = "torch/autograd/graph.py"

@@ -86,7 +86,7 @@ class Setup:
             collectives = collectives_of(own_gpu)
             if npu:
                 collectives = ascend.COLLECTIVES
-            from dtrain_lab.rank.group.kept import KeptGroups
+            from dtrain_lab.rank.group.kept_groups import KeptGroups
 
             KeptGroups().watch()
             store = elastic.init(dist.init_process_group, collectives, "first")

@@ -22,7 +22,7 @@ from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.training_hooks import watch_steps
-from dtrain_lab.rank.monitor.unseen import Unseen
+from dtrain_lab.rank.monitor.unseen_collectives import Unseen
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
 from dtrain_lab.training import guard as switch

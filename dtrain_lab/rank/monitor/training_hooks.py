@@ -25,7 +25,7 @@ from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import BACKWARD, FORWARD, Recorder
 from dtrain_lab.rank.monitor.signature import checksum
-from dtrain_lab.rank.monitor.unseen import LOWER
+from dtrain_lab.rank.monitor.unseen_collectives import LOWER
 from dtrain_lab.rank.monitor.waits import now
 from dtrain_lab.rank.torch import autograd, ddp, names
 from dtrain_lab.rank.torch.compiler import untraced

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.training import meeting, ranks
+from dtrain_lab.training import ranks, store_exchange
 from dtrain_lab.training.gradients import unused
 
 SIZES_MB = (None, 1.0, 5.0, 10.0, 50.0, 100.0)
@@ -97,7 +97,7 @@ class Tuning:
         self.done = len(self._sizes) < 2
         self._times: list[float] = []
         self._ended = 0.0
-        self._cell = meeting.cell()[0]
+        self._cell = store_exchange.cell()[0]
         members = torch.distributed.get_process_group_ranks(model.process_group)
         self._name = f"dtrain/tuned/{self._cell}/{members}"
         _made[self._name] += 1
@@ -113,9 +113,9 @@ class Tuning:
     def _stepped(self, *_: Any) -> None:
         now, before = time.perf_counter(), self._ended
         self._ended = now
-        begins = meeting.cell()[0] != self._cell
+        begins = store_exchange.cell()[0] != self._cell
         if begins:
-            self._cell = meeting.cell()[0]
+            self._cell = store_exchange.cell()[0]
             self._agree()
             self._ended = time.perf_counter()
         if self.done:
@@ -135,7 +135,7 @@ class Tuning:
         A collective of the model's process group, at the first step of a cell. The first rank that sees all
         done notes it, as others may be interrupted before they see it, and would wait for that one.
         """
-        store = meeting.cell()[1]
+        store = store_exchange.cell()[1]
         if self.done and store is not None and store.check([self._name]):
             self._hook.remove()
             return

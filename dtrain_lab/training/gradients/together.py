@@ -11,7 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.units import counted
-from dtrain_lab.training import meeting, ranks
+from dtrain_lab.training import ranks, store_exchange
 
 NAMED = 3
 """Parameters named in a sentence."""
@@ -54,8 +54,8 @@ def meet_before_flush(model: Any, done: int) -> None:
         BadRequest: the others have not come within the time.
     """
     try:
-        meeting.meet(FLUSH, dist.get_process_group_ranks(model.process_group), done)
-    except meeting.Absent as absent:
+        store_exchange.meet(FLUSH, dist.get_process_group_ranks(model.process_group), done)
+    except store_exchange.Absent as absent:
         batches = counted(done, "batch", "batches")
         raise BadRequest(
             f"dt.optimize: the data of this rank has ended with {batches} of an incomplete group, and "

@@ -13,7 +13,7 @@ from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.metrics.world import Metrics
 
 
-class Changes:
+class AdviceDiffs:
     """Computes each diff once, as long as no other cell runs."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 
-class Advised:
+class CurrentAdvice:
     """Derives advice from the figures of each look."""
 
     def __init__(self) -> None:

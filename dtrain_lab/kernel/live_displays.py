@@ -13,7 +13,7 @@ AREA_S = 0.1
 """Minimum interval between two updates of the area of progress bars."""
 
 
-class Areas:
+class LiveDisplays:
     """Overwritable output in a cell of several ranks.
 
     `clear_output` on one rank must not clear the other ranks' output. So each display of a rank gets an id,

@@ -17,7 +17,7 @@ import pytest
 
 from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.machine.signals import deferred_handlers
-from dtrain_lab.rank.idle import MainSelector, Turns
+from dtrain_lab.rank.order_reading import MainSelector, SocketHandoff
 from tests.waiting import wait_until
 
 
@@ -28,16 +28,16 @@ def test_each_order_is_read_by_the_thread_that_is_free_and_none_is_lost_or_overt
     thread.start()
     here, there = socket.socketpair()
     here.setblocking(False)
-    turns = Turns(here)
+    handoff = SocketHandoff(here)
     made: list[Stream] = []
 
     async def open_it() -> None:
-        made.append(Stream(here, lambda m: read.extend(("beside", x) for x in m), watched=turns.for_iopub))
+        made.append(Stream(here, lambda m: read.extend(("beside", x) for x in m), watched=handoff.for_iopub))
 
     asyncio.run_coroutine_threadsafe(open_it(), beside).result(10)
     selector = MainSelector()
     main = asyncio.SelectorEventLoop(selector)
-    selector.attend(turns, partial(made[0].read_beside, lambda m: read.extend(("main", x) for x in m)))
+    selector.attend(handoff, partial(made[0].read_beside, lambda m: read.extend(("main", x) for x in m)))
 
     def say(text: bytes) -> None:
         there.sendall(len(text).to_bytes(4, "little") + text)
@@ -89,24 +89,24 @@ class Interrupted:
 @pytest.mark.parametrize("move", ["to_main", "to_iopub"])
 def test_an_interrupt_while_the_turn_changes_leaves_nobody_deaf(which: str, move: str) -> None:
     here, there = socket.socketpair()
-    turns = Turns(here)
+    handoff = SocketHandoff(here)
     if move == "to_iopub":
-        turns.to_main()
-    real = getattr(turns, which)
-    setattr(turns, which, Interrupted(real))
+        handoff.to_main()
+    real = getattr(handoff, which)
+    setattr(handoff, which, Interrupted(real))
     with pytest.raises(KeyboardInterrupt):
-        getattr(turns, move)()
-    setattr(turns, which, real)
+        getattr(handoff, move)()
+    setattr(handoff, which, real)
     there.send(b"order")
-    assert turns._main.poll(0) or turns._iopub.poll(0)  # also before the next change
-    turns.to_main()
-    assert turns._main.poll(0)
-    assert not turns._iopub.poll(0)
-    turns.to_iopub()
-    assert turns._iopub.poll(0)
-    assert not turns._main.poll(0)
+    assert handoff._main.poll(0) or handoff._iopub.poll(0)  # also before the next change
+    handoff.to_main()
+    assert handoff._main.poll(0)
+    assert not handoff._iopub.poll(0)
+    handoff.to_iopub()
+    assert handoff._iopub.poll(0)
+    assert not handoff._main.poll(0)
     here.close()
-    turns.to_main()  # the head is gone
+    handoff.to_main()  # the head is gone
     there.close()
 
 
@@ -114,18 +114,18 @@ def test_an_interrupt_before_the_main_thread_waits_does_not_end_its_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     here, there = socket.socketpair()
-    selector, turns = MainSelector(), Turns(here)
+    selector, handoff = MainSelector(), SocketHandoff(here)
     loop = asyncio.SelectorEventLoop(selector)
     read: list[bytes] = []
-    selector.attend(turns, lambda: read.append(here.recv(100)))
-    usual = turns.to_main
+    selector.attend(handoff, lambda: read.append(here.recv(100)))
+    usual = handoff.to_main
 
     def to_main() -> None:
         usual()
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(turns, "to_main", to_main)
+    monkeypatch.setattr(handoff, "to_main", to_main)
     with pytest.raises(KeyboardInterrupt):
         loop.run_until_complete(asyncio.sleep(0.05))
     there.send(b"order")
@@ -146,7 +146,7 @@ def test_an_interrupt_before_the_main_thread_waits_does_not_end_its_loop(
 
 def test_an_interrupt_while_the_main_thread_reads_comes_when_it_has_read() -> None:
     here, there = socket.socketpair()
-    selector, turns = MainSelector(), Turns(here)
+    selector, handoff = MainSelector(), SocketHandoff(here)
     read: list[bytes] = []
 
     def interrupted() -> None:
@@ -154,7 +154,7 @@ def test_an_interrupt_while_the_main_thread_reads_comes_when_it_has_read() -> No
         signal.raise_signal(signal.SIGINT)  # a cell with nest_asyncio is interrupted here
         read.append(data)
 
-    selector.attend(turns, interrupted)
+    selector.attend(handoff, interrupted)
     there.send(b"order")
     with pytest.raises(KeyboardInterrupt):
         selector.select(10)
@@ -169,16 +169,16 @@ def test_the_main_thread_rests_when_the_head_has_ended() -> None:
     thread = threading.Thread(target=beside.run_forever, daemon=True)
     thread.start()
     here, there = socket.socketpair()
-    turns = Turns(here)
+    handoff = SocketHandoff(here)
     made: list[Stream] = []
 
     async def open_it() -> None:
-        made.append(Stream(here, lambda _: None, watched=turns.for_iopub))
+        made.append(Stream(here, lambda _: None, watched=handoff.for_iopub))
 
     asyncio.run_coroutine_threadsafe(open_it(), beside).result(10)
     selector = MainSelector()
     reads: list[int] = []
-    selector.attend(turns, lambda: (reads.append(1), made[0].read_beside(lambda _: None)))
+    selector.attend(handoff, lambda: (reads.append(1), made[0].read_beside(lambda _: None)))
     there.close()
     while made[0].open:
         selector.select(0.01)
@@ -205,19 +205,19 @@ def beside() -> Iterator[asyncio.AbstractEventLoop]:
 
 def attended(
     loop: asyncio.AbstractEventLoop, take: Callable[[list[bytes]], None]
-) -> tuple[MainSelector, Turns, Stream, socket.socket]:
+) -> tuple[MainSelector, SocketHandoff, Stream, socket.socket]:
     """A selector whose thread reads, a stream that the other thread takes messages of, and its other end."""
     here, there = socket.socketpair()
-    turns = Turns(here)
+    handoff = SocketHandoff(here)
 
     async def open_it() -> Stream:
-        turns.hear_signals()
-        return Stream(here, take, watched=turns.for_iopub)
+        handoff.hear_signals()
+        return Stream(here, take, watched=handoff.for_iopub)
 
     stream = asyncio.run_coroutine_threadsafe(open_it(), loop).result(10)
     selector = MainSelector()
-    selector.attend(turns, partial(stream.read_beside, take))
-    return selector, turns, stream, there
+    selector.attend(handoff, partial(stream.read_beside, take))
+    return selector, handoff, stream, there
 
 
 def close(
@@ -259,15 +259,15 @@ def test_a_signal_handler_gets_it_amid_an_order_that_the_main_thread_has_read(
             signal.raise_signal(signal.SIGUSR1)
         got.extend(messages)
 
-    selector, turns, stream, there = attended(beside, take)
-    usual = turns.to_main
+    selector, handoff, stream, there = attended(beside, take)
+    usual = handoff.to_main
 
     def to_main() -> None:
         usual()
         monkeypatch.undo()
         there.sendall(b"\5\0\0\0order")  # which the main thread reads
 
-    monkeypatch.setattr(turns, "to_main", to_main)
+    monkeypatch.setattr(handoff, "to_main", to_main)
     answered = []
 
     def handler(*_: object) -> None:
@@ -289,8 +289,8 @@ def test_a_signal_handler_gets_it_amid_an_order_that_the_main_thread_has_read(
 
 def test_a_finalizer_gets_what_only_an_order_brings(beside: asyncio.AbstractEventLoop) -> None:
     got: list[bytes] = []
-    selector, turns, stream, there = attended(beside, got.extend)
-    turns.to_main()  # it runs amid the selector's own code
+    selector, handoff, stream, there = attended(beside, got.extend)
+    handoff.to_main()  # it runs amid the selector's own code
     selector.share()
     there.sendall(b"\6\0\0\0answer")
     wait_until(lambda: got, 10, "the answer")

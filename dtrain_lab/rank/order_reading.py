@@ -19,8 +19,8 @@ from contextlib import nullcontext
 from dtrain_lab.machine.signals import deferred_handlers, get_handler, held_interrupts
 
 
-class Turns:
-    """Which thread reads a socket."""
+class SocketHandoff:
+    """Hands a socket of orders to the thread that is to read it: the main thread, or the IOPub thread."""
 
     def __init__(self, read: socket.socket) -> None:
         self._socket = read
@@ -83,21 +83,21 @@ class MainSelector(selectors.EpollSelector):
 
     def __init__(self) -> None:
         super().__init__()
-        self._turns: Turns | None = None
+        self._turns: SocketHandoff | None = None
         self._read: Callable[[], object] = lambda: None
         self._refused = False
         """The IOPub thread is at an order that it has read: it goes on reading."""
 
-    def attend(self, turns: Turns, read: Callable[[], object]) -> None:
+    def attend(self, handoff: SocketHandoff, read: Callable[[], object]) -> None:
         """Begin to read orders while this thread waits.
 
         Args:
-            turns: Which thread reads.
+            handoff: Which thread reads.
             read: Reads what has arrived; False where the IOPub thread is at it.
         """
-        self._turns, self._read = turns, read
-        self.register(turns.for_main, selectors.EVENT_READ)
-        turns.tell_signals()
+        self._turns, self._read = handoff, read
+        self.register(handoff.for_main, selectors.EVENT_READ)
+        handoff.tell_signals()
 
     def share(self) -> None:
         """Have the IOPub thread read what the caller waits for: it may run amid this thread's wait."""
@@ -106,17 +106,17 @@ class MainSelector(selectors.EpollSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for events."""
-        turns = self._turns
-        if turns is None:
+        handoff = self._turns
+        if handoff is None:
             return super().select(timeout)
         waits = (timeout is None or timeout > 0) and not self._refused
         self._refused = False
         try:
             if waits:
                 with deferred_handlers:  # one that is due tells the IOPub thread anew, at the end
-                    turns.to_main()
+                    handoff.to_main()
             events = super().select(timeout)
-            others = [event for event in events if event[0].fd != turns.for_main]
+            others = [event for event in events if event[0].fd != handoff.for_main]
             if len(others) < len(events):
                 # a loop in a cell (nest_asyncio) is interrupted like the cell
                 ignored = get_handler(signal.SIGINT) == signal.SIG_IGN
@@ -124,7 +124,7 @@ class MainSelector(selectors.EpollSelector):
                     self._refused = self._read() is False
         finally:
             if waits:
-                turns.to_iopub()
+                handoff.to_iopub()
         return others
 
 

@@ -32,7 +32,7 @@ LEFT = (
 )
 
 
-class Shown:
+class CellDisplay:
     """Shows one cell's output below the running notebook cell.
 
     Args:
