@@ -41,8 +41,13 @@ it('counts no ranks of a cell that waits and whose ranks are not known yet', () 
 
 it('keeps what ranks hung in once they are interrupted, and names whose variables are lost', () => {
   const mere = 'Ranks 0-1 were interrupted; variables are kept.';
-  expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(
+  const record = {} as IStanding['record'];
+  expect(said('interrupted', [0, 1], mere, { plain: true, record })).toBe(
     'Interrupted. Variables are kept.'
+  );
+  // no cluster knows of it any more
+  expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(
+    'Interrupted.'
   );
   for (const cause of [
     'Rank 1 called broadcast where rank 0 called all_reduce.',

@@ -99,8 +99,9 @@ export function Bar(props: {
           <>
             <b title={failure}>{trans.__('Interrupted.')}</b>{' '}
             <span title={failure}>
+              {/* a cluster that was stopped took its record along, and the variables */}
               {standing.plain || !failure
-                ? trans.__('Variables are kept.')
+                ? standing.record && trans.__('Variables are kept.')
                 : failure}
             </span>{' '}
             <span>{time}</span>

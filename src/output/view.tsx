@@ -59,6 +59,7 @@ export function CellView(props: {
     said,
     record?.result?.sentence || output.failure?.sentence || '',
     tracebacks.length > 0,
+    record !== null,
     trans
   );
   return (

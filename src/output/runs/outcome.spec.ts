@@ -16,12 +16,12 @@ const TAKEN: SummaryPart = {
 
 it('says who failed, and what became of the others, by their codes', () => {
   const sentence = 'Worded in another way by a newer head.';
-  expect(outcomeOf([RAISED, TAKEN], sentence, true, trans)).toEqual({
+  expect(outcomeOf([RAISED, TAKEN], sentence, true, true, trans)).toEqual({
     head: 'Rank 2 failed.',
     rest: 'Ranks 0 and 3 were interrupted in broadcast; variables are kept.'
   });
   // what was raised stands nowhere else
-  expect(outcomeOf([RAISED], sentence, false, trans).head).toBe(
+  expect(outcomeOf([RAISED], sentence, false, true, trans).head).toBe(
     'Rank 2 failed: ValueError: max() is.'
   );
 });
@@ -31,7 +31,7 @@ it('names the way out for a GPU that a process can no longer use', () => {
     code: 'device',
     values: { ranks: '1', restart: '%distributed restart 1' }
   };
-  expect(outcomeOf([RAISED, broken], '', true, trans).rest).toBe(
+  expect(outcomeOf([RAISED, broken], '', true, true, trans).rest).toBe(
     'CUDA fails on rank 1 until you replace it: %distributed restart 1.'
   );
 });
@@ -39,8 +39,12 @@ it('names the way out for a GPU that a process can no longer use', () => {
 it('names those that hung in an operation where others did not', () => {
   const values = { ranks: '0-1', operations: ['barrier'], inside: '0' };
   expect(
-    outcomeOf([{ code: 'interrupted', values }], '', false, trans).head
+    outcomeOf([{ code: 'interrupted', values }], '', false, true, trans).head
   ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier); variables are kept.');
+  // the cluster has been stopped since
+  expect(
+    outcomeOf([{ code: 'interrupted', values }], '', false, false, trans).head
+  ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier).');
 });
 
 it('tells of a cell that goes on where one of its ranks has failed', () => {
@@ -61,12 +65,12 @@ it('tells of a cell that goes on where one of its ranks has failed', () => {
 
 it('shows the English text of a part that is new to it, else the sentence', () => {
   const part = { code: 'evaporated', values: {}, text: 'Rank 1 evaporated.' };
-  expect(outcomeOf([part, TAKEN], 'All of it.', true, trans).head).toBe(
+  expect(outcomeOf([part, TAKEN], 'All of it.', true, true, trans).head).toBe(
     'Rank 1 evaporated.'
   );
   const kept = { code: 'evaporated', values: {} };
   for (const said of [[kept, TAKEN], [], undefined]) {
-    expect(outcomeOf(said, 'All of it.', true, trans)).toEqual({
+    expect(outcomeOf(said, 'All of it.', true, true, trans)).toEqual({
       head: 'All of it.',
       rest: ''
     });

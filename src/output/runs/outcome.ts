@@ -39,15 +39,17 @@ export function isStopped(
  *
  * @param sentence - the result in English: shown if a part's code is unknown, or if there are no parts
  * @param tracebackShown - the exception stands below, and is not repeated here
+ * @param kept - the ranks are still there, and with them the variables that an interrupt has kept
  */
 export function outcomeOf(
   parts: readonly SummaryPart[] | undefined,
   sentence: string,
   tracebackShown: boolean,
+  kept: boolean,
   trans: TranslationBundle
 ): IOutcome {
   const texts = (parts ?? []).map(
-    part => words(part, tracebackShown, trans) ?? part.text ?? ''
+    part => words(part, tracebackShown, kept, trans) ?? part.text ?? ''
   );
   if (!texts.length || texts.includes('')) {
     return { head: sentence, rest: '' };
@@ -61,6 +63,7 @@ export function outcomeOf(
 function words(
   { code, values }: SummaryPart,
   tracebackShown: boolean,
+  kept: boolean,
   trans: TranslationBundle
 ): string | null {
   const numbers = ranksIn(values.ranks);
@@ -107,7 +110,12 @@ function words(
         value('restart')
       );
     case 'interrupted':
-      return interrupted(values, numbers, trans);
+      return kept
+        ? trans.__(
+            '%1; variables are kept.',
+            interrupted(values, numbers, trans)
+          )
+        : trans.__('%1.', interrupted(values, numbers, trans));
     case 'restarted':
       return trans._n(
         'Rank %2 was restarted: its variables are lost.',
@@ -146,23 +154,23 @@ function interrupted(
   const inside = ranksIn(values.inside);
   if (!operations) {
     return trans._n(
-      'Rank %2 was interrupted; variables are kept.',
-      'Ranks %2 were interrupted; variables are kept.',
+      'Rank %2 was interrupted',
+      'Ranks %2 were interrupted',
       numbers.length,
       ranks
     );
   }
   if (!inside.length) {
     return trans._n(
-      'Rank %2 was interrupted in %3; variables are kept.',
-      'Ranks %2 were interrupted in %3; variables are kept.',
+      'Rank %2 was interrupted in %3',
+      'Ranks %2 were interrupted in %3',
       numbers.length,
       ranks,
       operations
     );
   }
   return trans.__(
-    'Ranks %1 were interrupted (%2); variables are kept.',
+    'Ranks %1 were interrupted (%2)',
     ranks,
     trans._n(
       'rank %2 in %3',
