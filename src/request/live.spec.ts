@@ -20,10 +20,11 @@ class FakeSocket {
   }
 }
 
-function connect(): Live {
+function connect(more: Partial<ServerConnection.ISettings> = {}): Live {
   FakeSocket.all = [];
   return new Live(
     ServerConnection.makeSettings({
+      ...more,
       wsUrl: 'ws://127.0.0.1/',
       token: 'a b',
       appendToken: true,
@@ -118,6 +119,33 @@ it('tells a server that was stopped from one that is only not heard', () => {
   FakeSocket.all[4].onclose({ code: 1001, reason: 'of a proxy' });
   expect(live.stopped).toBe(null);
   live.dispose();
+});
+
+it('asks the server at once when the browser has lost the network, and tries when it is back', async () => {
+  let network = true;
+  const fetch = vi.fn(() =>
+    network
+      ? Promise.resolve(new Response('{}'))
+      : Promise.reject(new TypeError('Failed to fetch'))
+  );
+  const live = connect({ fetch });
+  const links: Link[] = [];
+  live.link.connect((_, link) => links.push(link));
+  const [socket] = FakeSocket.all;
+  socket.onopen();
+  window.dispatchEvent(new Event('offline'));
+  await vi.waitFor(() => expect(fetch).toHaveBeenCalledTimes(1));
+  await Promise.resolve();
+  expect(links).toEqual(['open']); // a server on this machine needs no network
+  network = false;
+  window.dispatchEvent(new Event('offline'));
+  await vi.waitFor(() => expect(links).toEqual(['open', 'lost']));
+  expect(socket.closed).toBe(true);
+  window.dispatchEvent(new Event('online'));
+  expect(FakeSocket.all).toHaveLength(2);
+  live.dispose();
+  window.dispatchEvent(new Event('online'));
+  expect(FakeSocket.all).toHaveLength(2);
 });
 
 it('tries at once when asked', () => {

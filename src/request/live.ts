@@ -29,6 +29,8 @@ export class Live implements IDisposable {
   readonly link = new Signal<this, Link>(this);
 
   constructor(private _settings: ServerConnection.ISettings) {
+    window.addEventListener('offline', this._doubt);
+    window.addEventListener('online', this._hope);
     this._connect();
   }
 
@@ -59,6 +61,8 @@ export class Live implements IDisposable {
       return;
     }
     this._disposed = true;
+    window.removeEventListener('offline', this._doubt);
+    window.removeEventListener('online', this._hope);
     clearTimeout(this._timer);
     clearInterval(this._looker);
     this._socket?.close();
@@ -115,6 +119,27 @@ export class Live implements IDisposable {
     }
     this._doubted = silent;
   }
+
+  /** The browser has no network any more: ask the server, which may be on this machine. */
+  private _doubt = (): void => {
+    const socket = this._socket;
+    const { baseUrl } = this._settings;
+    if (socket === null) {
+      return;
+    }
+    ServerConnection.makeRequest(
+      URLExt.join(baseUrl, 'api'),
+      {},
+      this._settings
+    ).catch(() => {
+      if (!this._disposed && socket === this._socket) {
+        socket.close();
+        this._lost();
+      }
+    });
+  };
+
+  private _hope = (): void => this.reconnect();
 
   private _lost(): void {
     clearInterval(this._looker);

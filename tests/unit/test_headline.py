@@ -233,6 +233,29 @@ def test_figures_of_a_cell_that_has_ended_or_is_interrupted_are_the_last_ones(wo
     assert ended.summary.code == "ready"
 
 
+def test_a_cell_that_hangs_has_the_last_figures_only_if_it_has_trained(world: World) -> None:
+    """The card's "0, was 640 samples/s" is of the cell that hangs, never of one before."""
+
+    def hangs() -> Cluster:
+        world.now += TICK_S
+        where = RankSample(rank=0, step=world.steps, operation="barrier", in_operation_s=12.0)
+        world.figures.sampled([where, RankSample(rank=1, step=world.steps, beat_s=12.0)], 0, None)
+        return world.look()
+
+    for _ in range(60):
+        world.tick(EVEN)
+    world.now += 20
+    found = hangs()
+    assert found.metrics.verdicts[0].kind == "stuck"
+    assert found.metrics.last is not None
+    world.figures.cell_began((0, 1), "dist.barrier()")
+    found = hangs()
+    assert found.metrics.verdicts[0].kind == "stuck"
+    assert found.metrics.last is None
+    world.ends()
+    assert world.look().metrics.last is not None, "they are still the last ones"
+
+
 def test_figures_of_steps_that_are_overdue_are_the_last_ones(world: World) -> None:
     for _ in range(30):
         world.tick(EVEN)

@@ -47,6 +47,8 @@ class Figures:
         self.loops = diagnosed_loop.Loops()
         self._last: Last | None = None
         """Metrics of the last completed steps."""
+        self._trained = False
+        """Whether steps were made since the last cell began."""
         self.slow: Verdict | None = None
         """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
         self._steady = Steady()
@@ -96,6 +98,7 @@ class Figures:
         """Clear what the samples of these ranks say about the previous cell."""
         self.loops.begun(code, time.monotonic())
         self._pace.forget()
+        self._trained = False
         for rank in ranks:
             for found in (self.places, self.lines, self.activities):
                 found.pop(rank, None)
@@ -151,6 +154,7 @@ class Figures:
         if found is None and self.unpointed and state.phase == "ready":
             found = hang.left_behind(self.unpointed)
         if current and metrics.step_s is not None:
+            self._trained = True
             self._last = Last(
                 metrics.samples_per_s,
                 metrics.tokens_per_s,
@@ -173,6 +177,8 @@ class Figures:
         )
         if not current and (found is None or found.kind not in ALARMS):
             advice = self.advice  # on the loop that has ended: the change is made between two runs
+        # a cell that hangs and has not trained has lost no pace
+        stands = found is not None and found.kind in ALARMS and not self._trained
         return replace(
             metrics,
             values=self.values,
@@ -184,7 +190,7 @@ class Figures:
             current=current,
             even=self._pace.kept,
             last=None
-            if current or self._last is None
+            if current or self._last is None or stands
             else diagnosis.last_with_measured(self._last, diagnosed),
         )
 

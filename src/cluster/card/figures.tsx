@@ -38,11 +38,12 @@ export function Figures(props: {
   const split = meanSplit(cluster.ranks);
   const recent = history.slice(-SPARK);
   const known = recent.some(p => p.samples !== null || p.overhead !== null);
-  if (!known && metrics.step_s === null && metrics.last === null) {
+  const stands = alarmOf(metrics) !== null;
+  // figures of the last minutes are another cell's where the one that stands has not trained
+  if ((!known || stands) && metrics.step_s === null && metrics.last === null) {
     return null;
   }
   const now = shownFigures(metrics);
-  const stands = alarmOf(metrics) !== null;
   const { error } = now;
   const batch = batchText(cluster, trans);
   const grown = weakScalingShort(cluster, trans);
