@@ -22,7 +22,10 @@ COMPILED = (
 )  # fmt: skip
 """Packages that hold compiled code for one Python only, or other code for each."""
 TESTS = (
-    *(f"tests/unit/test_{name}.py" for name in ("generated", "cells", "debug", "store")),
+    "tests/unit/project/test_generated.py",
+    "tests/unit/cells/test_cells.py",
+    "tests/unit/debugger/test_debug.py",
+    "tests/unit/services/test_store.py",
     "tests/integration/test_pretended_frameworks.py",
 )
 """Where another Python has made a difference before, and jobs with real ranks."""

@@ -1,7 +1,8 @@
 """Texts of pydevd that we tell apart: those of refusals, and of errors in expressions. Pure.
 
 They are pydevd's own and may change with it; one that is not known here is passed on as it is.
-`tests/integration/test_editor_corners.py` and `tests/unit/test_debug_texts.py` fail when one changes.
+`tests/integration/test_editor_corners.py` and `tests/unit/debugger/test_debug_texts.py` fail when one
+changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Says in words what msgspec found wrong in a request's arguments. Pure.
 
-msgspec tells it as text only. `tests/unit/test_editor.py` fails when its texts change; one that is not known
-here is not shown: it would name our classes.
+msgspec tells it as text only. `tests/unit/debugger/test_editor.py` fails when its texts change; one that is
+not known here is not shown: it would name our classes.
 """
 
 from __future__ import annotations

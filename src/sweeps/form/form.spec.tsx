@@ -41,7 +41,9 @@ it('opens for whole floats; another profile leaves the size that was typed', asy
           } as unknown as IClusters
         }
         jobs={{ all: async () => [] } as unknown as Jobs}
-        sweeps={{} as ISweeps}
+        sweeps={
+          { plan: () => new Promise(() => undefined) } as unknown as ISweeps
+        }
         commands={new CommandRegistry()}
         trans={nullTranslator.load('dtrain_lab')}
         begun={() => undefined}

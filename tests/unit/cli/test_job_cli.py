@@ -1,0 +1,309 @@
+"""What the terminal says of jobs, whatever stands in their messages."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.slurm import allocation
+from dtrain_lab.backends.slurm import backend as slurm
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.cli import job as cli
+from dtrain_lab.cli import show
+from dtrain_lab.cli.main import main
+from dtrain_lab.errors import BadProfile, BadRankSet, BadRequest
+from dtrain_lab.jobs.state import job
+from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.plans import packing
+from dtrain_lab.wire.jobs.job import End, Found, Log, LogPiece
+from dtrain_lab.wire.status import Status
+from tests.unit.jobs.test_job_state import RECORD, error
+
+BAD = error(0, 1.0, "prompt ends with [/INST] and [bold]", "ValueError")
+FAILED = job(RECORD, Found(190.0, End(1, 200.0), errors=(BAD,)), Status("ended"), 201.0)
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    store = Store(tmp_path / "jobs.sqlite")
+    folder = tmp_path / "jobs" / RECORD.id
+    folder.mkdir(parents=True)
+    record = replace(RECORD, directory=str(folder), checkpoints=f"{folder}/checkpoints", handle=None)
+    store.put(record)
+    store.see(record, replace(FAILED, directory=str(folder)))
+    (folder / "exit").write_text('{"code": 1, "at": 200.0}')
+    made = Jobs(store)
+    monkeypatch.setattr(Portal.get("terminal"), "_jobs", made)
+    return made
+
+
+def terminal(*words: str, code: int = 0) -> Result:
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def test_brackets_in_messages_are_no_markup(jobs: Jobs) -> None:
+    for command in (("job", "list"), ("job", "show", "n")):
+        shown = " ".join(terminal(*command).stdout.split())
+        assert "prompt ends with [/INST] and [bold]" in shown
+
+
+def test_deleting_asks_first(jobs: Jobs, tmp_path: Path) -> None:
+    folder = tmp_path / "jobs" / RECORD.id
+    for words in (("job", "delete", "n"), ("job", "prune"), ("job", "delete", "n", "--json")):
+        refused = terminal(*words, code=2)
+        assert "--yes" in refused.stderr
+        assert refused.stdout == ""
+    shown = json.loads(terminal("job", "prune", "--dry-run", "--json").stdout)
+    assert shown == [{"id": RECORD.id, "name": "n"}]
+    assert "1 would be deleted" in terminal("job", "prune", "--dry-run").stdout
+    assert folder.exists()
+    assert "1 deleted" in terminal("job", "prune", "--yes").stdout
+    assert not folder.exists()
+    assert json.loads(terminal("job", "list", "--json").stdout) == []
+
+
+def test_days_are_a_number_and_a_closed_stdin_is_nobody(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    for days in ("-1", "nan"):
+        assert "is not a number of days" in terminal("job", "prune", "--older-than", days, code=2).stderr
+    assert terminal("job", "prune", "--older-than", "inf", "--dry-run").stdout == "0 would be deleted.\n"
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(BadRequest, match="There is no terminal to answer at"):
+        show.confirm("Delete it?", yes=False, as_json=False)
+
+
+def test_a_deletion_that_failed_is_told(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(folder: str) -> None:
+        raise OSError(16, "Device or resource busy", folder)
+
+    monkeypatch.setattr("shutil.rmtree", busy)
+    told = json.loads(terminal("job", "delete", "n", "--yes", "--json", code=1).stderr)
+    assert "can't be removed: Device or resource busy" in told["message"]
+    told = json.loads(terminal("job", "prune", "--yes", "--json", code=1).stderr)
+    assert told["code"] == "not_deleted"
+    assert [one["id"] for one in json.loads(terminal("job", "list", "--json").stdout)] == [RECORD.id]
+
+
+def test_errors_are_json_where_the_rest_is(jobs: Jobs) -> None:
+    told = json.loads(terminal("job", "show", "none", "--json", code=3).stderr)
+    assert (told["code"], told["message"]) == ("no_job", 'There is no job "none".')
+    assert set(told) == {"code", "message", "hint", "details"}
+    told = json.loads(terminal("job", "show", "--json", code=2).stderr)
+    assert (told["message"], told["hint"]) == ("Missing argument 'ID'.", "See: main job show --help")
+    assert terminal("job", "show", code=2).stderr.startswith("Usage:")
+
+
+def test_a_log_is_followed_line_by_line(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = [LogPiece((Log(1.0, 0, "[a]"), Log(2.0, 1, "b")), "0:9"), LogPiece((), "0:9", end=True)]
+
+    class Reader:
+        async def logs(self, **_: Any) -> LogPiece:
+            return pieces.pop(0)
+
+    async def reader(self: Jobs, name: str) -> Reader:
+        return Reader()
+
+    monkeypatch.setattr(Jobs, "reader", reader)
+    lines = terminal("job", "logs", "-f", "n", "--json").stdout.splitlines()
+    assert [json.loads(line)["text"] for line in lines] == ["[a]", "b"]
+
+
+def test_a_job_that_does_not_end_in_time_is_no_traceback(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = replace(FAILED, state="running")
+
+    async def answer(self: Jobs, *_: Any) -> Any:
+        return running
+
+    monkeypatch.setattr(Jobs, "job", answer)
+    monkeypatch.setattr(Jobs, "cancel", answer)
+    monkeypatch.setattr(cli, "CANCEL_WITHIN_S", 0.1)
+    assert "n was told to end, and still runs after" in terminal("job", "cancel", "n", code=1).stderr
+
+
+def test_jobs_are_found_again(jobs: Jobs, tmp_path: Path) -> None:
+    folder = tmp_path / "jobs"
+    again = replace(RECORD, id="again000", directory=f"{folder}/again000", owner="somebody")
+    (folder / "again000").mkdir()
+    from dtrain_lab.services.plans.folder_files import files_of
+
+    (folder / "again000" / "job.json").write_bytes(files_of(again, registry.backend("local"))["job.json"])
+    (folder / "copy").mkdir()
+    (folder / "copy" / "job.json").write_bytes(files_of(again, registry.backend("local"))["job.json"])
+    made = json.loads(terminal("job", "rebuild", str(folder), "--json").stdout)
+    assert (made["found"], made["added"], len(made["problems"])) == (1, 1, 1)
+    assert "the record of the job again000" in made["problems"][0]
+    assert terminal("job", "rebuild", str(folder)).stdout.startswith("1 job has a folder; 0")
+    assert "There is no folder" in terminal("job", "rebuild", str(folder / "none"), code=3).stderr
+
+
+def test_one_meaning_of_ranks() -> None:
+    assert [rank_sets.asked(text, 4) for text in (None, "", 0, [0, 2], (3,), "0,2-3", range(2))] == [
+        None,
+        None,
+        (0,),
+        (0, 2),
+        (3,),
+        (0, 2, 3),
+        (0, 1),
+    ]
+    numpy = pytest.importorskip("numpy")
+    for array in (
+        numpy.array([0, 2]),
+        numpy.array(2),
+        {2},
+        numpy.int64(2),
+        iter([2]),
+        " 2 ",
+        [numpy.int8(2)],
+    ):
+        assert (rank_sets.asked(array, 4) or ())[-1] == 2
+    wrong = (
+        4,
+        -1,
+        [],
+        [0, 0],
+        [-1],
+        [True],
+        [1.0],
+        ["0-2"],
+        [[0]],
+        [None],
+        True,
+        b"0",
+        1.5,
+        10**30,
+        object(),
+    )
+    for none in (
+        *wrong,
+        numpy.array([[0]]),
+        numpy.array([0.5]),
+        "9" * 5000,
+        f"0-{'9' * 5000}",
+        "0-",
+        ",",
+        "-1",
+    ):
+        with pytest.raises(BadRankSet):
+            rank_sets.asked(none, 4)  # type: ignore[arg-type]
+
+
+def test_a_link_out_of_the_project_is_not_packed(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (tmp_path / "secret").write_text("token")
+    (project / "src" / "inside.py").write_text("x = 1")
+    (project / "config").symlink_to(tmp_path / "secret")
+    (project / "alias.py").symlink_to("src/inside.py")
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "large.py").write_text("x = 2")
+    (project / "data").symlink_to(tmp_path / "datasets")
+    (project / "loop").symlink_to(project)
+    packed = packing.pack(project)
+    assert packed.files == {"alias.py": b"x = 1", "src/inside.py": b"x = 1"}
+    # on this machine a job is led to them
+    assert packed.left == ("config", "data", "loop")
+
+
+def test_what_travels_is_limited_as_the_guide_says_and_the_rest_is_named(tmp_path: Path) -> None:
+    """Six levels, 2,000 files, 1 MiB a file, 32 MiB in all: the guide's numbers, not the code's."""
+    deep = tmp_path / "deep"
+    at = deep
+    for name in "abcdef":
+        at /= name
+        at.mkdir(parents=True)
+        (at / "m.py").write_text("x")
+    packed = packing.pack(deep)
+    assert sorted(packed.files) == ["a/b/c/d/e/m.py", "a/b/c/d/m.py", "a/b/c/m.py", "a/b/m.py", "a/m.py"]
+    assert packed.left == ("a/b/c/d/e/f",)
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(2001):
+        (many / f"{number:04}.py").touch()
+    assert packing.survey(many).left == ("2000.py",)
+    large = tmp_path / "large"
+    large.mkdir()
+    for number in range(33):
+        os.truncate(os.open(large / f"{number:02}.bin", os.O_CREAT | os.O_RDWR), 1 << 20)
+    os.truncate(os.open(large / "above.bin", os.O_CREAT | os.O_RDWR), (1 << 20) + 1)
+    assert packing.survey(large).left == ("32.bin", "above.bin")
+
+
+def test_only_python_files_of_a_home_folder_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    (tmp_path / "project").mkdir()
+    for name in ("a.py", "notes.txt", "project/b.py"):
+        (tmp_path / name).touch()
+    packed = packing.pack(tmp_path)
+    assert (list(packed.files), packed.left) == (["a.py"], ("notes.txt",))
+
+
+def test_an_allocation_is_a_number() -> None:
+    assert [allocation._number(text) for text in ("12", "12_3", "12+1")] == ["12", "12_3", "12+1"]
+    with pytest.raises(BadProfile, match="is not a job number"):
+        allocation._number("12; touch /tmp/x")
+
+
+def test_variables_of_a_profile_stand_in_no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check of nodes runs through a login host, on which everybody reads command lines."""
+    import asyncio
+    import base64
+
+    from dtrain_lab.backends.ssh_connections import Done
+    from dtrain_lab.wire.profile import Environment, Profile, Slurm
+
+    ran: list[tuple[list[str], bytes]] = []
+
+    class Way:
+        async def run(self, words: Any, stdin: bytes = b"") -> Done:
+            ran.append((list(words), stdin))
+            sinfo = "p*|n1|idle|4|8000|(null)|infinite\n"
+            return Done(0, sinfo.encode() if words[0] == "sinfo" else b"", "")
+
+    monkeypatch.setattr(slurm, "transport", lambda _: Way())
+    profile = Profile(
+        backend="slurm",
+        environment=Environment(variables={"API_KEY": "s3cret"}),
+        slurm=Slurm(constraint="a100|v100", account="a b"),
+    )
+    asyncio.run(slurm.SlurmBackend().checks(profile, "python3"))
+    words, told = ran[-1]
+    assert words[0] == "srun"
+    assert "s3cret" not in " ".join(words)
+    assert b"export API_KEY=s3cret" in base64.b64decode(told.splitlines()[0])
+    assert {"--constraint=a100|v100", "--account=a b"} <= set(words), "words of a command have no quotes"
+
+
+def test_after_an_action_the_scheduler_is_asked_at_once() -> None:
+    import asyncio
+
+    from dtrain_lab.backends.slurm.queue import Queue
+    from dtrain_lab.backends.ssh_connections import Done
+
+    asked = []
+
+    class Way:
+        async def run(self, words: Any) -> Done:
+            asked.append(words)
+            state = "COMPLETED" if len(asked) > 1 else "RUNNING"
+            return Done(0, f"7|{state}|None|N/A|n1|dtl:x\n".encode(), "")
+
+    async def main() -> None:
+        queue = Queue(Way())  # type: ignore[arg-type]
+        assert (await queue.job("7")).state == "RUNNING"  # type: ignore[union-attr]
+        assert (await queue.job("7")).state == "RUNNING"  # type: ignore[union-attr]
+        queue.hurry()
+        assert (await queue.job("7")).state == "COMPLETED"  # type: ignore[union-attr]
+
+    asyncio.run(main())
+    assert len(asked) == 2

@@ -1,0 +1,286 @@
+"""The static check: each finding with its severity, cell and line; and what it must leave alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.jobs.check import Around, check, imports
+from dtrain_lab.jobs.notebook.source import Cell, read
+
+NOTEBOOKS = sorted((Path(__file__).parents[3] / "notebooks").rglob("*.ipynb"))
+
+
+def cells(*sources: str) -> tuple[Cell, ...]:
+    return tuple(Cell(f"[{n}]", f"id{n}", source) for n, source in enumerate(sources, start=1))
+
+
+def codes(*sources: str, **around: object) -> list[tuple[str, str | None, int | None]]:
+    return [(f.code, f.cell, f.line) for f in check(cells(*sources), Around(**around))]  # type: ignore[arg-type]
+
+
+TRAINS = "import torch\nmodel = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD(model.parameters(), lr=1)\n"
+LOOP = "for x in loader:\n    model(x).sum().backward()\n    opt.step()"
+
+
+@pytest.mark.parametrize(
+    ("sources", "found"),
+    [
+        (["print(x)"], ("undefined_name", "[1]", 1)),
+        (["shell = get_ipython()"], ("undefined_name", "[1]", 1)),
+        (["y = 1", "z = y\nprint(x)", "x = 2"], ("defined_later", "[2]", 2)),
+        (["def f():\n    return helper()\n"], ("undefined_name", "[1]", 2)),
+        (["n = n + 1"], ("defined_later", "[1]", 1)),
+        (["input('?')"], ("input", "[1]", 1)),
+        (["open('/home/me/data.csv')"], ("home_path", "[1]", 1)),
+        (["import pandas as pd\npd.read_csv('data.csv')"], ("file_left_behind", "[1]", 2)),
+        (["import pandas as pd\npd.read_csv('s3://b/d')"], ("object_store", "[1]", 2)),
+        (["d = 's3://bucket/train'\nimport pandas as pd", "pd.read_csv(d)"], ("object_store", "[1]", 1)),
+        (["where = {\n    'data': 'obs://bucket/d'}"], ("object_store", "[1]", 2)),
+        (["name = 'b'\nd = f's3://{name}/d'"], ("object_store", "[1]", 2)),
+        (["root = '/home/me/data'"], ("home_path", "[1]", 1)),
+        (["def load(path='~/data'):\n    return path"], ("home_path", "[1]", 1)),
+        (["p = r'C:\\data'"], ("home_path", "[1]", 1)),
+        (
+            ["import pandas as pd\nd = pd.read_csv('gs://b/d')\nagain = 'gs://b/d'"],
+            ("object_store", "[1]", 2),
+        ),
+        (["import torch\ntorch.device('cuda:0')"], ("fixed_device", "[1]", 2)),
+        (["m = 1\nm.cuda(0)"], ("fixed_device", "[1]", 2)),
+        (["world_size = 4"], ("fixed_size", "[1]", 1)),
+        (["f = print\nf(nprocs=4)"], ("fixed_size", "[1]", 2)),
+        (["import torch\nn = torch.cuda.device_count()"], ("device_count", "[1]", 2)),
+        (
+            ["from torch.utils.data import DistributedSampler\ns = DistributedSampler([1])"],
+            ("no_set_epoch", "[1]", 2),
+        ),
+    ],
+)
+def test_what_is_found(sources: list[str], found: tuple[str, str, int]) -> None:
+    assert codes(*sources) == [found]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(rank, local_rank, world_size, device, display)",
+        "[y for y in range(3) if y]",
+        "try:\n    x\nexcept NameError:\n    x = 1",
+        "def f():\n    global g\n    g = 1\nf()\nprint(g)",
+        "from torch import *\nprint(ones)",
+        "if (m := 3):\n    print(m)",
+        "with open('a.txt', 'w') as file:\n    file.write('x')\nprint(open('a.txt').read())",
+        "class A:\n    n = 1\n    def f(self):\n        return A.n",
+        "import os.path\nprint(os.sep)",
+        "a = 1; b = a",
+        "def f(n):\n    return f(n - 1) if n else later\nlater = 1",
+        "lambda unused: None",
+        "def outer():\n    inside = 1\n    return lambda: inside",
+        "match 3:\n    case k:\n        print(k)",
+        "def g(x, *, y=1, **more) -> None:\n    print(x, y, more)",
+        "for i, (a, b) in []:\n    pass\nelse:\n    i = 0\nprint(i)",
+        "del_me = 1\ndel del_me",
+        "import torch\ntorch.load('model.pt')",
+        "exec(open('lib/inner.py').read())\nprint(go())",
+        "exec(open('lib/inner.py').read(), globals())\nprint(go())",
+        "globals()['go'] = print\ngo()",
+        "def f(d):\n    'Of s3://b.'\n    return d.startswith('s3://') or d == 's3://b'\nprint('~/a')",
+    ],
+)
+def test_what_is_left_alone(source: str) -> None:
+    assert codes(source, shared=True) == []
+
+
+def test_a_path_of_a_home_folder_is_right_on_this_machine() -> None:
+    assert codes("open('/home/me/data.csv')", shared=True) == []
+    assert codes("print('~/a')") == []
+
+
+def test_names_of_the_kernel_alone_are_hidden_state() -> None:
+    assert codes("print(x)", kernel=frozenset({"x"})) == [("hidden_state", "[1]", 1)]
+    assert codes("print(x)", parameters={"x": 1}) == []
+
+
+@pytest.mark.parametrize("shard", ["num_replicas=2, rank=0", "2, 0"])
+def test_a_shard_that_is_the_same_on_all_ranks_is_found(shard: str) -> None:
+    source = f"from torch.utils.data import DistributedSampler\ns = DistributedSampler([1], {shard})\n"
+    epochs = "s.set_epoch(0)"
+
+    def found(*sources: str, ranks: int) -> list[str]:
+        return [code for code, *_ in codes(*sources, ranks=ranks) if code != "fixed_size"]
+
+    assert found(source, epochs, ranks=2) == ["fixed_shard"]
+    assert found(source, epochs, ranks=1) == []
+    assert found(source, ranks=2) == ["fixed_shard", "no_set_epoch"]
+    assert found(source.replace(shard, "num_replicas=world_size, rank=rank"), epochs, ranks=2) == []
+    assert found(source.replace(shard, "num_replicas=1, rank=0"), epochs, ranks=2) == [], "all of the data"
+
+
+@pytest.mark.parametrize(
+    ("source", "severity"),
+    [
+        ("import sys\nsys.path.insert(0, folder)\nimport einops", "warning"),
+        ("import sys\nsys.path.append('/opt/lib')\nimport einops", "warning"),
+        ("import sys\nsys.path.extend(f())\nimport einops", "warning"),
+        ("%cd ~/project\nimport einops", "warning"),
+        ("import os\nos.chdir(os.environ['HERE'])\nimport einops", "warning"),
+        ("import sys\nsys.path.insert(0, '..')\nimport einops", "warning"),
+        ("import sys\nsys.path.insert(0, 'lib')\nimport einops", "problem"),
+        ("import sys\nprint(sys.path)\nsys.path.remove('x')\nimport einops", "problem"),
+        ("import os\nos.path.join(f(), 'lib')\nimport einops", "problem"),
+        ("if f:\n    import einops", "warning"),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from einops import a", "warning"),
+        ("import sys\nif 'google.colab' in sys.modules:\n    import einops", "warning"),
+        ("if 0:\n    import einops", "warning"),
+        ("from contextlib import suppress\nwith suppress(ImportError):\n    import einops", "warning"),
+        ("if f:\n    import einops\nimport einops", "problem"),
+        ("if rank == 0:\n    import einops", "problem"),
+        ("if __name__ == '__main__':\n    import einops", "problem"),
+        ("%%distributed 0\nimport einops", "problem"),
+    ],
+)
+def test_a_module_may_be_in_a_folder_that_can_not_be_read_or_not_be_needed(
+    source: str, severity: str
+) -> None:
+    around = Around(missing=frozenset({"einops"}), parameters={"f": 1, "folder": "x"})
+    [found] = [f for f in check(cells(source), around) if f.code == "module_missing"]
+    assert found.severity == severity
+    assert "pip install einops" in found.fix
+
+
+def test_modules_and_files_of_the_surroundings() -> None:
+    assert codes("import numpy\nimport einops as e", missing=frozenset({"einops"})) == [
+        ("module_missing", "[1]", 2)
+    ]
+    assert imports(
+        cells("import a.b\nfrom c.d import e\ntry:\n    import f\nexcept ImportError:\n    pass")
+    ) == {
+        "a": ("[1]", 1),
+        "c": ("[1]", 2),
+    }
+    assert imports(cells("%%writefile ./own.py\nx = 1", "import own, other")) == {"other": ("[2]", 1)}
+    assert codes("open('data/a.csv')", files=frozenset({"data/a.csv"})) == []
+
+
+def test_separate_models_come_with_a_change_that_mends_it() -> None:
+    loader = "loader = torch.utils.data.DataLoader([1], batch_size=2, shuffle=True)\n"
+    (finding,) = check(cells(TRAINS + loader, LOOP), Around(ranks=32))
+    assert (finding.code, finding.severity, finding.cell, finding.line) == (
+        "separate_models",
+        "warning",
+        "[2]",
+        2,
+    )
+    assert "32 ranks would train 32 separate models" in finding.message
+    assert "+model = DistributedDataParallel(model.to(device))" in finding.diff
+    assert "+loader = torch.utils.data.DataLoader([1], batch_size=2, sampler=" in finding.diff
+    assert codes(TRAINS + loader, LOOP, ranks=1) == []
+    ddp = "from torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(model)"
+    assert codes(TRAINS + loader, ddp, LOOP, ranks=32) == []
+    torchtune = (
+        "from torchtune import training\ntraining.shard_model(model, shard_conditions=[], cpu_offload=False)"
+    )
+    assert codes(TRAINS + loader, torchtune, LOOP, ranks=32) == []
+
+
+OWN_PROCESSES = """import torch.distributed as dist, torch.multiprocessing as mp
+size = 4
+def f(rank, size): pass
+def init(rank, size, fn):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    fn(rank, size)
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "fits"),
+    [
+        ("from accelerate import notebook_launcher\nnotebook_launcher(f, (1,), num_processes=4)", False),
+        ("from accelerate import notebook_launcher\nnotebook_launcher(f, (1,), 2)", True),
+        ("import torch.multiprocessing as mp\nn = 3\nmp.spawn(f, args=(1,), nprocs=n)", False),
+        ("import torch.multiprocessing as mp\nmp.spawn(f, args=(world_size,), nprocs=world_size)", True),
+        ("import torch.multiprocessing as mp\nmp.spawn(f)", False),
+        ("import ignite.distributed as idist\nwith idist.Parallel('gloo') as p: p.run(f)", True),
+        ("import ignite.distributed as idist\nidist.spawn('gloo', f, nproc_per_node=5)", False),
+        ("import ignite.distributed as idist\nidist.Parallel('gloo', nproc_per_node=3)", False),
+        ("from accelerate import debug_launcher\ndebug_launcher(f, (1,), num_processes=3)", False),
+        (f"{OWN_PROCESSES}for r in range(size):\n    p = mp.Process(target=init, args=(r, size, f))", False),
+        (f"{OWN_PROCESSES}ps = [mp.Process(target=init, args=(r, 2, f)) for r in range(2)]", True),
+        (f"{OWN_PROCESSES}ps = [mp.Process(target=f, args=(r,)) for r in range(size)]", True),
+        ("engine.spawn(f)", True),
+    ],
+)
+def test_launchers_of_another_size_are_problems(source: str, fits: bool) -> None:
+    found = [f.severity for f in check(cells(source), Around(ranks=2)) if f.code == "launcher_size"]
+    assert found == ([] if fits else ["problem"])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_our_own_notebooks_have_no_problem(path: Path) -> None:
+    found = check(read(path.read_text(), path.name), Around(ranks=2, shared=True))
+    assert [f for f in found if f.severity == "problem"] == []
+
+
+WRAPS = "import torch\nfrom torch import nn\nnet = nn.Linear(2, 2)\n"
+STEPS = "opt = torch.optim.SGD(net.parameters(), lr=1)\n"
+DDP = "from torch.nn.parallel import DistributedDataParallel\n"
+
+
+@pytest.mark.parametrize(
+    ("wraps", "after"),
+    [
+        ("net = nn.DataParallel(net)\n", f"{DDP}net = DistributedDataParallel(net.to(device))\n"),
+        ("net = nn.DataParallel(net.cuda())\n", f"{DDP}net = DistributedDataParallel(net.cuda())\n"),
+        (
+            "net = torch.nn.DataParallel(\n    net, device_ids=[0, 1]\n).to(device)\n",
+            f"{DDP}net = DistributedDataParallel(net.to(device)).to(device)\n",
+        ),
+        (
+            "if torch.cuda.device_count() > 1:\n    print('é')\n    net = nn.DataParallel(net)\n",
+            f"{DDP}print('é')\nnet = DistributedDataParallel(net.to(device))\n",
+        ),
+        (
+            "if torch.cuda.device_count() > 1: net = nn.DataParallel(net)\n",
+            f"{DDP}net = DistributedDataParallel(net.to(device))\n",
+        ),
+    ],
+)
+def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
+    found = check(cells(WRAPS + wraps + STEPS, "loader = [1]", LOOP.replace("model", "net")), Around(ranks=2))
+    [told] = [f for f in found if f.code == "separate_models"]
+    assert told.fix.startswith("Replace nn.DataParallel by DistributedDataParallel")
+    lines = [line for line in told.diff.split("\n")[2:] if line[:1] in " +"]
+    made = "".join(
+        f"{line[1:]}\n" for line in lines if line[1:] not in (*WRAPS.split("\n"), *STEPS.split("\n"))
+    )
+    assert made == after
+    compile(WRAPS + made + STEPS, "cell", "exec")
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "fix"),
+    [
+        ({"lr": "abc"}, 'lr gets "abc", which is a string; the notebook has 0.1.', "Give a number, such as"),
+        ({"lr": "0.5"}, 'lr gets "0.5", which is a string; the notebook has 0.1.', "Give 0.5 without quotes"),
+        ({"width": "wide"}, 'width gets "wide", which is a string; the notebook has 32.', "Give a number"),
+        ({"sure": "yes"}, 'sure gets "yes", which is a string; the notebook has True.', "Give true or false"),
+        ({"dims": "[1"}, 'dims gets "[1", which is a string; the notebook has [1].', "Give a list."),
+        ({"adam": "{b"}, 'adam gets "{b", which is a string; the notebook has {1: 2}.', "Give a dictionary."),
+    ],
+)
+def test_a_string_for_a_number_is_a_problem_of_its_parameter(
+    given: dict[str, object], said: str, fix: str
+) -> None:
+    source = "lr: float = 0.1\nwidth = 2**5\nsure = True\ndims = [1]\nadam = {1: 2}\nopt = 'sgd'"
+    source += "\nlong = 9999**9999"
+    tagged = Cell("[1]", "a", source, ("parameters",))
+    (found,) = check([tagged], Around(parameters=given))
+    assert (found.severity, found.code, found.field) == ("problem", "bad_value", "parameters")
+    assert found.parameter == next(iter(given))
+    assert found.message == said
+    assert found.fix.startswith(fix)
+    fine = {"long": "x", "lr": 1, "width": 0.5, "opt": "adam", "sure": 0, "unknown": "x"}
+    assert check([tagged], Around(parameters=fine)) == ()
+    (warned,) = check([tagged], Around(parameters={"sure": "imagenet"}))
+    assert (warned.severity, warned.code) == ("warning", "string_value")

@@ -1,0 +1,126 @@
+"""No module imports one that imports it, counting late imports and those for types only."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def imports() -> dict[str, set[str]]:
+    """Return, by module, the modules of ours that it imports anywhere in its text."""
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (ROOT / "dtrain_lab").rglob("*.py")
+    }
+    graph: dict[str, set[str]] = {module: set() for module in files}
+    for module, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                graph[module] |= {one.name for one in node.names if one.name in files}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{one.name}" for one in node.names}
+                graph[module] |= {name if name in files else node.module for name in inner}
+        graph[module] = {name for name in graph[module] if name in files} - {module}
+    return graph
+
+
+def test_no_module_imports_one_that_imports_it() -> None:
+    graph = imports()
+    assert len(graph) > 500
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle = " -> ".join(error.args[1])
+        raise AssertionError(f"{cycle}: name what is needed in a Protocol, or move it below both") from None
+
+
+FOLDERS_LEFT = {
+    frozenset({"api", "api/cluster"}),
+    frozenset({"cli", "cli/adapter"}),
+    frozenset({"head", "head/cells", "head/figures", "head/lifetime", "head/nodes", "head/ownership"}),
+    frozenset({"node", "node/admission", "node/sources"}),
+    frozenset({"rank", "rank/cells", "rank/frameworks", "rank/job", "rank/output"}),
+    frozenset({"rank/monitor", "rank/monitor/checks"}),
+    frozenset({"server", "server/routes"}),
+    frozenset({"training", "training/gradients"}),
+    frozenset({"training/inference", "training/inference/results"}),
+    frozenset(
+        {"wire", "wire/clients", "wire/codec", "wire/jobs", "wire/links", "wire/metrics", "wire/processes"}
+    ),
+}
+"""Folders that import one another in a circle. The list may only get shorter."""
+
+
+def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Return the sets of nodes that reach one another, of two or more nodes."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        rest = [start]
+        while rest:
+            new = graph.get(rest.pop(), set()) - seen
+            seen |= new
+            rest += new
+        return seen
+
+    beyond = {node: reached(node) for node in graph}
+    found = {
+        frozenset({node} | {other for other in there if node in beyond.get(other, set())})
+        for node, there in beyond.items()
+    }
+    return {one for one in found if len(one) > 1}
+
+
+def test_no_more_folders_import_one_another_in_a_circle() -> None:
+    modules = imports()
+
+    def folder(module: str) -> str:
+        path = module.replace(".", "/")
+        inner = path if (ROOT / path).is_dir() else path.rpartition("/")[0]
+        return inner.removeprefix("dtrain_lab").removeprefix("/")
+
+    graph: dict[str, set[str]] = {}
+    for module, others in modules.items():
+        graph.setdefault(folder(module), set()).update(folder(other) for other in others)
+    del graph[""]  # the package itself, whose names are loaded when they are asked for
+    graph = {name: others - {name, ""} for name, others in graph.items()}
+    assert circles(graph) == FOLDERS_LEFT
+
+
+MOST_FILES = 15
+_IMPORT = re.compile(r"""(?:\bfrom\s+|\bimport\s*\(?\s*)['"](\.[^'"]*)['"]""")
+
+
+def page_folders() -> dict[str, set[str]]:
+    """Return, by folder of src/, the folders that it imports from; without tests and files at the root."""
+    files = [path for path in (ROOT / "src").rglob("*.ts*") if ".spec." not in path.name]
+    graph: dict[str, set[str]] = {}
+    for path in files:
+        folder = str(path.parent.relative_to(ROOT / "src"))
+        found = {
+            os.path.dirname(os.path.normpath(f"{folder}/{name}"))
+            for name in _IMPORT.findall(path.read_text())
+        }
+        graph.setdefault(folder, set()).update(found - {folder, "", "."})
+    del graph["."]
+    return graph
+
+
+def test_no_folder_of_the_page_imports_one_that_imports_it() -> None:
+    graph = page_folders()
+    assert len(graph) > 30
+    assert circles(graph) == set(), "move what both need into a folder below both, such as model/"
+
+
+def test_a_folder_of_the_page_has_at_most_15_files() -> None:
+    counts: dict[str, int] = {}
+    for path in (ROOT / "src").rglob("*.ts*"):
+        if ".spec." not in path.name:
+            folder = str(path.parent.relative_to(ROOT))
+            counts[folder] = counts.get(folder, 0) + 1
+    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}

@@ -1,0 +1,97 @@
+"""A look at a job whose host says nothing: nobody waits for it who has seen the job before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Place
+from dtrain_lab.errors import Unreachable
+from dtrain_lab.jobs.state import NOT_ASKED
+from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs import jobs
+from dtrain_lab.services.jobs import status as job_status
+from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.status import Status
+from dtrain_lab.wire.traits import Traits
+from tests.unit.jobs.test_job_state import RECORD
+
+
+class SilentHost:
+    """A host that answers once it is let."""
+
+    traits = Traits()
+
+    def __init__(self) -> None:
+        self.speaks = asyncio.Event()
+        self.asked = 0
+        self.cancelled = 0
+        self.gone: Unreachable | None = None
+
+    async def status(self, record: Any) -> Status:
+        self.asked += 1
+        await self.speaks.wait()
+        return Status("running")
+
+    async def cancel(self, record: Any) -> None:
+        self.cancelled += 1
+
+    def files(self, record: Any) -> list[Place]:
+        return [Place(self, (0,))]  # type: ignore[arg-type]
+
+    async def small(self, *_: Any) -> dict[str, bytes]:
+        if self.gone is not None:
+            raise self.gone
+        await self.speaks.wait()
+        return {"started": b"190.0"}
+
+    async def ahead(self) -> float:
+        return 0.0
+
+
+def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        host = SilentHost()
+        monkeypatch.setattr(registry, "backend", lambda _: host)
+        monkeypatch.setattr(job_status, "LOOK_WITHIN_S", 0.01)
+        monkeypatch.setattr(job_status, "FAR_S", 0.0)
+        store = Store(tmp_path / "jobs.sqlite")
+        store.put(RECORD)
+        ours = jobs.Jobs(store)
+        first = asyncio.create_task(ours.job(RECORD.id))
+        while not host.asked:
+            await asyncio.sleep(0)
+        host.speaks.set()
+        seen = await first
+        assert (seen.state, seen.reason) == ("running", None)
+        host.speaks.clear()
+        for _ in range(3):
+            assert (await ours.job(RECORD.id)) == msgspec.structs.replace(seen, reason=NOT_ASKED)
+            assert [job.state for job in await ours.listing()] == ["running"]
+        assert host.asked == 2, "one look at a time"
+        # what was asked of it anew is not the answer to a question of before
+        store.put(msgspec.structs.replace(RECORD, cancelled_at=200.0))
+        stopping = asyncio.create_task(ours.job(RECORD.id))
+        while host.asked < 3:
+            await asyncio.sleep(0)
+        host.speaks.set()
+        assert (await stopping).state in ("running", "stopping")
+        monkeypatch.setattr(job_status, "LOOK_WITHIN_S", 30.0)
+        assert (await ours.job(RECORD.id)).state == "stopping"
+        assert host.cancelled, "whoever cancelled it may not have reached it"
+        # nor does one that is gone hide what was seen
+        host.gone = Unreachable("node1 can't be reached.", "Is it on?")
+        last = await ours.job(RECORD.id)
+        assert last.state == "stopping"
+        assert last.reason == Reason("not_asked", "node1 can't be reached.", "Is it on?")
+        never_seen = msgspec.structs.replace(RECORD, id="unseen", directory="/unseen")
+        store.put(never_seen)
+        with pytest.raises(Unreachable, match="can't be reached"):
+            await ours.job("unseen")
+
+    asyncio.run(main())

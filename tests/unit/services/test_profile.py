@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.errors import BadProfile
+from dtrain_lab.placement import profile
+from dtrain_lab.services import folders
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.profile import Profile
+
+WHOLE = """
+backend = "slurm"
+nodes = 2
+ranks_per_node = 4
+cpus_per_rank = 6
+memory_per_node = "64G"
+workdir = "/scratch/me/dtrain"
+monitor = true
+[environment]
+kind = "venv"
+path = "/scratch/me/venv"
+setup = ["module load CUDA"]
+variables = { NCCL_DEBUG = "WARN" }
+[network]
+interface = "ib0"
+ports = "20000-20999"
+[ssh]
+hosts = ["gpu-01", "gpu-02"]
+login = "login1"
+[slurm]
+partition = "gpu"
+account = "project"
+gres = "gpu:4"
+time = "02:00:00"
+launcher = "torchrun"
+allocation = "new"
+options = ["--constraint=a100"]
+"""
+
+
+def test_the_whole_documented_profile_is_read() -> None:
+    read = profile.parse(WHOLE, "hpc", "hpc.toml")
+    assert (read.name, read.nodes, read.slurm.options) == ("hpc", 2, ("--constraint=a100",))
+    assert read.environment.variables == {"NCCL_DEBUG": "WARN"}
+
+
+def test_the_guide_shows_every_key() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guide.md").read_text()
+    shown = tomllib.loads(guide.partition("All keys:\n\n```toml\n")[2].partition("```")[0])
+    known = {field for field in Profile.__struct_fields__ if field != "name"}
+    assert set(shown) == known
+    for table, kind in profile.TABLES.items():
+        assert set(shown[table]) == set(kind.__struct_fields__), table
+
+
+def test_an_allocation_may_be_a_jobs_number() -> None:
+    for given in ("new", "current", "12", "12_3", "12+1"):
+        read = profile.parse(f'[slurm]\nallocation = "{given}"\n', "p", "p.toml")
+        assert read.slurm.allocation == given
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "part", "hint"),
+    [
+        ('backend = "local"\nndoes = 2\n', 2, 'unknown key "ndoes"', 'Did you mean "nodes"?'),
+        ('[slurm]\n# a comment\npartion = "x"\n', 3, "[slurm] partion", 'Did you mean "partition"?'),
+        ('[environment]\nkind = "nix"\n', 2, '[environment] kind is "nix".', "Use one of current, venv"),
+        ("[environment]\nkind = 1\n", 2, "[environment] kind has a value of the wrong type.", "Use one of"),
+        ('nodes = "two"\n', 1, "nodes takes a whole number, not text in quotes.", "Write it as nodes = 2."),
+        ("nodes = 1.5\n", 1, "nodes takes a whole number, not a number with a fraction.", "nodes = 2"),
+        ('monitor = "on"\n', 1, "monitor takes true or false, not text in quotes.", "monitor = true"),
+        ("[slurm]\ntime = 02:00:00\n", 2, "[slurm] time takes text in quotes, not a time.", 'time = "…"'),
+        ('[ssh]\nhosts = "gpu-01"\n', 2, "[ssh] hosts takes a list, not text in quotes.", '["…"]'),
+        ("[ssh]\nhosts = [1]\n", 2, "[ssh] each value of hosts has to be text in quotes, not", "Mend"),
+        ("ssh = 1\n", 1, "ssh takes a table, not a whole number.", "Mend"),
+        ("nodes = 0\n", 1, "nodes is 0", "1 or more"),
+        ("nodes = \n", 1, "Invalid value", "Mend the TOML"),
+        ('[slurm]\nlauncher = "torchrn"\n', 2, '[slurm] launcher is "torchrn"', 'mean "torchrun"?'),
+        ('[slurm]\nallocation = "curent"\n', 2, '[slurm] allocation is "curent"', '"current" or'),
+        ('nodes = 1\nmemory_per_node = "64 Gx"\n', 2, 'memory_per_node: "64 Gx" is not a size', '"64G"'),
+        ('[network]\nports = "99999-5"\n', 2, '[network] ports: "99999-5" is not a range', "20000-20999"),
+        ('[network]\nports = "20000-20001"\n', 2, "2 ports are too few", "at least 24"),
+        ('name = "x"\n', 1, 'unknown key "name"', ""),
+        ("zzzzzz = 1\n", 1, 'unknown key "zzzzzz"', "Known keys: backend, nodes"),
+    ],
+)
+def test_a_bad_profile_names_line_key_and_the_nearest_known_key(
+    text: str, line: int, part: str, hint: str
+) -> None:
+    with pytest.raises(BadProfile) as error:
+        profile.parse(text, "p", "/home/me/p.toml")
+    assert error.value.details["line"] == line
+    assert f"/home/me/p.toml, line {line}" in error.value.message
+    assert part in error.value.message
+    assert hint in error.value.hint
+
+
+def test_a_back_end_that_is_not_there_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "profiles", lambda: tmp_path)
+    (tmp_path / "far.toml").write_text('nodes = 1\nbackend = "cloud"\n')
+    with pytest.raises(BadProfile, match=r"far\.toml, line 2: backend") as error:
+        profiles.load("far")
+    assert error.value.hint == "Use one of local, slurm, ssh."
