@@ -20,6 +20,7 @@ from dtrain_lab.metrics.units import least_share
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
+from dtrain_lab.world.summary import interrupted
 
 
 @click.group()
@@ -125,8 +126,9 @@ def show(name: str, as_json: bool) -> None:
 def interrupt(name: str, ranks: str, as_json: bool) -> None:
     """Interrupt the running cell; variables are kept."""
     target = reach(name)
+    before = target.cluster()
     target.interrupt(ranks or None)
-    done(target, f"{name}: interrupted; variables are kept.", as_json)
+    done(target, interrupted(before), as_json)
 
 
 @cluster.command()

@@ -62,7 +62,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 cluster = session.attach(asked.name)
                 print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
             case "interrupt":
-                session.cluster().interrupt(asked.ranks or None)
+                reports.interrupt(session.cluster(), asked.ranks)
             case "restart":
                 print(session.cluster().restart(asked.ranks or None, asked.source))
             case "resize":

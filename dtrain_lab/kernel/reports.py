@@ -8,6 +8,7 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import duration, least_share
 from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.world.summary import interrupted
 
 
 def status(cluster: Cluster) -> None:
@@ -22,6 +23,18 @@ def status(cluster: Cluster) -> None:
         print(f"{batch[0].upper()}{batch[1:]}.")
     for line in rank_lines(info):
         print(line)
+
+
+def interrupt(cluster: Cluster, ranks: str) -> None:
+    """Interrupt ranks, and print whether there was a cell to interrupt.
+
+    Args:
+        cluster: The cluster that runs the cell.
+        ranks: Rank set; empty for all ranks.
+    """
+    before = cluster.cluster()
+    cluster.interrupt(ranks or None)
+    print(interrupted(before))
 
 
 def advise(cluster: Cluster, tried: str | None = None) -> None:

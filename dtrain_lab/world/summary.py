@@ -12,11 +12,15 @@ from dtrain_lab.metrics.units import duration
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.exits import how_it_ended
 from dtrain_lab.world.state import Loss, State
+
+RUNNING = frozenset({"busy", "in collective", "paused", "stuck"})
+"""States of a rank that runs a cell."""
 
 SOON_S = 600.0
 IN_PLACE = {
@@ -195,6 +199,13 @@ def _failed(name: str, state: State) -> Summary:
     verb = "has failed" if started else "did not start"
     end = "" if message.endswith((".", "!", "?")) else "."
     return _say(code, f"{name} {verb}: {message}{end}", name=name, message=message)
+
+
+def interrupted(before: Cluster) -> str:
+    """Say what an interrupt has done, by the cluster as it was before."""
+    if any(rank.state in RUNNING for rank in before.ranks):
+        return f"{before.name}: interrupted; variables are kept."
+    return f"{before.name} runs no cell: nothing was interrupted."
 
 
 def describe_loss(loss: Loss) -> str:

@@ -170,6 +170,11 @@ def test_lines_count_from_the_magic_and_cells_have_their_number(started: Noteboo
     assert "----> 5 1 / 0" in ran.error
 
 
+def test_an_interrupt_says_where_there_was_nothing_to_interrupt(started: Notebook) -> None:
+    ran = started.run("%distributed interrupt")
+    assert ran.stdout.strip().endswith("runs no cell: nothing was interrupted.")
+
+
 def test_an_interrupt_of_the_kernel_interrupts_the_ranks_and_keeps_variables(started: Notebook) -> None:
     cluster = next(c for c in dt.clusters() if c.name == "nb")
     started.run("%%distributed\nkept = rank")
