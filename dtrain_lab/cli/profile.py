@@ -67,3 +67,5 @@ def check(name: str, as_json: bool) -> None:
         f"{len(report['nodes'])} node{'s' if len(report['nodes']) > 1 else ''}, "
         f"with {ask['cpus_per_rank']} CPU and {ask['memory_gib_per_rank']:g} GiB for each."
     )
+    if report["ranks"] > ask["ranks_per_node"] * len(report["nodes"]):
+        console.print(f"{name} starts {rank_sets.count(report['ranks'])}, which share its devices.")

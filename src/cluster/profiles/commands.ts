@@ -14,6 +14,8 @@ import { reportErrors } from '../commands/reportErrors';
 /** What `profile check` says of a profile that can run. */
 type Report = {
   nodes: { node: string; cpus: number; gpus: number; torch: string }[];
+  /** Ranks that it starts, where nothing else is asked for. */
+  ranks: number;
   warnings: string[];
   ask: { ranks_per_node: number };
 };
@@ -215,5 +217,13 @@ function said(name: string, report: Report, trans: TranslationBundle): string {
     name,
     report.ask.ranks_per_node
   );
-  return [can, ...report.warnings].join(' ');
+  const more = report.ranks > report.ask.ranks_per_node * report.nodes.length;
+  const shares =
+    more &&
+    trans.__(
+      '%1 starts %2 ranks, which share its devices.',
+      name,
+      report.ranks
+    );
+  return [can, shares, ...report.warnings].filter(Boolean).join(' ');
 }
