@@ -18,10 +18,15 @@ import {
 
 const trans = nullTranslator.load('dtrain_lab');
 
-const cell = (count: number | null, source = '%%distributed\nx'): CodeCell =>
+const cell = (
+  count: number | null,
+  source = '%%distributed\nx',
+  outputs = 0
+): CodeCell =>
   ({
     model: {
       executionCount: count,
+      outputs: { length: outputs },
       sharedModel: { getSource: () => source }
     }
   }) as unknown as CodeCell;
@@ -74,6 +79,12 @@ it('never says done of what is not known to be', () => {
     seconds: 2,
     ranks: [0, 1]
   });
+  const done: IRun = { ...kept, state: 'done' };
+  expect(of(3, done)).toBe('done');
+  expect(of(null, done)).toBeNull(); // its outputs were stripped
+  expect(
+    standingOf(cell(null, undefined, 1), null, done, false, false).state
+  ).toBe('done'); // saved in mid-run
   // its cluster was stopped, and has taken the record along: the failure is told all the same
   expect(standingOf(cell(3), null, run, false, true)).toMatchObject({
     state: 'failed',

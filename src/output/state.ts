@@ -62,7 +62,12 @@ export function standingOf(
   if (live) {
     return { ...nothing, state: 'waiting' };
   }
-  if (run && !run.cleared) {
+  // tools that strip outputs, as before a commit, leave the cell's metadata
+  const stripped =
+    run?.state === 'done' &&
+    executionCount === null &&
+    cell.model.outputs.length === 0;
+  if (run && !run.cleared && !stripped) {
     const known = isOver(run.state);
     const times = run.started !== undefined && run.ended !== undefined;
     return {
