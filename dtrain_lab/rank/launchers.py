@@ -39,7 +39,7 @@ class World(Protocol):
     size: int
 
     def remake(self) -> None:
-        """Make their process group again; a collective."""
+        """Create the ranks' process group anew; a collective."""
 
 
 def install(world: World, notes: Notes) -> None:
@@ -102,7 +102,7 @@ class Launchers:
         return None if join else _Ended()
 
     def _here_runs(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Run a function that was meant for a new process.
+        """Run a function that the launcher would have run in a new process.
 
         That process would have had frameworks without state, and would have taken its group with it.
         """

@@ -81,7 +81,7 @@ class Link:
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
         self._given: deque[Callable[[], Any]] = deque()
-        """What the IOPub thread has given to the main thread's loop, and has not begun there."""
+        """Work that the IOPub thread has scheduled on the main thread's loop and that has not begun."""
         self._calls = Calls(spec.rank, self._ask)
         self._orders = Orders(self._obey, self._begin, self._io_loop)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
@@ -226,7 +226,7 @@ class Link:
         self._spawn(self._given.popleft())
 
     def _begin(self, order: links.Execute) -> None:
-        """Begin a cell behind what the IOPub thread has given to this loop before."""
+        """Begin a cell after the work that the IOPub thread has already scheduled on this loop."""
         start = partial(self._execute, order)
         if self._given:
             self._given.append(start)
@@ -248,11 +248,12 @@ class Link:
         try:
             reply = await self._run(order)
         except Exception as error:
-            # a fault of ours, or what a signal handler of the user's raised: the head waits for a reply
+            # an error of ours, or raised by a user's signal handler: the head waits for a reply
             kind, text = type(error).__name__, str(error)[:2000]
             self._outbox.put(CellReply(order.cell, self._spec.rank, "raised", kind, text), now=True)
             raise
-        self._finish(reply)  # outside: a handler that raises now does so behind the reply
+        # not in the `try`: a signal handler that raises here does so after the reply was queued
+        self._finish(reply)
 
     async def _run(self, order: links.Execute | links.Diagnose) -> CellReply:
         self._notes.forget()

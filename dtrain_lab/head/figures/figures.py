@@ -176,8 +176,8 @@ class Figures:
             busy=self._too_busy(found),
         )
         if not current and (found is None or found.kind not in ALARMS):
-            advice = self.advice  # on the loop that has ended: the change is made between two runs
-        # a cell that hangs and has not trained has lost no pace
+            advice = self.advice  # of the loop that has ended: users apply it before the next run
+        # a cell that hangs before its first training step has no pace to compare with
         stands = found is not None and found.kind in ALARMS and not self._trained
         return replace(
             metrics,
@@ -196,7 +196,7 @@ class Figures:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """On the training loop that runs, or ran last; unlike the metrics' own, also after its end."""
+        """Advice on the current or last training loop; unlike `metrics.advice`, kept after the loop's end."""
         return self._advised.advice
 
     @property
@@ -205,13 +205,13 @@ class Figures:
         return self._advised.measured
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
-        """The loop that trained last was diagnosed, on `size` ranks."""
+        """Record a diagnosis of the last training loop, on `size` ranks."""
         self.loops.diagnosed(found, size, self._last.step_s if self._last is not None else None)
         if found.source == "replayed":
             self._advised.diagnosed(found, self.loops.code)
 
     def tried(self, found: Tried) -> None:
-        """Advice on the loop that trained last was tried."""
+        """Record the result of trying advice on the last training loop."""
         self._advised.record_trial(found)
 
     def suspects(self, state: State) -> tuple[int, ...]:
@@ -279,14 +279,14 @@ class Figures:
         return shown
 
     def _method_error(self, samples: Sequence[RankSample], metrics: Metrics) -> float:
-        """Error of communication without the time for which ranks wait for a core: that is itself a cause."""
+        """Error of communication without waits for a CPU core, which make ranks slow by themselves."""
         if metrics.measured:
             return metrics.comm_overhead_error or 0.0
         crowded = self._crowded()
         return max((communication.overhead_error(s, crowded) for s in samples), default=0.0)
 
     def _too_busy(self, found: Verdict | None) -> str:
-        """Why estimates predict nothing now; empty where no machine has too few cores for its threads."""
+        """Why estimates are unreliable now: a node has more runnable threads than cores; empty otherwise."""
         shown = found is not None and found.code == straggler.TOO_BUSY
         busy = found if shown else straggler.busiest(hosts.by_name(self.plan, self.hosts))
         return straggler.busy_note(busy) if busy is not None else ""
@@ -310,11 +310,11 @@ def taking(state: State) -> tuple[int, ...]:
 
 
 def _interrupted(state: State) -> bool:
-    """Whether a cell that is to end, as it was interrupted or failed on a rank, still runs."""
+    """Whether a cell still runs although it was interrupted, or has failed on a rank."""
     return any(m.cell is not None and (m.interrupted or m.aborted) for m in state.members)
 
 
 def _in_cells(state: State) -> tuple[int, ...]:
-    """Ranks that run one of the cells that run now, or have ended one."""
+    """Ranks that take part in a running cell, including those that have finished their part."""
     cells = {m.cell for m in state.members if m.cell is not None}
     return tuple(m.rank for m in state.members if m.last in cells)

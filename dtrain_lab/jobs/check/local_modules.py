@@ -46,12 +46,12 @@ class Module(Struct, frozen=True):
 
     @property
     def parsed(self) -> Parsed:
-        """The file as a cell is: findings name it."""
+        """The file in the form in which cells are checked; findings name it."""
         return Parsed(None, self.source, self.tree, self.path)
 
     @property
     def package(self) -> str:
-        """The package that relative imports begin at."""
+        """The package that relative imports are relative to."""
         return self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
 
 
@@ -116,7 +116,7 @@ def torch_text(
 
 
 def imported(cells: Mapping[str, tuple[str, int]], files: Sequence[Module]) -> dict[str, tuple[str, int]]:
-    """Add the modules that files import to those that cells import.
+    """Merge the modules that files import into those that cells import.
 
     Args:
         cells: module → cell and line.
@@ -133,7 +133,7 @@ def imported(cells: Mapping[str, tuple[str, int]], files: Sequence[Module]) -> d
 
 
 def at_once(tree: ast.AST, *, surely: bool = False) -> Iterator[ast.AST]:
-    """Yield the nodes outside `try` and functions, which run with the cell or file itself.
+    """Yield the nodes outside `try` and functions: those that run whenever the cell or file does.
 
     Args:
         tree: of a cell or a file.
@@ -149,11 +149,11 @@ def at_once(tree: ast.AST, *, surely: bool = False) -> Iterator[ast.AST]:
 
 
 def _is_conditional(node: ast.AST) -> bool:
-    """Whether what stands inside may never run, or may fail without harm."""
+    """Whether the statement's body may never run, or may fail without harm."""
     match node:
         case ast.If(ast.Constant(value)):
             return not value
-        case ast.If(test):  # some rank is the one that a cell asks for
+        case ast.If(test):  # `if rank == 0:` holds on some rank
             asked = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
             return not asked <= {"rank", "local_rank", "__name__"}
         case ast.IfExp() | ast.While() | ast.Match():

@@ -125,9 +125,9 @@ class Probes:
             armed.backward_begins()
 
     def check(self, module: Any) -> None:
-        """Called before a forward pass of a DDP model, which refuses it after an incomplete backward.
+        """Called before a DDP model's forward pass. DDP raises an error after an incomplete backward.
 
-        So does this after a probed one: else a step without averaging would pass unseen.
+        This does the same after a probed backward; otherwise a step without averaging would go unnoticed.
 
         Raises:
             UnusedParameters: parameters got no gradient in the probed backward pass.

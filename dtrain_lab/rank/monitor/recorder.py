@@ -44,7 +44,7 @@ class Recorder(Waits):
         self._computed: Event | None = None
         self._fetches = Fetches()
         self._aside = True
-        """Whether something else than training ran since the last step; the next step begins after it."""
+        """Whether validation or a checkpoint ran since the last step; the next step begins after it."""
         self._entered = False
         """Whether training has resumed since the last step."""
         self._between = False
@@ -65,7 +65,7 @@ class Recorder(Waits):
         self._computes: tuple[int, int] | None = None
         """When this step's forward began, and the time spent outside computation until then, ns."""
         self._free = self._began, 0
-        """As `_computes`, for the last moment after which computation may have begun unseen."""
+        """As `_computes`, but the latest time after which computation may have begun without a hook."""
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -77,10 +77,10 @@ class Recorder(Waits):
             self._depth = before
             self._began, self._ran = now(), time.thread_time_ns()
             self._clear()
-            self._known = ANY  # collectives that were made meanwhile are none of the next step's
+            self._known = ANY  # collectives made meanwhile don't belong to the next step
 
     def at_barrier(self) -> None:
-        """Note that ranks wait for one that saves or validates, where this one does not compute."""
+        """Note that this rank, which does not compute, waits for a rank that saves or validates."""
         if self._between or self._unused:
             self._aside = True
 
@@ -131,12 +131,12 @@ class Recorder(Waits):
     # ---- parts of a step
 
     def leave_training(self) -> None:
-        """Called when something else than training runs, such as validation or a checkpoint."""
+        """Called when training is interrupted, for example by validation or a checkpoint."""
         self._aside = True
 
     def fetching(self, began: int) -> None:
         """Called when a loader is asked for a batch for training."""
-        if self._aside and self._unused:  # the batch before was the last one of a loop that was left
+        if self._aside and self._unused:  # the loop that read the previous batch was left with `break`
             self._entered = False
         self._resume(began)
 
@@ -224,7 +224,7 @@ class Recorder(Waits):
         self._computed = None
         if self._aside and not self._entered:
             self._resume(now())
-            self._flags |= ring.PARTIAL  # its forward has run unseen
+            self._flags |= ring.PARTIAL  # no hook saw its forward
         self._entered = True
         if not self._forwards:  # backward of a model whose forward has no hook
             self._consume()
@@ -335,7 +335,7 @@ class Recorder(Waits):
             processor = 0
         else:
             self.stream = self.find_stream()
-        if not self._passes:  # its gradients were computed without a backward that has our hook
+        if not self._passes:  # no hook saw the backward that computed its gradients
             rest, tokens = self._fetches.take_all()
             self._loader_samples += rest
             self._tokens += tokens

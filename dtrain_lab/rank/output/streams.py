@@ -55,13 +55,13 @@ class RankStream(OutStream):  # type: ignore[misc]
     """Sends text of a cell to the head, given the stream's name, the parent's header and the text; false for
     other text, which becomes a message of Jupyter."""
     in_turn: ClassVar[Callable[[Callable[[], None]], None]] = lambda write: write()
-    """Calls a function that writes text out, after all that was said before; one at a time."""
+    """Calls a function that passes text on, after all earlier messages; one call at a time."""
     timer: ClassVar[FlushTimer | None] = None
-    """Has text flushed that was written; None where the IOPub thread has to be woken for that."""
+    """Flushes written text later; None if the IOPub thread has to be woken for that instead."""
     made: ClassVar[dict[str, RankStream]] = {}
     """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
     writers: ClassVar[set[int]] = set()
-    """Threads amid a write, for whose lock the IOPub thread may wait."""
+    """Threads inside a write, which hold a lock that the IOPub thread may need."""
 
     _flush_pending = False
 
@@ -128,7 +128,7 @@ class RankStream(OutStream):  # type: ignore[misc]
             through: bytes confirmed since the start.
         """
         self._region.seen(through)
-        # no `Event`, whose own lock a thread may hold that is in a signal handler which waits for this one
+        # not an `Event`: a waiter may hold its internal lock while its signal handler waits for this thread
         with contextlib.suppress(IndexError):  # all were woken
             while True:
                 self._waiting_for_room.popleft().release()
@@ -145,7 +145,7 @@ class RankStream(OutStream):  # type: ignore[misc]
 
     @classmethod
     def timed(cls) -> None:
-        """Have a timer flush what is written from now on; in the loop of the IOPub thread."""
+        """Flush by a timer from now on; called in the IOPub thread's loop."""
         with contextlib.suppress(OSError):
             RankStream.timer = FlushTimer(
                 cls._flush_all, lambda: any(s._flush_pending for s in cls.made.values())
@@ -153,7 +153,7 @@ class RankStream(OutStream):  # type: ignore[misc]
 
     @classmethod
     def flushed(cls) -> None:
-        """All streams are flushed: nothing has to be flushed later."""
+        """Cancel the timer, because all streams have just been flushed."""
         if cls.timer is not None:
             cls.timer.stop(min(stream.flush_interval for stream in cls.made.values()))
 
@@ -167,8 +167,10 @@ class RankStream(OutStream):  # type: ignore[misc]
         if self.timer is None:
             super()._schedule_flush()
         else:
-            self._flush_pending = True  # before the timer is looked at, which looks at this after it was due
-            self.timer.start(self.flush_interval)  # each time: an interrupt may have come before the last one
+            # before the timer is checked: once expired, the timer checks this flag
+            self._flush_pending = True
+            # on every write: an interrupt may have kept the previous one from starting the timer
+            self.timer.start(self.flush_interval)
 
     def drain(self) -> None:
         """Read everything that was written to the descriptor so far."""
@@ -185,7 +187,7 @@ class RankStream(OutStream):  # type: ignore[misc]
             RankStream.in_turn(self.write_out)
 
     def write_out(self) -> None:
-        """Pass on what was written; only `in_turn`."""
+        """Pass on what was written; called through `in_turn` only."""
         if not _QUICK:
             super()._flush()
             return
@@ -219,7 +221,7 @@ class RankStream(OutStream):  # type: ignore[misc]
             lock.release()
 
     def _match(self) -> None:
-        """Count as written only what is sent or waits to be: an interrupt may have come amid a write.
+        """Make the count of written bytes match what was sent or is queued, after an interrupted write.
 
         The head would take the difference for text that it has not received.
         """
@@ -239,7 +241,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         with self._writing:
             nested = mine in RankStream.writers
             try:
-                RankStream.writers.add(mine)  # in here: an interrupt may come right after it
+                RankStream.writers.add(mine)  # inside the `try`: an interrupt may come right after it
                 if len(data) <= self._region.space:
                     self._region.write(data, taken=taken)
                 if text:

@@ -32,7 +32,7 @@ AT_ONCE = (
     "source",
     "threads",
 )
-"""Requests that are served beside others: one that takes long must not hold back a pause."""
+"""Requests served concurrently: a slow one must not delay a pause."""
 
 
 class EditorSession:
@@ -50,13 +50,13 @@ class EditorSession:
         self._who = "An editor"
         self._debugging: Debugging | None = None
         self._held: list[Dap] | None = None
-        """Events that wait until a step was answered: an editor takes its ranks for running from then on."""
+        """Events held back until a step is answered: only then does an editor regard the ranks as running."""
         self._sources = EditorSources()
         self._numbering = Numbering()
         self._points = EditorPoints()
         self._printed = ""
         self.disconnected = False
-        """Whether the editor has asked for the end."""
+        """Whether the editor has requested the end of the session."""
         self._terminated = False
 
     async def serve(self, request: Dap) -> None:
@@ -68,7 +68,7 @@ class EditorSession:
             if command == "attach" and answer["success"]:
                 self._post(_event("initialized", {}))
                 self._threads_began(range(len(self._state.ranks)))
-        finally:  # also where the request was cancelled: with its stop held for good a rank looks busy
+        finally:  # even if the request was cancelled: an event held for ever would make the rank look busy
             if command in dialect.MOVES:
                 held, self._held = self._held, None
                 for event in held or ():
@@ -94,7 +94,7 @@ class EditorSession:
         self._post(_event("output", {"category": "stderr", "output": f"{message}\n"}))
 
     async def _answered(self, command: str, request: Dap) -> Dap:
-        """Return the answer; an editor waits for one for good, so an error of any kind is one, too."""
+        """Return the response; every error becomes one, because an editor waits for it without a timeout."""
         try:
             given = request.get("arguments")
             if isinstance(given, dict):

@@ -48,21 +48,21 @@ class Accumulation:
         self.every = every
         self.number = next(_numbers)
         self.done = 0
-        """Batches of this group so far."""
+        """Number of batches in this group so far."""
         self.averaged = True
-        """Whether the gradients of the last forward pass are averaged over the ranks."""
+        """Whether the last forward pass's gradients are averaged over the ranks (False under `no_sync`)."""
         self.resting = False
         self.scaler: Any = None
-        """The GradScaler that this group's gradients are scaled by; None without one."""
+        """The GradScaler that has scaled this group's gradients; None without one."""
         self._read: set[object] = set()
-        """Iterators of the loaders that were read for the current batch; several where they are zipped."""
+        """Loader iterators that the current batch was read from; several where loaders are zipped."""
         self._sources: set[object] = set()
-        """Iterators that gave the last batch that was trained on."""
+        """Loader iterators that the last trained batch came from."""
         self._over = False
-        """Whether their loader has ended, and no other one was read since."""
+        """Whether the loader of `_sources` is exhausted, and no other loader was read since."""
         self._flushing = False
         self.last = False
-        """Whether the loader that is read has given its last batch."""
+        """Whether the current loader has returned its last batch."""
         self._sums: dict[Any, torch.Tensor] = {}
         """Parameter → sum of the gradients of this group's batches so far, before the loop changed them."""
         self._next: dict[Any, torch.Tensor] = {}
@@ -102,7 +102,7 @@ class Accumulation:
         optimizer.flush = self.flush
 
     def remove(self) -> None:
-        """Put the optimizer's and the model's own behaviour back; a group under way is dropped."""
+        """Restore the original behaviour of optimizer and model; an unfinished group is discarded."""
         optimizer, model = self._optimizer(), self._model()
         for hook in self._hooks:
             hook.remove()
@@ -118,12 +118,12 @@ class Accumulation:
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer; None where it is gone."""
+        """The optimizer; None once it is garbage-collected."""
         return self._optimizer()
 
     @property
     def model(self) -> Any:
-        """The model; None where it is gone."""
+        """The model; None once it is garbage-collected."""
         return self._model()
 
     @property
@@ -133,7 +133,7 @@ class Accumulation:
 
     @property
     def _alone(self) -> bool:
-        """Whether the current batch is a group by itself: its gradients are left as they are."""
+        """Whether the current batch forms a group of its own, whose gradients are used unchanged."""
         return self.resting or (self.final and not self.done)
 
     @property
@@ -147,7 +147,7 @@ class Accumulation:
             model.require_backward_grad_sync = self.resting or self.final  # what `no_sync` sets
 
     def gave(self, iterator: object, last: bool) -> None:
-        """Called when a loader has given a batch.
+        """Called when a loader has returned a batch.
 
         Args:
             iterator: the loader's iterator.
@@ -160,7 +160,7 @@ class Accumulation:
         self._sync()
 
     def ended(self, iterator: object) -> None:
-        """Called when a loader has no batch left; a group of its batches that is incomplete is stepped."""
+        """Called when a loader is exhausted; steps with an incomplete group of its batches."""
         self.last = False
         if self.resting:
             return
@@ -206,7 +206,7 @@ class Accumulation:
         return None
 
     def _forwarded(self, _: Any, __: Any, output: Any) -> None:
-        """In the last batch of a group: have the sums put into `p.grad` where backward begins."""
+        """In a group's last batch, arrange that the sums are put into `p.grad` when backward begins."""
         if torch.is_grad_enabled():
             self.averaged = self.resting or self.final
         if self.resting or not self.final or not self.done or not torch.is_grad_enabled():
@@ -230,7 +230,7 @@ class Accumulation:
                 parameter.grad = mean if parameter.grad is None else parameter.grad + mean
 
     def rescale(self, factor: float) -> None:
-        """Called where the scale of this group's gradients has changed by a factor."""
+        """Called when the GradScaler has changed its scale within a group: rescale the sums."""
         with torch.no_grad():
             for total in (*self._sums.values(), *self._next.values()):
                 total.mul_(factor)
@@ -238,7 +238,7 @@ class Accumulation:
     # ---- steps
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """In the place of the optimizer's own `step`.
+        """Replaces the optimizer's `step`.
 
         Args:
             closure: computes the gradients and returns the loss.
@@ -254,7 +254,7 @@ class Accumulation:
                 loss = closure()
         if self.final:
             self._warn_read_ahead()
-            if not self._loaded and self.done:  # a backward that the model's output had no part in
+            if not self._loaded and self.done:  # backward did not pass through the model's output
                 self._put(1 / (self.done + 1))
             self._step()
             self._forget()
@@ -268,7 +268,7 @@ class Accumulation:
             ranks.say(together.READ_AHEAD)
 
     def skipped(self) -> None:
-        """Called where the group's step is left out for infinite gradients, on all ranks alike."""
+        """Called when all ranks skip the group's step because of infinite gradients."""
         self._forget()
 
     def commit(self) -> None:
@@ -282,7 +282,7 @@ class Accumulation:
         self._sync()
 
     def flush(self) -> None:
-        """Step with the mean of an incomplete group; a collective, and nothing without one.
+        """Step with the mean of an incomplete group, if there is one; a collective.
 
         The end of a DataLoader does so by itself; call it at the end of other data.
         """
@@ -297,7 +297,7 @@ class Accumulation:
             average(self._model(), self._parameters())
         self._loaded = self._flushing = True
         try:
-            scaler = self.scaler  # which the end of the group forgets
+            scaler = self.scaler  # read it first: ending the group resets it
             if scaler is None:
                 optimizer.step()
             else:
@@ -309,7 +309,7 @@ class Accumulation:
         self._forget()
 
     def _loaded_state(self, *_: Any) -> None:
-        if not self.resting:  # else the state from before is put back
+        if not self.resting:  # otherwise the caller restores the earlier state
             self._forget()
 
     def _forget(self) -> None:
@@ -320,7 +320,7 @@ class Accumulation:
         self._sync()
 
     def _saved(self, *_: Any) -> None:
-        if self.done and not self.resting:  # else our own copy, to put all back
+        if self.done and not self.resting:  # otherwise it is our own copy, made to restore the state
             ranks.say(together.saved(self.done, self.every))
 
     def __del__(self) -> None:
@@ -335,7 +335,7 @@ def living() -> list[Accumulation]:
 
 @atexit.register
 def tell_unfinished() -> None:
-    """Say which groups are incomplete; called when a cell has ended without an error, and at the end."""
+    """Report incomplete groups; called when a cell has ended without an error, and at exit."""
     if _all:
         together.tell_unfinished(living())
 
@@ -369,7 +369,7 @@ def accumulate(model: Any, optimizer: Any, every: int) -> None:
 
 @contextmanager
 def resting() -> Iterator[None]:
-    """Let each step be an ordinary one inside the context, for steps that measure and are taken back."""
+    """Suspend accumulation inside the context, for measured steps that are undone afterwards."""
     all_of_them = list(_all)
     for each in all_of_them:
         each.resting = True
