@@ -89,9 +89,9 @@ IN_RANKS = {
     "largest_batch": "batch_size.largest",
     "scale_lr": "batch_size.learning_rate",
     "optimize": "optimize",
-    "main_first": "turns",
-    "once_per_node": "turns",
-    "rank_dir": "turns",
+    "main_first": "shared_files",
+    "once_per_node": "shared_files",
+    "rank_dir": "shared_files",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import NotFound
-from dtrain_lab.kernel.cell_display import CellDisplay
+from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, Output
 

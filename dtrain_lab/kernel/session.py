@@ -15,7 +15,7 @@ from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel.background import BackgroundCells
-from dtrain_lab.kernel.cell_display import CellDisplay
+from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.request import ExecuteRequest
 from dtrain_lab.services import notebooks
 from dtrain_lab.services.policy import policy
@@ -26,8 +26,8 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.processes.record import HeadRecord
 
 if TYPE_CHECKING:
-    from dtrain_lab.kernel.comms import Restoring
     from dtrain_lab.kernel.debugger import KernelDebugger
+    from dtrain_lab.kernel.output.comms import Restoring
 
 T = TypeVar("T")
 BEGINS = ("pending", "starting", "connecting")

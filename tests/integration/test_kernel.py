@@ -18,7 +18,7 @@ from jupyter_client.manager import KernelManager
 import dtrain_lab as dt
 from dtrain_lab.api.start import connect
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.kernel.cell_display import PATIENT_S
+from dtrain_lab.kernel.output.cell_display import PATIENT_S
 from dtrain_lab.services import notebooks
 from dtrain_lab.services.connection import records
 from tests.faults import note

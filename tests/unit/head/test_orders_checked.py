@@ -8,7 +8,7 @@ import pytest
 from dtrain_lab.api import cluster as api
 from dtrain_lab.api.cluster import cells
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.kernel import live_displays
+from dtrain_lab.kernel.output import live_displays
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
 

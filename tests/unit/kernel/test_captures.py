@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.kernel.captures import Captures
+from dtrain_lab.kernel.output.captures import Captures
 from dtrain_lab.wire.links import CellOutput
 
 PARENT = {"header": {"msg_id": "asked"}}

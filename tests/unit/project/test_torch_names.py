@@ -65,7 +65,7 @@ OTHERS = {
     "api/view.py": {"_socket"},
     "kernel/request.py": {"_getframe"},
     "kernel/debugger.py": {"_publish_debug_event"},
-    "kernel/outgoing.py": {"_topic"},
+    "kernel/output/outgoing.py": {"_topic"},
     "rank/cells/citations.py": {"_getframe"},
     "rank/cells/shell_errors.py": {"_getframe"},
     "rank/frameworks/torch_libraries.py": {"_shared_state"},

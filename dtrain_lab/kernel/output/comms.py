@@ -13,7 +13,7 @@ import msgspec
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.kernel.emit import Emitter
+from dtrain_lab.kernel.output.emit import Emitter
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.kinds import CommKind
 from dtrain_lab.wire.links import CellOutput

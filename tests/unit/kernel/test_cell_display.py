@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.kernel import cell_display
-from dtrain_lab.kernel.cell_display import CellDisplay
+from dtrain_lab.kernel.output import cell_display
+from dtrain_lab.kernel.output.cell_display import CellDisplay
 
 Interrupt = Callable[[], None]
 

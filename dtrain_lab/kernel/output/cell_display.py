@@ -15,8 +15,8 @@ import msgspec
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
-from dtrain_lab.kernel.comms import Comms
-from dtrain_lab.kernel.emit import Emitter
+from dtrain_lab.kernel.output.comms import Comms
+from dtrain_lab.kernel.output.emit import Emitter
 from dtrain_lab.machine.signals import held_interrupts
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult, Output
