@@ -1,10 +1,39 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.services.connection import records
+
+
+@pytest.fixture(scope="session", autouse=True)
+def torch_stays_loaded() -> Iterator[None]:
+    """A cluster that ends with its `with` leaves its fork server to the next start of the same environment.
+
+    So does `%distributed stop`; a test that calls `stop` leaves nothing.
+    """
+
+    def leave(cluster: dt.Cluster, *_: Any) -> None:
+        cluster.stop_for(sys.executable)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dt.Cluster, "__exit__", leave)
+        yield
+
+
+@pytest.fixture(scope="module")
+def nothing_stays_loaded(torch_stays_loaded: None) -> Iterator[None]:
+    """For tests of what a start makes and a stop ends: every process of a cluster is its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dt.Cluster, "__exit__", lambda cluster, *_: cluster.stop())
+        for record in records.living():
+            if record.warm:
+                records.kill(record)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -203,10 +204,19 @@ print(os.getpid())
 """
 
 
+def _idle(pids: list[int], before: list[str]) -> bool:
+    """Whether all main threads sleep, and have since the last call, which was given the same list."""
+    now = [Path(f"/proc/{pid}/task/{pid}/status").read_text() for pid in pids]
+    slept = now == before and all("State:\tS" in status for status in now)
+    before[:] = now
+    return slept
+
+
 def test_a_signal_handler_meets_others_while_ranks_are_idle(pair: dt.Cluster, tmp_path: Path) -> None:
-    pids = pair.run(ON_SIGNAL.format(folder=str(tmp_path))).stdout.values()
+    pids = [int(pid) for pid in pair.run(ON_SIGNAL.format(folder=str(tmp_path))).stdout.values()]
+    wait_until(partial(_idle, pids, []), 10, "the ranks to be back from their replies")
     for pid in pids:
-        os.kill(int(pid), signal.SIGUSR1)
+        os.kill(pid, signal.SIGUSR1)
     wait_until(lambda: [p.read_text() for p in tmp_path.iterdir()] == ["2.0", "2.0"], 30, "both ranks' sums")
     assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
 

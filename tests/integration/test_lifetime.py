@@ -21,7 +21,7 @@ from dtrain_lab.services.profiles import files as profiles
 from tests.conftest import ours
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("nothing_stays_loaded")]
 
 START = """
 import dtrain_lab as dt, sys
