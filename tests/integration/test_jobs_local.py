@@ -129,6 +129,8 @@ HABITS = [
     "    rpc.init_rpc(f'w{rank}', rank=rank, world_size=2)\n"
     "    if rank == 0: print('rpc', rpc.rpc_sync('w1', max, args=(3, 4)))\n"
     "    rpc.shutdown()",
+    "import gc\n"
+    "print('the collector looks at torch', gc.get_freeze_count() < len(gc.get_objects()))\n"
     "torch.manual_seed(rank)\n"
     "net = torch.nn.Linear(3, 3)\n"
     "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
@@ -148,6 +150,7 @@ def test_habits_of_notebooks_hold_in_a_job(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert part in said, said
     assert said.count("[0] rpc 4\n") == 2, said
+    assert said.count("the collector looks at torch False\n") == 2, said
     assert said.count("[1] kept while its threads may still work True\n") == 2, said
 
 

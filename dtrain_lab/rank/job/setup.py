@@ -50,6 +50,8 @@ class Setup:
         import torch
         import torch.distributed as dist
 
+        # for good: the first optimizer step loads torch's compiler, and would look through all of torch
+        gc.freeze()
         gc.enable()
         threads = os.environ.get("OMP_NUM_THREADS")
         if threads:
