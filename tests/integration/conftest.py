@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,17 +13,22 @@ from dtrain_lab.services.connection import records
 
 @pytest.fixture(scope="session", autouse=True)
 def torch_stays_loaded() -> Iterator[None]:
-    """A cluster that ends with its `with` leaves its fork server to the next start of the same environment.
+    """A cluster that ends with its `with` leaves its fork server to the next, as after `%distributed stop`.
 
-    So does `%distributed stop`; a test that calls `stop` leaves nothing.
+    Not in a test that has changed the environment, as no later start has that; nor where a test calls `stop`.
     """
+    usual = _environment()
 
     def leave(cluster: dt.Cluster, *_: Any) -> None:
-        cluster.stop_for(sys.executable)
+        cluster.stop_for(sys.executable if _environment() == usual else None)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dt.Cluster, "__exit__", leave)
         yield
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
 
 
 @pytest.fixture(scope="module")

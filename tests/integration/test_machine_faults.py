@@ -25,7 +25,11 @@ from tests.faults import note
 from tests.integration.test_jobs_local import terminal
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.timeout(180),
+    pytest.mark.usefixtures("nothing_stays_loaded"),
+]
 LIMIT = 2_500_000_000
 TAKES = (
     "if rank == 1:\n    takes = b'x' * 4_000_000_000\nelse:\n    import torch.distributed as d; d.barrier()"

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -68,10 +69,9 @@ if "dtrain_lab.node" in words or "dtrain_lab.rank" in words:
 
     names.find = renamed
 """
-ONE_EACH = """
+OF_RANKS = """
 import sys
 
-RANKS = os.environ["RENAMED"].split(";")
 if "dtrain_lab.node.forkserver" in words:
     from dtrain_lab.node import fork_messages
     from dtrain_lab.rank.torch import names
@@ -79,17 +79,19 @@ if "dtrain_lab.node.forkserver" in words:
     PATHS, NAMES = set(), set()
     usual_import, usual_order = __import__("importlib").import_module, fork_messages.decode_order
 
-    def import_module(name, *given):
-        # each rank imports our modules itself, without its own name of torch
-        return None if name == "dtrain_lab.rank.main" else usual_import(name, *given)
+    def import_module(name, *given, **more):
+        # each rank imports our modules itself, without its own names of torch
+        return None if name == "dtrain_lab.rank.main" else usual_import(name, *given, **more)
 
     def decode_order(data):
         order = usual_order(data)
         if isinstance(order, fork_messages.ForkRank):
             PATHS.clear(), NAMES.clear()
-            path = RANKS[order.spec.rank]
-            PATHS.add(path)
-            NAMES.add(path.replace(" sets ", ".").replace(":", ".").rpartition(".")[2])
+            with open(os.environ["RENAMED_OF_RANKS"]) as file:
+                lines = file.read().splitlines()
+            for path in lines[order.spec.rank % len(lines)].split(";"):
+                PATHS.add(path)
+                NAMES.add(path.replace(" sets ", ".").replace(":", ".").rpartition(".")[2])
             names.lost.cache_clear(), names.has.cache_clear()
         return order
 
@@ -134,6 +136,24 @@ def remove(missing: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: 
     monkeypatch.setenv("RENAMED", missing)
 
 
+@pytest.fixture(scope="module")
+def of_ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file of which a fork server reads what names a rank lacks: a line for each rank, or one for all."""
+    folder = tmp_path_factory.mktemp("renamed")
+    with pytest.MonkeyPatch.context() as patch:
+        remove(";".join(PATHS), folder, patch, WITHOUT + OF_RANKS)
+        patch.setenv("RENAMED_OF_RANKS", str(folder / "names"))
+        yield folder / "names"
+
+
+@pytest.fixture(scope="module")
+def two(of_ranks: Path) -> Iterator[dt.Cluster]:
+    """Two ranks, to be restarted without the names of a test."""
+    of_ranks.write_text(";".join(PATHS))
+    with dt.start(ranks=2) as cluster:
+        yield cluster
+
+
 def test_doctor_says_what_this_torch_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = names.LOADERS.names[0]
     remove(path, tmp_path, monkeypatch)
@@ -167,35 +187,31 @@ def test_a_job_says_what_this_torch_lacks(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("missing", [*GROUPS.values(), "all"], ids=[*GROUPS, "all"])
-def test_ranks_train_and_are_interrupted_without(
-    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ranks_train_and_are_interrupted_without(missing: str, of_ranks: Path, two: dt.Cluster) -> None:
     missing = ";".join(PATHS) if missing == "all" else missing
-    remove(missing, tmp_path, monkeypatch)
-    with dt.start(ranks=2) as cluster:
-        first = cluster.run("from dtrain_lab.rank.torch import names\nprint(len(names.lost()))")
-        assert int(first.stdout[0]) > 0, "the name is still there: this test tests nothing"
-        silent = [f for f in names.FEATURES if not f.told_in_use and set(f.names) & set(missing.split(";"))]
-        assert [f.key for f in silent if f.without not in first.stderr.get(0, "")] == []
-        assert "torch has no" not in first.stderr.get(1, ""), "one rank says it for all"
-        trained = cluster.run(TRAIN)
-        assert trained.stdout == {0: "2.0\n", 1: "2.0\n"}
-        assert "torch has no" not in trained.stderr.get(0, ""), "it is said once"
+    of_ranks.write_text(missing)
+    two.restart()
+    first = two.run("from dtrain_lab.rank.torch import names\nprint(len(names.lost()))")
+    assert int(first.stdout[0]) > 0, "the name is still there: this test tests nothing"
+    silent = [f for f in names.FEATURES if not f.told_in_use and set(f.names) & set(missing.split(";"))]
+    assert [f.key for f in silent if f.without not in first.stderr.get(0, "")] == []
+    assert "torch has no" not in first.stderr.get(1, ""), "one rank says it for all"
+    trained = two.run(TRAIN)
+    assert trained.stdout == {0: "2.0\n", 1: "2.0\n"}
+    assert "torch has no" not in trained.stderr.get(0, ""), "it is said once"
 
-        stands = "import time\nprint('stands')\nif rank == 0: dist.barrier()\nelse: time.sleep(600)"
-        with ThreadPoolExecutor() as pool:
-            ended = pool.submit(cluster.run, stands, check=False)
-            wait_until(lambda: cluster.info()["ranks"][0]["state"] != "idle", 20, "rank 0 to begin")
-            cluster.interrupt()
-            assert "interrupted" in ended.result(30).sentence
-        assert cluster.run(TRAIN).stdout == {0: "2.0\n", 1: "2.0\n"}
+    stands = "import time\nprint('stands')\nif rank == 0: dist.barrier()\nelse: time.sleep(600)"
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(two.run, stands, check=False)
+        wait_until(lambda: two.info()["ranks"][0]["state"] != "idle", 20, "rank 0 to begin")
+        two.interrupt()
+        assert "interrupted" in ended.result(30).sentence
+    assert two.run(TRAIN).stdout == {0: "2.0\n", 1: "2.0\n"}
 
 
-def test_ranks_start_run_cells_and_are_interrupted_each_without_one_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ranks_start_run_cells_and_are_interrupted_each_without_one_name(of_ranks: Path) -> None:
     """As many ranks as names, from one fork server: rank n does without the name n."""
-    remove(";".join(PATHS), tmp_path, monkeypatch, WITHOUT + ONE_EACH)
+    of_ranks.write_text("\n".join(PATHS))
     with dt.start(ranks=len(PATHS)) as cluster:
         asks = "from dtrain_lab.rank.torch.names import lost\nprint(*[p for l in lost() for p in l.missing])"
         said = cluster.run(asks, timeout=60).stdout
