@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.debugger.places import CELL, cell_name
-from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Place, State
+from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Outcome, Place, State
 from dtrain_lab.debugger.view import view
 
 SETTLE_S = 0.2
@@ -107,19 +107,18 @@ def cell_began(state: State, ranks: Sequence[int]) -> State:
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "idle":
             state = state.rank(rank, phase="running", place=None, operation=None)
-    return replace(state, moving="continue", step=None, failed=False)
+    return replace(state, moving="continue", step=None, outcome=Outcome())
 
 
-def cell_ended(state: State, ranks: Sequence[int], *, failed: bool, raised: Sequence[int] = ()) -> Moved:
+def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
     """Record that a cell has ended on these ranks.
 
     Args:
         state: current state.
         ranks: ranks that ran the cell.
-        failed: whether it failed on any rank.
-        raised: ranks on which it raised an error.
+        outcome: how it ended.
     """
-    state = replace(state, failed=failed, raised=tuple(raised)).resumed(ranks)
+    state = replace(state, outcome=outcome).resumed(ranks)
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "running":
             state = state.rank(rank, phase="idle", place=None, operation=None)
@@ -127,8 +126,10 @@ def cell_ended(state: State, ranks: Sequence[int], *, failed: bool, raised: Sequ
 
 
 def post_mortem(state: State) -> State:
-    """Focus a rank that raised an error, before all ranks stop where their last cell ended."""
-    return replace(state, focus=state.raised[0], depth=0) if state.raised else state
+    """Focus a rank that raised an error, before ranks stop where the last cell failed."""
+    outcome = state.outcome
+    focus = next(iter((*outcome.raised, *outcome.unfinished)), state.focus)
+    return replace(state, focus=focus, depth=0)
 
 
 def stopped(state: State, rank: int) -> Dap:

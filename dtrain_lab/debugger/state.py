@@ -77,6 +77,18 @@ class Step(Struct, frozen=True):
     late: tuple[int, ...]
 
 
+class Outcome(Struct, frozen=True):
+    """How a cell ended.
+
+    `failed`: whether it failed; its frames can still be inspected. `raised`: ranks on which it raised an
+    error. `unfinished`: these, and ranks on which it was interrupted, perhaps because of others.
+    """
+
+    failed: bool = False
+    raised: tuple[int, ...] = ()
+    unfinished: tuple[int, ...] = ()
+
+
 class JobCode(Struct, frozen=True):
     """A job's code. `texts`: cell text → cell name in the job. `folders`: the notebook's, the job's copy."""
 
@@ -114,10 +126,8 @@ class State(Struct, frozen=True):
     points: dict[str, tuple[Breakpoint, ...]] = {}
     filters: tuple[str, ...] = ()
     depth: int = 0
-    failed: bool = False
-    """Whether the last cell failed; its frames can still be inspected."""
-    raised: tuple[int, ...] = ()
-    """Ranks on which it raised an error, and which were not only interrupted because of others."""
+    outcome: Outcome = Outcome()
+    """How the last cell ended."""
     notes: tuple[str, ...] = ()
     pausing: tuple[int, ...] = ()
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""

@@ -61,7 +61,7 @@ def view(state: State) -> DebugView:
         sentence,
         waits(state) if state.paused else (),
         notes(state),
-        state.failed,
+        state.outcome.failed,
         state.pausing,
     )
 

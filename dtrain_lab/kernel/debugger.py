@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,16 @@ from ipykernel.compiler import get_file_name, get_tmp_directory
 from msgspec.structs import replace
 
 from dtrain_lab.api import debug
-from dtrain_lab.api.cluster import Cluster, cell_id
+from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import events
 from dtrain_lab.debugger.replies import refused
 from dtrain_lab.debugger.requests import MAGIC, knows_job
-from dtrain_lab.debugger.state import Breakpoint, Dap, JobCode, State, to_rank
+from dtrain_lab.debugger.state import Breakpoint, Dap, JobCode, Outcome, State, to_rank
 from dtrain_lab.errors import DtrainError
+from dtrain_lab.kernel.post_mortem import PostMortem
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debugging import Debugging
-from dtrain_lab.wire import clients
 
 WITHOUT_START = (
     "debugInfo",
@@ -41,11 +41,10 @@ FIRST_SEQ = 1_000_000
 
 
 @dataclass
-class Outcome:
-    """Outcome of a cell. `raised`: ranks on which it raised an error."""
+class Ran:
+    """A cell of ranks, with its outcome once it has ended."""
 
-    failed: bool = False
-    raised: tuple[int, ...] = ()
+    outcome: Outcome = field(default_factory=Outcome)
 
 
 class KernelDebugger:
@@ -63,6 +62,7 @@ class KernelDebugger:
         self._portal = portal
         self._debugging = Debugging(notebook or "Another notebook", self._emit)
         self._debugging.state = State(prefix=f"{get_tmp_directory()}/")
+        self._post_mortem = PostMortem(self._debugging, lambda: self._busy)
         self._wanted = False
         self._busy = False
         """Whether a `%%distributed` cell occupies the kernel's main thread."""
@@ -140,11 +140,11 @@ class KernelDebugger:
             self._portal.post(self._begin(cluster))
 
     @contextmanager
-    def cell(self, cluster: Cluster, ranks: Sequence[int]) -> Iterator[Outcome]:
+    def cell(self, cluster: Cluster, ranks: Sequence[int]) -> Iterator[Ran]:
         """Context of a running `%%distributed` cell; if the debugger is on, set the breakpoints first."""
         self._busy = True
         self._target = cluster
-        outcome = Outcome()
+        ran = Ran()
         try:
             if self._wanted or self._own.is_started:
                 self._wanted = True
@@ -153,12 +153,12 @@ class KernelDebugger:
                 if refusal:
                     print(f"dtrain-lab: no debugger on the ranks: {refusal}", flush=True)
                 self._portal.call(self._began(ranks))
-            yield outcome
+            yield ran
         finally:
             self._busy = False
-            self._last = (cluster, outcome)
+            self._last = (cluster, ran.outcome)
             if self._wanted:
-                self._portal.post(self._ended(ranks, outcome))
+                self._portal.post(self._ended(ranks, ran.outcome))
             if self._later:
                 self._kernel.control_thread.io_loop.add_callback(self._catch_up)
 
@@ -167,8 +167,7 @@ class KernelDebugger:
         try:
             self._adopt()
             if self._last is not None and self._last[0] is cluster and not self._debugging.state.on:
-                last = self._last[1]
-                self._debugging.state = replace(self._debugging.state, failed=last.failed, raised=last.raised)
+                self._debugging.state = replace(self._debugging.state, outcome=self._last[1])
             await self._debugging.begin(cluster.connection)
         except DtrainError as error:
             self._say(str(error))
@@ -179,17 +178,16 @@ class KernelDebugger:
         self._debugging.cell_began(ranks)
 
     async def _ended(self, ranks: Sequence[int], outcome: Outcome) -> None:
-        self._debugging.cell_ended(ranks, failed=outcome.failed, raised=outcome.raised)
+        self._debugging.cell_ended(ranks, outcome)
 
-    async def _post_mortem(self, message: Dap) -> Dap:
-        """Pause the ranks where their last cell failed or was interrupted (post-mortem)."""
+    async def _look_where_it_failed(self, message: Dap) -> Dap:
+        """Pause the ranks where the last cell failed or was interrupted (post-mortem)."""
         if self._target is None:
             return refused(message, "No cluster is running.")
-        ranks = tuple(range(len(self._debugging.state.ranks)))
-        order = clients.Run(cell=cell_id(), code="%debug", label="%debug", ranks=ranks, detached=True)
-        self._debugging.state = events.post_mortem(self._debugging.state)
-        await self._target.ask(order)
-        self._debugging.cell_began(ranks)
+        try:
+            await self._post_mortem.begin(self._target)
+        except DtrainError as error:
+            return refused(message, str(error))
         return {**refused(message, ""), "success": True}
 
     def _adopt(self) -> None:
@@ -231,7 +229,7 @@ class KernelDebugger:
             self._job = None
             self._later.clear()
         if command == "dtrain/postmortem":
-            return await self._portal.wrap(self._post_mortem(message))
+            return await self._portal.wrap(self._look_where_it_failed(message))
         if not self._own.stopped_threads:
             message = to_rank(self._debugging.state, message)
         answer: Dap = await self._portal.wrap(self._debugging.request(message, own))

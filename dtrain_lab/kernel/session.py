@@ -13,6 +13,7 @@ from dtrain_lab.api.cluster import Cluster, cell_id, check_order
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.cells import rank_sets, syntax
+from dtrain_lab.debugger.state import Outcome
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel.background import BackgroundCells
 from dtrain_lab.kernel.output.cell_display import CellDisplay
@@ -262,6 +263,7 @@ class Session:
         with self.debugger.cell(target, ran) if self.debugger is not None else nullcontext() as debugged:
             result = shown.run(order)
             if debugged is not None:
-                debugged.failed = not result.ok
-                debugged.raised = tuple(f.rank for f in result.failures if f.kind == "raised")
+                raised = tuple(f.rank for f in result.failures if f.kind == "raised")
+                unfinished = (f.rank for f in result.failures if f.kind in ("raised", "interrupted"))
+                debugged.outcome = Outcome(not result.ok, raised, tuple(unfinished))
         result.raise_failure()

@@ -51,6 +51,7 @@ ONCE: Final = {
     "client.task": "background work",
     "debug.meet": "waiting for paused ranks",
     "debug.step": "a step of a rank that came late",
+    "debug.postmortem": "a look at where a cell failed",
     "debug.request": "a request of an editor",
     "callback": "a callback",
 }

@@ -127,8 +127,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             if (args.pause) {
               await model.send('dtrain/pause', { ranks: [rank] });
             }
-            if (args.failed && model.view?.failed) {
-              await model.send('dtrain/postmortem', {});
+            const stands = model.view?.ranks.some(r => r.phase === 'paused');
+            if (args.failed && !stands) {
+              await model.send('dtrain/postmortem', {}); // or it says why not
             }
             await model.focus(rank);
           } catch (error) {

@@ -326,5 +326,51 @@ def test_where_nobody_debugs_requests_are_answered_all_the_same(notebook: Debugg
     assert "Traceback" not in answer["message"]
 
 
+FAILS = """%%distributed
+import torch.distributed as dist
+rows = [1, 2, 3]
+def normalize(n):
+    if rank == 1:
+        raise ValueError(n)
+normalize(7)"""
+FINE = "%%distributed\nprint(len(rows))"
+
+
+def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugged) -> None:
+    # both ranks have failed before, elsewhere: nobody wants to see that any more
+    notebook.run("%%distributed\ndef old():\n    raise KeyError(rank)\nold()")
+    notebook.run(FAILS)
+    notebook.switch_on()
+    wait_until(lambda: _told(notebook)["failed"], 20, "the failure to be known")
+    for _ in range(2):
+        # a double click is one look
+        assert notebook.ask("dtrain/postmortem")["success"]
+        assert notebook.ask("dtrain/postmortem")["success"]
+        wait_until(lambda: _phases(notebook) == ["idle", "paused"], 20, "the rank that failed to stand there")
+        frames = notebook.ask("stackTrace", threadId=1002)["body"]["stackFrames"]
+        assert (frames[0]["name"], frames[0]["line"]) == ("normalize", 6)
+        # the other rank has ended the cell: it has its own variables, and no frame
+        row = notebook.ask("dtrain/across", expression="len(rows)")["body"]
+        assert (row["same"], row["groups"][0]["text"]) == (True, "3")
+        assert notebook.ask("continue", threadId=1, all=True)["success"]
+        wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the look to be over")
+        assert _told(notebook)["failed"], "it can be looked at again"
+    assert by_rank(notebook.run(FINE).stdout) == {0: ["3"], 1: ["3"]}
+    answer = notebook.ask("dtrain/postmortem")
+    assert not answer["success"]
+    assert "has not failed" in answer["message"]
+    notebook.switch_off()
+
+
+def _told(notebook: Debugged) -> dict[str, Any]:
+    """The debugger's state, as its view gets it."""
+    body: dict[str, Any] = notebook.ask("dtrain/state")["body"]
+    return body
+
+
+def _phases(notebook: Debugged) -> list[str]:
+    return [rank["phase"] for rank in _told(notebook)["ranks"]]
+
+
 def _threads(notebook: Debugged) -> set[str]:
     return {thread["name"] for thread in notebook.ask("threads")["body"]["threads"]}

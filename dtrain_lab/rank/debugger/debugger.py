@@ -74,6 +74,10 @@ class RankDebugger:
         self._timeouts = Timeouts()
         self.attached = False
         self._stops_at_failure = False
+        self._failure: BaseException | None = None
+        """What ended the last cell: an error or an interrupt; frames of cells before it are not looked at."""
+        self._looking = False
+        """Whether the cell that runs is a look at the last one's failure."""
         self._released = False
         """Whether stops are ignored: since `release`, until the next breakpoints, pause or cell."""
         self._pausing = False
@@ -177,6 +181,9 @@ class RankDebugger:
         Args:
             error: the cell's exception; None where it succeeded.
         """
+        looked, self._looking = self._looking, False
+        if not looked or (error is not None and not isinstance(error, KeyboardInterrupt)):
+            self._failure = error
         stood, self._stood, self._released = self._stood, False, False
         self._forget_pause()
         if self.attached:
@@ -194,17 +201,17 @@ class RankDebugger:
             tracing.stop_after(error)
 
     def post_mortem(self) -> None:
-        """`%debug`: stop where the last exception was raised.
+        """`%debug`: stop where the last cell failed, or was interrupted; as often as one likes.
 
         Raises:
-            RuntimeError: no debugger is attached, or nothing has failed.
+            RuntimeError: no debugger is attached, or the last cell has not failed here.
         """
         if not self.attached:
             raise RuntimeError(NEEDS_DEBUGGER.format("%debug"))
-        error = getattr(sys, "last_value", None)
-        if error is None:
-            raise RuntimeError("Nothing has failed on this rank.")
-        tracing.stop_after(error)
+        if self._failure is None:
+            raise RuntimeError("The last cell has not failed on this rank.")
+        self._looking = True
+        tracing.stop_after(self._failure)
 
     def reached(self, *_: object, **__: object) -> None:
         """`breakpoint()`: stop in the caller, or print a note where no debugger is attached."""

@@ -255,7 +255,7 @@ def _untraced(database: Any, thread: threading.Thread) -> Iterator[None]:
 
 
 def stop_after(error: BaseException) -> None:
-    """Stop where an error was raised: in the innermost frame of user code, or the innermost of all."""
+    """Stop where an error was raised: in the innermost frame of user code, if there is any."""
     import pydevd
 
     frames = []
@@ -264,9 +264,9 @@ def stop_after(error: BaseException) -> None:
         frames.append(tb.tb_frame)
         tb = tb.tb_next
     database = pydevd.get_global_debugger()
-    if not frames or database is None:
+    mine = next((f for f in reversed(frames) if not library(f.f_code.co_filename)), None)
+    if mine is None or database is None:
         return
-    mine = next((f for f in reversed(frames) if not library(f.f_code.co_filename)), frames[-1])
     thread = threading.current_thread()
     with _untraced(database, thread):
         database.do_stop_on_unhandled_exception(

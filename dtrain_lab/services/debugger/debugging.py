@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.debugger import compared, events, replies, requests
-from dtrain_lab.debugger.state import Dap, JobCode, State, sized
+from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, sized
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.services.connection import Connection
@@ -248,9 +248,9 @@ class Debugging:
         self.state = events.cell_began(self.state, ranks)
         self._emit(events.told(self.state))
 
-    def cell_ended(self, ranks: Sequence[int], *, failed: bool, raised: Sequence[int] = ()) -> None:
-        """Called when a cell of this client has ended, on `raised` with an error."""
-        self._show(events.cell_ended(self.state, ranks, failed=failed, raised=raised))
+    def cell_ended(self, ranks: Sequence[int], outcome: Outcome) -> None:
+        """Called when a cell of this client has ended."""
+        self._show(events.cell_ended(self.state, ranks, outcome))
 
     def _received(self, rank: int, data: bytes) -> None:
         message = json.loads(data)

@@ -16,6 +16,7 @@ from dtrain_lab.debugger.state import (
     Breakpoint,
     Collective,
     Dap,
+    Outcome,
     State,
     inward,
     outward,
@@ -414,7 +415,7 @@ def test_ranks_that_were_in_a_collective_before_are_told_once_and_until_they_go_
     there = {"place": place, "operation": {"name": "all_reduce", "sequence": 1}}
     state = events.stands(events.stands(state, 0, {"place": place}), 1, there)
     assert view(state).notes[0].startswith("Rank 1 was in all_reduce")
-    state, _ = events.cell_ended(state, [0, 1, 2], failed=False)
+    state, _ = events.cell_ended(state, [0, 1, 2], Outcome())
     assert view(state).notes == ()
 
 
@@ -439,7 +440,8 @@ def test_a_small_tensor_is_told_where_jupyterlab_shows_only_types() -> None:
 
 
 def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_failed() -> None:
-    state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], failed=True, raised=[1])
+    outcome = Outcome(failed=True, raised=(1,), unfinished=(0, 1))
+    state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], outcome)
     assert events.post_mortem(replace(state, focus=0)).focus == 1, "not the one that was only interrupted"
     assert [r.phase for r in state.ranks] == ["idle"] * 3
     assert view(state).failed
