@@ -27,6 +27,7 @@ IN_PLACE = {
     "diagnose": ("diagnosing", "Diagnosing…"),
     "try": ("trying", "Trying a change…"),
 }
+DEBUG = "%debug"
 """What takes a turn like a cell → code and text of the summary."""
 
 
@@ -127,6 +128,9 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
     if cell.cell in IN_PLACE:
         code, text = IN_PLACE[cell.cell]
         return _say(code, text, count=len(cell.ranks))
+    if cell.cell == DEBUG:
+        text = f"Debugging {rank_names.name(cell.ranks)}."
+        return _say("debugging", text, ranks=rank_names.compact(cell.ranks), count=len(cell.ranks))
     name = f"cell {cell.cell}" if cell.cell.startswith("[") else cell.cell
     text = f"Running {name} on {rank_names.count(len(cell.ranks))}."
     return _say("running", text, cell=cell.cell, count=len(cell.ranks))

@@ -1,7 +1,7 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { cellName } from '../cluster/card/cellLink';
+import { cellName } from '../places/words';
 import { CellRecord, Cluster, Verdict } from '../tokens';
 import {
   formatClock,

@@ -3,6 +3,20 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { unbroken } from '../ui/figures/format';
 import { IPlace } from './find';
 
+/** "cell [7]"; what runs in the place of a cell has a name of its own: "diagnosis". */
+export function cellName(cell: string, trans: TranslationBundle): string {
+  if (cell === 'diagnose') {
+    return trans.__('diagnosis');
+  }
+  if (cell === 'try') {
+    return trans.__('trial of a change');
+  }
+  if (cell === '%debug') {
+    return trans.__('debugging');
+  }
+  return cell.startsWith('[') ? unbroken(trans.__('cell %1', cell)) : cell;
+}
+
 /** A place in words: "cell [7], line 6", "data.py, line 40"; null where it is not known. */
 export function placeWords(
   place: IPlace | null | undefined,

@@ -4,6 +4,7 @@ import { ReadonlyJSONObject } from '@lumino/coreutils';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
+import { cellName } from '../../places/words';
 import { unbroken } from '../../ui/figures/format';
 
 /** A cell of a notebook, and perhaps a line in it. */
@@ -12,17 +13,6 @@ export interface ICellPlace {
   notebook?: string | null;
   cell_id?: string | null;
   line?: number | null;
-}
-
-/** "cell [7]"; what runs in the place of a cell has a name of its own: "%debug". */
-export function cellName(cell: string, trans: TranslationBundle): string {
-  if (cell === 'diagnose') {
-    return trans.__('diagnosis');
-  }
-  if (cell === 'try') {
-    return trans.__('trial of a change');
-  }
-  return cell.startsWith('[') ? unbroken(trans.__('cell %1', cell)) : cell;
 }
 
 /** A cell's name that leads to it. */

@@ -4,7 +4,7 @@ import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { KernelMessage } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { cellName } from '../../cluster/card/cellLink';
+import { cellName } from '../../places/words';
 import { isDistributed, requestOf } from '../../output/runs/document';
 import { Cluster, IClusters } from '../../tokens';
 import { isCell } from './words';

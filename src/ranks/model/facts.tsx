@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { placeWords } from '../../places/words';
+import { cellName, placeWords } from '../../places/words';
 import { Rank, Verdict } from '../../tokens';
 import {
   formatCount,
@@ -23,7 +23,7 @@ export function doing(rank: Rank, trans: TranslationBundle): string {
       : `${where.file}:${where.line}`;
   }
   if (rank.state === 'busy' && !rank.doing && where?.cell) {
-    return trans.__('cell %1', where.cell);
+    return cellName(where.cell, trans);
   }
   return rank.doing ?? stateWord(rank.state, trans);
 }

@@ -35,6 +35,13 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
       return trans.__('Diagnosing…');
     case 'trying':
       return trans.__('Trying a change…');
+    case 'debugging':
+      return trans._n(
+        'Debugging rank %2.',
+        'Debugging ranks %2.',
+        number('count'),
+        word('ranks')
+      );
     case 'running':
       if (!word('cell').startsWith('[')) {
         return trans._n(

@@ -1,12 +1,12 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { cellName } from './cellLink';
+import { cellName } from './words';
 
 it('calls a cell what is one, and nothing else', () => {
   const trans = nullTranslator.load('dtrain_lab');
   expect(cellName('[7]', trans)).toBe('cell\u00a0[7]');
-  expect(cellName('%debug', trans)).toBe('%debug');
+  expect(cellName('%debug', trans)).toBe('debugging');
   expect(cellName('diagnose', trans)).toBe('diagnosis');
   expect(cellName('try', trans)).toBe('trial of a change');
 });
