@@ -275,6 +275,7 @@ class Link:
         return reply
 
     def _cell_began(self) -> None:
+        self._debugger.cell_began()
         if self._widgets.queued:
             self._io_loop.call_soon_threadsafe(self._widgets.move_beside)
 

@@ -24,6 +24,7 @@ import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
 import { CellNames } from './model/names';
 import { notebookOf } from './model/notebookOf';
+import { once } from './once';
 import { addSections } from './sidebar/sections';
 
 /** All ranks in JupyterLab's own debugger. */
@@ -107,7 +108,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Look at a Rank in the Debugger'),
       caption: trans.__('Show the stack and the variables of this rank'),
       isEnabled: args => !!model.view?.on || !!args.id,
-      execute: async args => {
+      execute: once(async args => {
         const cluster = clusters.clusters.find(c => c.id === args.id);
         const asked = args.rank as number | undefined;
         if (cluster && !(await switchOn(cluster, asked).catch(failed))) {
@@ -136,7 +137,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             onError(error);
           }
         }
-      },
+      }),
       describedBy: {
         args: {
           type: 'object',

@@ -96,6 +96,10 @@ class Running:
         return self.result
 
 
+def _paused(debugger: Debugger) -> list[int]:
+    return [r.rank for r in debugger.state.ranks if r.phase == "paused"]
+
+
 def lines(debugger: Debugger) -> list[int | None]:
     return [r.place.line if r.place is not None else None for r in debugger.state.ranks]
 
@@ -125,6 +129,22 @@ def test_all_ranks_step_together_over_a_collective_to_the_right_result(
     debugger.clear()
     debugger.go()
     assert cell.end().stdout == RIGHT
+
+
+@pytest.mark.parametrize("move", ["next", "stepOut", "stepIn"])
+def test_a_step_from_a_cells_last_line_ends_with_that_cell(
+    cluster: dt.Cluster, debugger: Debugger, move: str
+) -> None:
+    cell = Running(cluster, "def f():\n    breakpoint()\n    return rank\nf()")
+    step = {"next": debugger.step, "stepOut": debugger.step_out, "stepIn": debugger.step_in}[move]
+    debugger.wait(20, [0, 1])
+    for _ in range(6):  # to the last line, and from it
+        step()
+        wait_until(lambda: cell.result is not None or len(_paused(debugger)) == 2, 20, "the step's end")
+        if cell.result is not None:
+            break
+    assert cell.end().ok
+    assert Running(cluster, "a = 1\nb = 2\nprint(a + b)").end().stdout == {0: "3\n", 1: "3\n"}
 
 
 def test_a_rank_that_is_stepped_alone_waits_and_the_others_are_brought(

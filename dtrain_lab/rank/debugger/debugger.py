@@ -138,6 +138,8 @@ class RankDebugger:
             case "evaluate" if "depth" in arguments:
                 arguments = {**arguments, "frameId": self._frames.at_depth(arguments)}
                 del arguments["depth"]
+            case "pause" if self.stopped is not None:  # it was clicked twice
+                return {"success": True}
             case "pause":
                 self._released = False
                 for _ in range(2):  # between two statements of a cell it is in none
@@ -174,6 +176,12 @@ class RankDebugger:
         return self._sources.outward(await self._adapter.ask(command, self._sources.inward(arguments)))
 
     # ---- main thread
+
+    def cell_began(self) -> None:
+        """Called before a cell: a pause or a step that came too late for the last one must not stop in it."""
+        self._forget_pause()
+        if self.attached:
+            tracing.forget_step()
 
     def cell_ended(self, error: BaseException | None) -> None:
         """Called at a cell's end: explain breakpoints that compiled code skipped; stop where the cell failed.

@@ -228,6 +228,16 @@ def mark_running() -> None:
     resume_threads("*")
 
 
+def forget_step() -> None:
+    """Let this thread run on if it was told to step: a step from a cell's last line has nowhere to go."""
+    import pydevd
+    from _pydevd_bundle.pydevd_thread_lifecycle import internal_run_thread
+
+    database = pydevd.get_global_debugger()
+    if database is not None:
+        internal_run_thread(threading.current_thread(), database.set_additional_thread_info)
+
+
 def stay_in(frame: FrameType) -> None:
     """Stop in a frame of this thread, where it is, until a request lets the thread run on."""
     import pydevd
