@@ -59,7 +59,7 @@ WORDS = f"""*n of m samples/s*: what the panel shows after the cell or the job, 
 *off* where they differ by more than {WITHIN:.0%}. *Runs*: both ranks trained the same model, and (after a
 cell) are fit for the next one. Without a DataLoader and without DDP nothing tells the samples of a batch,
 unless `dt.step(samples)` does. A printed script has no monitor: no figures of ours. *Run on*: the day, and
-the commit; + is one with changes that were not committed.
+the commit, where the repository has it; + is one with changes that were not committed.
 """
 START = "import torch, torch.distributed as dist\n"
 
