@@ -90,6 +90,8 @@ def test_a_running_job_is_debugged_also_after_it_began_anew(
     dies = "if rank == 1 and os.environ['DTRAIN_ATTEMPT'] == '0': os._exit(3)"
     book = looping(tmp_path / "loop.ipynb", str(tmp_path / "stop"), dies)
     job: Job = dt.submit(book, "queue", nodes=2, ranks_per_node=1, launcher=launcher, retries=1)
+    # rank 0 may reach the loop before its attempt ends with rank 1
+    wait_until(lambda: job.info()["attempt"] == 1, 60, "it to begin anew")
     look_around(job)
     (tmp_path / "stop").touch()
     assert job.wait(120) == "succeeded", job.logs()
