@@ -154,7 +154,7 @@ class Head:
         self._policy.received(peer, message, frame)
 
     def _paused(self) -> None:
-        self._figures.paused = frozenset(self._debugger.paused)
+        self._figures.pauses.update(frozenset(self._debugger.paused))
         self._watchers.moved()
 
     # ---- clients

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.figures import hosts
 from dtrain_lab.head.figures.current_advice import CurrentAdvice
+from dtrain_lab.head.figures.pauses import Pauses
 from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, figures
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
@@ -42,8 +43,7 @@ class Figures:
         """Rank that others wait for → what it does, by its stack."""
         self.unpointed: dict[int, tuple[str, ...]] = {}
         """Rank → live objects whose process group is gone, until the next cell starts."""
-        self.paused: frozenset[int] = frozenset()
-        """Ranks that a debugger has paused."""
+        self.pauses = Pauses()
         self.loops = diagnosed_loop.Loops()
         self._last: Last | None = None
         """Metrics of the last completed steps."""
@@ -61,6 +61,11 @@ class Figures:
         self._samples: dict[int, tuple[float, RankSample]] = {}
         self._ended: set[int] = set()
         """Ranks that have ended and are not replaced."""
+
+    @property
+    def paused(self) -> frozenset[int]:
+        """Ranks that a debugger has paused."""
+        return self.pauses.ranks
 
     def sampled(self, samples: Sequence[RankSample], node: int, host: HostUse | None) -> None:
         """A node has sent its periodic samples.
@@ -218,7 +223,7 @@ class Figures:
         """Ranks that others have waited for so long that their location should be queried."""
         if state.phase != "ready" or self.paused or not state.busy:
             return ()
-        return hang.suspects(self.waiting(state), state.size, self._stuck_after_s)
+        return hang.suspects(self.pauses.without(self.waiting(state)), state.size, self._stuck_after_s)
 
     def stuck(self, state: State) -> Verdict | None:
         """The verdict on a hang, if the world is stuck."""
@@ -226,7 +231,7 @@ class Figures:
         if state.phase != "ready" or self.paused or not running or _interrupted(state):
             return None
         found = hang.verdict(
-            self.waiting(state),
+            self.pauses.without(self.waiting(state)),
             state.busy,
             _in_cells(state),
             state.size,

@@ -1,0 +1,53 @@
+"""How long the debugger has held ranks of a world: nobody is stuck in that time."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from msgspec.structs import replace
+
+from dtrain_lab.wire.links import RankSample
+
+KEPT = 100
+"""Pauses that are remembered."""
+
+
+class Pauses:
+    """Ranks that the debugger has paused, and when it had paused any."""
+
+    def __init__(self) -> None:
+        self.ranks: frozenset[int] = frozenset()
+        """Ranks that are paused."""
+        self._past: list[tuple[float, float]] = []
+        """Begin and end of each pause."""
+        self._since: float | None = None
+
+    def update(self, ranks: frozenset[int]) -> None:
+        """Ranks have been paused or continued.
+
+        Args:
+            ranks: All that are paused now.
+        """
+        now = time.monotonic()
+        if ranks and self._since is None:
+            self._since = now
+        elif not ranks and self._since is not None:
+            self._past = [*self._past[1 - KEPT :], (self._since, now)]
+            self._since = None
+        self.ranks = ranks
+
+    def without(self, samples: list[RankSample]) -> list[RankSample]:
+        """Return samples whose time in a collective is the time in which no rank was paused."""
+        if not self._past:
+            return samples
+        return [
+            replace(s, in_operation_s=self._unpaused(s.in_operation_s)) if s.in_operation_s else s
+            for s in samples
+        ]
+
+    def _unpaused(self, seconds: float) -> float:
+        now = time.monotonic()
+        begun = now - seconds
+        held = math.fsum(max(0.0, min(end, now) - max(begin, begun)) for begin, end in self._past)
+        return max(0.0, seconds - held)
