@@ -119,6 +119,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           (
             await InputDialog.getNumber({
               title: trans.__('Look at which rank?'),
+              okLabel: trans.__('Look'),
               value: model.view?.focus ?? 0
             })
           ).value;
@@ -202,7 +203,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           selected ??
           (
             await InputDialog.getText({
-              title: trans.__('Compare which expression?'),
+              title: trans.__('Compare which expression across ranks?'),
+              okLabel: trans.__('Compare'),
               placeholder: 'loss'
             })
           ).value;
