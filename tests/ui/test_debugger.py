@@ -258,7 +258,8 @@ def test_the_rank_that_others_wait_for_is_debugged_from_the_panel(lab: Lab, page
     run_cell(page, 2)
     execute(page, "dtrain-lab:show-panel")
     card = page.locator(".jp-DtrainCluster-card")
-    card.get_by_role("button", name="Debug rank 1").click(timeout=60_000 * PATIENCE)
+    # a double click is one order
+    card.get_by_role("button", name="Debug rank 1").dblclick(timeout=60_000 * PATIENCE)
     ranks = page.locator(".jp-DtrainDebug-ranks")
     ranks.locator("[data-rank='1'][data-phase='paused'][aria-selected='true']").wait_for()
     page.locator(".jp-DebuggerVariables-name").get_by_text("n", exact=True).wait_for()
