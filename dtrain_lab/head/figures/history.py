@@ -18,6 +18,11 @@ MOST = 4 * 3600
 MOST_OWN = 300_000
 """Own times of ranks that are kept, of the last points: 5 minutes of 1,024 ranks, more of fewer."""
 
+FEW = 120
+"""Points, before which each new value of `dt.log` has one: a short run, or one that logs seldom, keeps all."""
+NEWS_S = 0.9
+"""Seconds between such points, at least."""
+
 
 class History:
     """Points at even intervals while a training runs.
@@ -45,7 +50,7 @@ class History:
             ended: Whether one has ended.
         """
         news = values != self._values
-        return ((busy or news) and self.due(at)) or (ended and news)
+        return ((busy or news) and self.due(at)) or (news and (ended or self._news_due(at)))
 
     def add(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
         """Add a point if it is due, or has the last values of a cell.
@@ -58,7 +63,8 @@ class History:
         metrics = cluster.metrics
         news = metrics.values != self._values
         trains = metrics.step_s is not None and metrics.current
-        if not (trains or news) or not (self.due(at) or (ended and news)):
+        wanted = news and (ended or self._news_due(at))
+        if not wanted and not ((trains or news) and self.due(at)):
             return
         self._values = metrics.values
         made = point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
@@ -73,7 +79,14 @@ class History:
 
     def due(self, at: float) -> bool:
         """Whether the next point is due; also after the clock was set back."""
-        return not self._points or not 0 <= at - self._points[-1].at < self._period_s
+        return self._apart(at, self._period_s)
+
+    def _news_due(self, at: float) -> bool:
+        """Whether a new value has a point before the next one is due."""
+        return len(self._points) < FEW and self._apart(at, NEWS_S)
+
+    def _apart(self, at: float, seconds: float) -> bool:
+        return not self._points or not 0 <= at - self._points[-1].at < seconds
 
     def since(self, at: float) -> list[Point]:
         """Points after a time (seconds since 1970), oldest first."""

@@ -80,7 +80,8 @@ export function Charts(props: {
         .slice(0, MOST_VALUES)
         .map(name => {
           const { times, values } = loggedAt(points, name);
-          const figure = formatValue(values.filter(v => v !== null).pop(), 3);
+          // as the facts above have it
+          const figure = formatValue(values.filter(v => v !== null).pop());
           return (
             <JobChart
               {...chart}

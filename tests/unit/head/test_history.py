@@ -111,5 +111,30 @@ def test_the_last_values_of_a_cell_are_kept_whenever_it_ends() -> None:
     assert [p.values["step"] for p in kept] == [4, 39, 139]
 
 
+def test_each_value_of_a_run_that_logs_seldom_has_its_point_from_the_first_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As found: of three values of a job, four seconds apart, the first was in no point, nor in its chart."""
+    ranks = (Rank(0, "a", 0, "cpu", 1, "busy"),)
+
+    def world(values: dict[str, object]) -> Cluster:
+        return training("c", ranks, metrics=Metrics(step_s=0.5, values=values, current=True))
+
+    def look(at: float, values: dict[str, object]) -> None:
+        if found.wants(at, values, busy=True, ended=False):
+            found.add(at, world(values))
+
+    kept: list[Point] = []
+    found = history.History(5.0, kept.append)
+    for at, step in ((9.0, None), (11.0, 0), (15.0, 1), (15.5, 2), (18.0, 3), (19.0, 3)):
+        look(at, {} if step is None else {"step": step, "loss": 2.0})
+    assert [p.values.get("step") for p in kept] == [None, 0, 1, 3], "not more than one a second"
+    monkeypatch.setattr(history, "FEW", len(kept))
+    look(20.0, {"step": 4, "loss": 2.0})
+    assert len(kept) == 4, "a long history keeps its period"
+    look(23.0, {"step": 5, "loss": 2.0})
+    assert len(kept) == 5
+
+
 def test_a_point_as_json_has_every_field_where_a_figure_is_not_known_too() -> None:
     assert set(as_json(Point(at=1.0))) == set(Point.__struct_fields__)
