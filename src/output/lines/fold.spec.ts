@@ -11,8 +11,8 @@ function shown({ text, range }: ILine): string {
     return text;
   }
   const { start, end, low, high, inline } = range;
-  return inline
-    ? `${text.slice(0, start)}${low}…${high}${text.slice(end)}`
+  return inline !== null
+    ? `${text.slice(0, start)}${inline}${text.slice(end)}`
     : `${text} (${low} to ${high})`;
 }
 
@@ -34,6 +34,20 @@ it('puts a range where its number stands', () => {
     'rank 0…1 of 2 on cpu; the sum over all ranks is 2'
   ]);
   expect(fold('[0] from 0\n[1] from 1\n').map(shown)).toEqual(['from 0…1']);
+});
+
+it('tells numbers that do not grow with the rank one by one: the culprit is seen', () => {
+  const rows = (of: readonly number[]): string[] =>
+    fold(of.map((n, rank) => `[${rank}] ${n} rows\n`).join('')).map(shown);
+  expect(rows([1, 1, 0, 3])).toEqual(['1, 1, 0, 3 rows']);
+  expect(rows([1, 0])).toEqual(['1, 0 rows']);
+  expect(rows([10, 20, 30, 40])).toEqual(['10…40 rows']);
+  expect(rows([10, 20, 30, 41])).toEqual(['10, 20, 30, 41 rows']);
+  expect(fold('[0-2] 5 rows\n[3] 2 rows\n').map(shown)).toEqual([
+    '5, 5, 5, 2 rows'
+  ]);
+  const many = Array.from({ length: 16 }, (_, i) => (i * 7) % 16);
+  expect(rows(many)).toEqual(['0 to 15 rows']);
 });
 
 it('folds nothing that differs in two numbers', () => {

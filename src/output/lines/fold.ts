@@ -132,12 +132,22 @@ class Group {
     const sorted = [...all].sort((a, b) => a.value - b.value);
     const { start, end } = numbers[this._at];
     const rest = line.text.slice(end);
+    const [low, high] = [sorted[0].text, sorted[sorted.length - 1].text];
+    const whole = all.every(n => n.whole);
     const range: IRange = {
       start,
       end,
-      low: sorted[0].text,
-      high: sorted[sorted.length - 1].text,
-      inline: all.every(n => n.whole) || !/^\s*[a-zµ%/]{0,8}\.?$/i.test(rest)
+      low,
+      high,
+      inline: whole
+        ? counts(
+            run.flatMap((r, i) =>
+              r.line.ranks.map(rank => ({ rank, of: all[i] }))
+            )
+          )
+        : /^\s*[a-zµ%/]{0,8}\.?$/i.test(rest)
+          ? null
+          : `${low}…${high}`
     };
     return { ...line, ranks, range };
   }
@@ -155,6 +165,30 @@ class Group {
   /** Which number differs; -1 while none does. */
   private _at = -1;
   private _run: { line: ILine; numbers: readonly INumber[] }[] = [];
+}
+
+/** Whole numbers of so many ranks are written one by one, where they are in no order. */
+const MOST_LISTED = 8;
+
+/**
+ * Whole numbers of several ranks as they stand in one line: "0…3" only where they grow evenly with the rank, so that
+ * each rank's can be told from it; else "1, 1, 0, 3" in the order of the ranks, and "0 to 12" of many.
+ */
+function counts(of: { rank: number; of: INumber }[]): string {
+  const all = [...of].sort((a, b) => a.rank - b.rank);
+  const [first, last] = [all[0], all[all.length - 1]];
+  const each = (last.of.value - first.of.value) / (last.rank - first.rank);
+  const even = all.every(
+    n => n.of.value === first.of.value + each * (n.rank - first.rank)
+  );
+  if (even && each > 0) {
+    return `${first.of.text}…${last.of.text}`;
+  }
+  if (all.length <= MOST_LISTED) {
+    return all.map(n => n.of.text).join(', ');
+  }
+  const sorted = all.map(n => n.of).sort((a, b) => a.value - b.value);
+  return `${sorted[0].text} to ${sorted[sorted.length - 1].text}`;
 }
 
 /** Groups of a shape to which a line is compared. */

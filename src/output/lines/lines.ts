@@ -6,8 +6,8 @@ export interface IRange {
   end: number;
   low: string;
   high: string;
-  /** The range takes the number's place; otherwise it follows the line, as "2.137 (2.101 to 2.180)". */
-  inline: boolean;
+  /** What stands in the number's place; null where the range follows the line, as "2.137 (2.101 to 2.180)". */
+  inline: string | null;
 }
 
 /** A line as the kernel writes it: the ranks that printed it, and its text. */

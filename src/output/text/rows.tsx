@@ -145,16 +145,16 @@ function LineText(props: {
   }
   const { start, end, low, high, inline } = range;
   const words = props.trans.__('%1 to %2', low, high);
-  return inline ? (
+  return inline !== null ? (
     <>
       <Text text={text.slice(0, start)} />
       <span
         className="jp-DtrainOutput-span"
         role="img"
-        aria-label={words}
+        aria-label={inline.includes('…') ? words : inline}
         title={words}
       >
-        <Text text={`${stylesBefore(text, start)}${low}…${high}`} />
+        <Text text={stylesBefore(text, start) + inline} />
       </span>
       <Text text={stylesBefore(text, end) + text.slice(end)} />
     </>
