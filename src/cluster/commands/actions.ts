@@ -178,9 +178,12 @@ export function addClusterCommands(
     trans.__('Change Size…'),
     'restart',
     async (cluster, args) => {
-      const size =
-        (args.size as number | undefined) ?? (await askSize(cluster, trans));
-      if (size !== null && size !== cluster.world.size) {
+      const size = args.size as number | undefined;
+      if (size === undefined) {
+        await askSize(cluster, trans, ranks =>
+          actions.resize(cluster.id, ranks)
+        );
+      } else if (size !== cluster.world.size) {
         await actions.resize(cluster.id, size);
       }
     }

@@ -1,9 +1,11 @@
-import { Dialog, InputDialog, showDialog } from '@jupyterlab/apputils';
+import { Dialog, showDialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { RequestError } from '../../request/rest';
 import { Cluster, Diagnosis } from '../../tokens';
+import { signedIn } from './signin';
+import { countFault, Faults, FormBody, FormDialog } from './form';
 
 /** Ask before variables are lost. */
 export async function confirmLoss(
@@ -66,19 +68,67 @@ export async function showDiagnosis(
   });
 }
 
-/** Ask for another number of ranks; fewer loses the last ones' variables, and says so. */
+/** The number of ranks that a cluster shall have. */
+class SizeBody extends FormBody<number> {
+  constructor(
+    size: number,
+    private _trans: TranslationBundle
+  ) {
+    super();
+    const note = document.createElement('p');
+    note.textContent = _trans.__(
+      'It has %1. Ranks that stay keep their variables; those that go lose them.',
+      size
+    );
+    this.node.append(note);
+    this._size.inputMode = 'numeric';
+    this._size.value = String(size);
+    this.add('ranks', _trans.__('Ranks'), this._size);
+  }
+
+  getValue(): number {
+    return Number(this._size.value);
+  }
+
+  faults(): Faults {
+    const wrong = countFault(this._size.value.trim(), this._trans);
+    return wrong ? { ranks: wrong } : {};
+  }
+
+  private _size = document.createElement('input');
+}
+
+/**
+ * Ask for another number of ranks, until the cluster has it or the person gives up; fewer loses the last ones'
+ * variables, and says so.
+ *
+ * @param resize - does it; where the server refuses, the field says so
+ */
 export async function askSize(
   cluster: Cluster,
-  trans: TranslationBundle
-): Promise<number | null> {
-  const result = await InputDialog.getNumber({
-    title: trans.__('How many ranks should %1 have?', cluster.name),
-    label: trans.__(
-      'It has %1. Ranks that stay keep their variables; those that go lose them.',
-      cluster.world.size
-    ),
-    value: cluster.world.size,
-    okLabel: trans.__('Change size')
-  });
-  return result.button.accept ? result.value : null;
+  trans: TranslationBundle,
+  resize: (size: number) => Promise<void>
+): Promise<void> {
+  const body = new SizeBody(cluster.world.size, trans);
+  const attempt = async (size: number): Promise<Faults | null> => {
+    try {
+      if (size !== cluster.world.size) {
+        await signedIn(trans, () => resize(size));
+      }
+      return null;
+    } catch (error) {
+      if (!(error instanceof RequestError)) {
+        throw error;
+      }
+      return { ranks: `${error.message} ${error.body.hint}`.trim() };
+    }
+  };
+  await new FormDialog(
+    trans.__('How many ranks should %1 have?', cluster.name),
+    body,
+    trans.__('Change size'),
+    attempt,
+    trans,
+    trans.__('Changing…')
+  ).launch();
 }

@@ -126,3 +126,24 @@ it('says which names a profile may have, before anybody is asked', async () => {
   press('Go');
   expect((await done).value).toBe('an old one');
 });
+
+it('stays open at the second press of the double click that opened it', async () => {
+  const asked = askStart(
+    model,
+    { profile: 'local' },
+    trans,
+    vi.fn(),
+    async () => undefined
+  );
+  await vi.waitFor(() => expect(field('ranks').value).toBe('2'));
+  const dialog = document.querySelector<HTMLElement>('.jp-Dialog')!;
+  const press = (detail: number): void =>
+    ['mousedown', 'click'].forEach(type =>
+      dialog.dispatchEvent(new MouseEvent(type, { detail, bubbles: true }))
+    );
+  press(2);
+  expect(document.querySelector('.jp-Dialog')).not.toBeNull();
+  press(1);
+  await asked;
+  expect(document.querySelector('.jp-Dialog')).toBeNull();
+});

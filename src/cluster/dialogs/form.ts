@@ -99,6 +99,22 @@ export class FormDialog<T> extends Dialog<T> {
     });
   }
 
+  /** The second press of a double click, which opened the dialog with its first, lands outside and would close it. */
+  override handleEvent(event: Event): void {
+    const again =
+      event instanceof MouseEvent &&
+      event.detail > 1 &&
+      !this.node
+        .querySelector('.jp-Dialog-content')
+        ?.contains(event.target as Node);
+    if (again && (event.type === 'mousedown' || event.type === 'click')) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
+    super.handleEvent(event);
+  }
+
   override resolve(index = ACCEPT): void {
     if (index !== ACCEPT) {
       this._hasGivenUp = true;
@@ -176,4 +192,17 @@ export function nameFault(
         '“%1” can’t be a name. Use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
         name
       );
+}
+
+/** What is wrong with a number of ranks; null where nothing is. */
+export function countFault(
+  text: string,
+  trans: TranslationBundle
+): string | null {
+  if (!/^[+-]?\d+$/.test(text)) {
+    return trans.__('“%1” is not a whole number.', text);
+  }
+  return Number(text) < 1
+    ? trans.__('%1 is too low. Enter %2 or more.', text, 1)
+    : null;
 }

@@ -1,5 +1,6 @@
-import { Dialog, showDialog } from '@jupyterlab/apputils';
+import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
+import { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import { parseRanks } from '../../ui/ranks';
@@ -40,9 +41,7 @@ export class RestartBody
   ) {
     super();
     this.addClass('jp-DtrainCluster-form');
-    const { size } = _cluster.world;
     this._ranks.value = formatRanks(chosen).replace(/–/g, '-');
-    this._ranks.placeholder = `0-${size - 1}`;
     this._row(_trans.__('Ranks'), this._ranks);
     this._row(_trans.__('Variables'), this._source);
     this._loss.setAttribute('role', 'status');
@@ -54,9 +53,30 @@ export class RestartBody
 
   getValue(): IRestart {
     return {
-      ranks: parseRanks(this._ranks.value, this._cluster.world.size) ?? [],
+      ranks: this._named() ?? [],
       source: this._source.value === '' ? null : Number(this._source.value)
     };
+  }
+
+  /** Go to the ranks where they are not told, or wrong; whether they were. */
+  goToFault(): boolean {
+    const wrong = this._named() === null;
+    if (wrong) {
+      this._ranks.focus();
+    }
+    return wrong;
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._say();
+  }
+
+  /** The ranks in the field; null where it is empty or wrong. */
+  private _named(): number[] | null {
+    const text = this._ranks.value;
+    // an emptied field must not cost the variables of all ranks
+    return text.trim() ? parseRanks(text, this._cluster.world.size) : null;
   }
 
   /** Offer the ranks that can give their variables; the chosen one stays, where it still can. */
@@ -73,12 +93,16 @@ export class RestartBody
   private _say(): void {
     const { ranks, source } = this.getValue();
     const { size } = this._cluster.world;
-    const valid = parseRanks(this._ranks.value, size) !== null;
+    const valid = this._named() !== null;
     const living = ranks.filter(r => this._cluster.ranks[r]?.state !== 'lost');
     this._ranks.setAttribute('aria-invalid', `${!valid}`);
     const trans = this._trans;
     const texts = !valid
-      ? [trans.__('Write ranks as 0,2-3; there are 0 to %1.', size - 1)]
+      ? [
+          this._ranks.value.trim()
+            ? trans.__('Write ranks as 0,2-3; there are 0 to %1.', size - 1)
+            : trans.__('Which ranks? All of them are 0-%1.', size - 1)
+        ]
       : [
           living.length
             ? trans._n(
@@ -105,6 +129,23 @@ export class RestartBody
             : ''
         ];
     this._loss.textContent = texts.filter(Boolean).join(' ');
+    this._label(ranks);
+  }
+
+  /** The dialog's button says what it restarts, and is off while that is not known. */
+  private _label(ranks: readonly number[]): void {
+    const button = this.node
+      .closest('.jp-Dialog')
+      ?.querySelector<HTMLButtonElement>('.jp-Dialog-button.jp-mod-accept');
+    const label = button?.querySelector('.jp-Dialog-buttonLabel');
+    if (button && label) {
+      button.disabled = ranks.length === 0;
+      label.textContent = restartLabel(
+        ranks,
+        this._cluster.world.size,
+        this._trans
+      );
+    }
   }
 
   private _row(label: string, field: HTMLElement): void {
@@ -121,6 +162,42 @@ export class RestartBody
   private _loss = document.createElement('p');
 }
 
+/** What the button restarts: "Restart rank 3", "Restart 2 ranks", "Restart all 4 ranks". */
+function restartLabel(
+  ranks: readonly number[],
+  size: number,
+  trans: TranslationBundle
+): string {
+  switch (ranks.length) {
+    case 0:
+      return trans.__('Restart');
+    case 1:
+      return trans.__('Restart rank %1', ranks[0]);
+    case size:
+      return trans.__('Restart all %1 ranks', size);
+    default:
+      return trans.__('Restart %1 ranks', ranks.length);
+  }
+}
+
+/** A dialog that Enter does not close while the ranks are wrong, as its button does not. */
+class RestartDialog extends Dialog<IRestart> {
+  constructor(
+    private _restart: RestartBody,
+    options: Partial<Dialog.IOptions<IRestart>>
+  ) {
+    super({ ...options, body: _restart });
+  }
+
+  override resolve(index = ACCEPT): void {
+    if (index !== ACCEPT || !this._restart.goToFault()) {
+      super.resolve(index);
+    }
+  }
+}
+
+const ACCEPT = 1;
+
 /**
  * Ask which ranks to restart, and what they come back with.
  *
@@ -134,15 +211,16 @@ export async function askRestart(
   source: number | null,
   trans: TranslationBundle
 ): Promise<IRestart | null> {
-  const result = await showDialog({
+  const body = new RestartBody(cluster, ranks, source, trans);
+  const dialog = new RestartDialog(body, {
     title: trans.__('Restart ranks of %1', cluster.name),
-    body: new RestartBody(cluster, ranks, source, trans),
     focusNodeSelector: 'input',
     buttons: [
       Dialog.cancelButton({ label: trans.__('Cancel') }),
       Dialog.warnButton({ label: trans.__('Restart') })
     ]
   });
+  const result = await dialog.launch();
   return result.button.accept && result.value?.ranks.length
     ? result.value
     : null;

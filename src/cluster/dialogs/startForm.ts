@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { RequestError } from '../../request/rest';
 import { Cluster, IClusters, StartRequest } from '../../tokens';
-import { Faults, FormBody, FormDialog, nameFault } from './form';
+import { countFault, Faults, FormBody, FormDialog, nameFault } from './form';
 import { questionsOf, signedIn, signIn } from './signin';
 
 type Filled = Partial<StartRequest>;
@@ -53,14 +53,9 @@ class StartBody extends FormBody<Filled> {
   faults(): Faults {
     const found: Faults = {};
     const ranks = this._ranks.value.trim();
-    if (ranks && !/^[+-]?\d+$/.test(ranks)) {
-      found.ranks = this._trans.__('“%1” is not a whole number.', ranks);
-    } else if (ranks && Number(ranks) < 1) {
-      found.ranks = this._trans.__(
-        '%1 is too low. Enter %2 or more.',
-        ranks,
-        1
-      );
+    const count = ranks ? countFault(ranks, this._trans) : null;
+    if (count) {
+      found.ranks = count;
     }
     const name = this._name.value.trim();
     const wrong = name ? nameFault(name, this._trans) : null;
