@@ -6,6 +6,7 @@ import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { executedPath } from './executed';
 import { Jobs } from './model/model';
+import { onceAtATime } from '../request/once';
 
 /** Arguments of commands that are about a job. */
 export const JOB_ARGS = {
@@ -26,6 +27,8 @@ export function addJobCommands(
   deleted: (id: string) => void
 ): void {
   const { commands } = app;
+  // the second click of a double click came to a job that had been resumed by the first
+  const once = onceAtATime();
   const act = (
     id: string,
     label: string,
@@ -34,8 +37,10 @@ export function addJobCommands(
     commands.addCommand(id, {
       label,
       execute: args =>
-        reportErrors(trans, () =>
-          run(String(args.id ?? ''), String(args.name ?? args.id ?? ''))
+        once(`${id} ${String(args.id)}`, () =>
+          reportErrors(trans, () =>
+            run(String(args.id ?? ''), String(args.name ?? args.id ?? ''))
+          )
         ),
       describedBy: JOB_ARGS
     });

@@ -12,8 +12,9 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
+import { onceAtATime } from '../request/once';
 import { IClusters } from '../tokens';
-import { draftsIn } from './form/drafts';
+import { draftsIn, typedIn } from './form/drafts';
 import { Jobs } from './model/model';
 import {
   askedNotebook,
@@ -68,6 +69,36 @@ export function addSubmit(around: IAround): void {
     return button.accept;
   };
 
+  // it takes a while, and a form that is not there yet is not found by a second click
+  const once = onceAtATime();
+  const open = async (path: string, like: string | null): Promise<void> => {
+    const { submitId, SubmitView } = await import('./widgets');
+    const found = forms.find(f => f.id === submitId(path, like));
+    if (found) {
+      shell.activateById(found.id);
+      return;
+    }
+    const view = new SubmitView({
+      notebook: await openedNotebook(
+        path,
+        notebooks,
+        contents,
+        around.openNotebook
+      ),
+      drafts,
+      typed: typedIn(around.state, submitId(path, like)),
+      highlight,
+      like,
+      model,
+      jobs,
+      commands,
+      trans,
+      confirmLarge
+    });
+    void forms.add(view);
+    shell.add(view, 'main');
+    shell.activateById(view.id);
+  };
   commands.addCommand(CommandIDs.submitNotebook, {
     label: args =>
       args.toolbar ? trans.__('Submit') : trans.__('Submit Notebook…'),
@@ -80,32 +111,8 @@ export function addSubmit(around: IAround): void {
         Notification.info(trans.__('Open a notebook first.'));
         return;
       }
-      const { submitId, SubmitView } = await import('./widgets');
       const like = (args.like as string | undefined) ?? null;
-      const found = forms.find(f => f.id === submitId(path, like));
-      if (found) {
-        shell.activateById(found.id);
-        return;
-      }
-      const view = new SubmitView({
-        notebook: await openedNotebook(
-          path,
-          notebooks,
-          contents,
-          around.openNotebook
-        ),
-        drafts,
-        highlight,
-        like,
-        model,
-        jobs,
-        commands,
-        trans,
-        confirmLarge
-      });
-      void forms.add(view);
-      shell.add(view, 'main');
-      shell.activateById(view.id);
+      await once([path, like].join('\n'), () => open(path, like));
     },
     describedBy: {
       args: {

@@ -113,6 +113,14 @@ export class SubmitView extends JobWidget {
     this.addClass('jp-DtrainJob-submitView');
   }
 
+  /** Closed or sent, it begins anew; a page that is reloaded disposes of nothing. */
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._props.typed.forget();
+    }
+    super.dispose();
+  }
+
   protected override get drawn(): boolean {
     return true;
   }

@@ -201,9 +201,12 @@ function asOf(model: IClusters, trans: TranslationBundle): string {
 }
 
 function jobNote(model: IClusters, trans: TranslationBundle): string {
-  const count = model.jobs.filter(j => !hasEnded(j)).length;
-  if (count) {
-    return trans.__('%1 active', count);
+  // trials are one with their sweep, as its row is
+  const active = new Set(
+    model.jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)
+  );
+  if (active.size) {
+    return trans.__('%1 active', active.size);
   }
   return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
 }

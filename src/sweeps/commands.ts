@@ -8,7 +8,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { reportErrors } from '../cluster/commands/actions';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
-import { draftsIn } from '../job/form/drafts';
+import { draftsIn, typedIn } from '../job/form/drafts';
 import { Jobs } from '../job/model/model';
 import {
   askedNotebook,
@@ -16,6 +16,7 @@ import {
   openedNotebook,
   openingWith
 } from '../job/form/notebook';
+import { onceAtATime } from '../request/once';
 import { IClusters, ISweeps, Sweep } from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
 import type { SweepFormView, SweepView } from './widgets';
@@ -122,6 +123,34 @@ function addForm(around: IAroundSweeps): void {
   const openNotebook = openingWith(commands);
   const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
 
+  const once = onceAtATime();
+  const open = async (path: string): Promise<void> => {
+    const { sweepFormId, SweepFormView } = await import('./widgets');
+    const found = forms.find(f => f.id === sweepFormId(path));
+    if (found) {
+      shell.activateById(found.id);
+      return;
+    }
+    const view = new SweepFormView({
+      notebook: await openedNotebook(
+        path,
+        notebooks,
+        serviceManager.contents,
+        openNotebook
+      ),
+      drafts,
+      typed: typedIn(around.state, sweepFormId(path)),
+      model,
+      jobs,
+      sweeps,
+      commands,
+      trans
+    });
+    void forms.add(view);
+    shell.add(view, 'main');
+    shell.activateById(view.id);
+  };
+
   commands.addCommand(CommandIDs.sweepNotebook, {
     label: trans.__('Sweep…'),
     caption: trans.__('Vary parameters of this notebook over many jobs'),
@@ -133,29 +162,7 @@ function addForm(around: IAroundSweeps): void {
         Notification.info(trans.__('Open a notebook first.'));
         return;
       }
-      const { SweepFormView } = await import('./widgets');
-      const found = forms.find(f => f.id === `dtrain-lab-new-sweep-${path}`);
-      if (found) {
-        shell.activateById(found.id);
-        return;
-      }
-      const view = new SweepFormView({
-        notebook: await openedNotebook(
-          path,
-          notebooks,
-          serviceManager.contents,
-          openNotebook
-        ),
-        drafts,
-        model,
-        jobs,
-        sweeps,
-        commands,
-        trans
-      });
-      void forms.add(view);
-      shell.add(view, 'main');
-      shell.activateById(view.id);
+      await once(path, () => open(path));
     },
     describedBy: {
       args: {

@@ -28,17 +28,30 @@ export class SweepView extends JobWidget {
   }
 }
 
+/** A notebook has one form of a sweep. */
+export function sweepFormId(path: string): string {
+  return `dtrain-lab-new-sweep-${path}`;
+}
+
 /** The form of a notebook's sweep. What was typed stays while it is hidden. */
 export class SweepFormView extends JobWidget {
   constructor(private _props: Omit<ISweepFormProps, 'begun'>) {
     super(
-      `dtrain-lab-new-sweep-${_props.notebook.path}`,
+      sweepFormId(_props.notebook.path),
       _props.trans.__('Sweep: %1', _props.notebook.path.split('/').pop()),
       sweepIcon,
       (seen, viewer) => _props.model.setVisible(seen, viewer),
       _props.trans
     );
     this.addClass('jp-DtrainSweep-formView');
+  }
+
+  /** Closed or sent, it begins anew; a page that is reloaded disposes of nothing. */
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._props.typed.forget();
+    }
+    super.dispose();
   }
 
   protected override get drawn(): boolean {

@@ -19,7 +19,7 @@ MOST_OWN = 300_000
 """Own times of ranks that are kept, of the last points: 5 minutes of 1,024 ranks, more of fewer."""
 
 FEW = 120
-"""Points, before which each new value of `dt.log` has one: a short run, or one that logs seldom, keeps all."""
+"""Points before which each new value of `dt.log` has one: a run that logs seldom keeps all."""
 NEWS_S = 0.9
 """Seconds between such points, at least."""
 

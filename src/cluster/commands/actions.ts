@@ -194,9 +194,14 @@ export function addClusterCommands(
     await showDiagnosis(cluster.name, found, trans);
   });
 
+  let copied = '';
   add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
     Clipboard.copyToSystem(JSON.stringify(cluster, null, 2));
-    Notification.success(trans.__('The report is on the clipboard.'), {
+    // one toast of it at a time; of no id it would dismiss all
+    if (copied) {
+      Notification.dismiss(copied);
+    }
+    copied = Notification.success(trans.__('The report is on the clipboard.'), {
       autoClose: TOAST_MS
     });
   });

@@ -5,6 +5,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { Widget } from '@lumino/widgets';
 
 import { CommandIDs } from '../../commands';
+import { onceAtATime } from '../../request/once';
 import { request, RequestError } from '../../request/rest';
 import { IClusters, Profile } from '../../tokens';
 import { TOAST_MS } from '../../ui/action';
@@ -89,6 +90,7 @@ export function addProfileCommands(
   settings: ServerConnection.ISettings,
   trans: TranslationBundle
 ): void {
+  const once = onceAtATime();
   const describedBy = {
     args: {
       type: 'object',
@@ -135,7 +137,7 @@ export function addProfileCommands(
       reportErrors(trans, async () => {
         const name = await nameOf(args.name, trans.__('Check a profile'));
         if (name) {
-          await check(name, settings, trans);
+          await once(name, () => check(name, settings, trans));
         }
       }),
     describedBy

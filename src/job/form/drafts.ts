@@ -1,4 +1,5 @@
 import { IStateDB } from '@jupyterlab/statedb';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { IForm } from '../model/request';
 
@@ -26,6 +27,38 @@ export function draftsIn(state: IStateDB | null): IDrafts {
     remove: async (path, like) => {
       held.delete(key(path, like));
       await state?.remove(key(path, like));
+    }
+  };
+}
+
+/** What is typed in a form that is open, part by part: a reloaded page shows it again. */
+export interface ITyped {
+  load<T>(part: string): Promise<T | null>;
+  save(part: string, typed: object): void;
+  /** The form was closed, or sent. */
+  forget(): void;
+}
+
+/** What is typed in the form of a widget's id, kept in the browser's state. */
+export function typedIn(state: IStateDB | null, id: string): ITyped {
+  const key = `dtrain-lab:typed:${id}`;
+  let parts: Record<string, object> = {};
+  let open = true;
+  return {
+    load: async <T>(part: string) => {
+      const kept = (await state?.fetch(key)) as typeof parts | undefined;
+      parts = { ...kept, ...parts };
+      return (parts[part] as T | undefined) ?? null;
+    },
+    save: (part, typed) => {
+      parts = { ...parts, [part]: typed };
+      if (open) {
+        void state?.save(key, parts as ReadonlyPartialJSONObject);
+      }
+    },
+    forget: () => {
+      open = false;
+      void state?.remove(key);
     }
   };
 }

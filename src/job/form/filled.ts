@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 
 import { Profile } from '../../tokens';
 import { followed } from '../model/assignments';
-import { IDrafts } from './drafts';
+import { IDrafts, ITyped } from './drafts';
 import { Jobs } from '../model/model';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
@@ -13,6 +13,8 @@ import { emptyForm, formOf, IForm } from '../model/request';
 export interface IFilling {
   notebook: INotebook;
   drafts: IDrafts;
+  /** What was typed before the page was reloaded. */
+  typed: ITyped;
   /** A job whose request fills the form. */
   like: string | null;
   /** What it begins with, whatever fills the rest. */
@@ -75,24 +77,32 @@ export function useForm(
   const { notebook } = props;
   useEffect(() => {
     let gone = false;
-    fill({ ...latest.current, like }).then(
-      found => {
-        if (!gone) {
-          const form = { ...found.form, ...latest.current.begins };
-          setFilled({ form, defaults: notebook.parameters });
-          setFrom(found.from);
-        }
-      },
-      (failure: unknown) => {
-        // without its last job it is as its profile says; the check tells what is wrong
-        refusalOf(failure, latest.current.trans);
-        if (!gone) {
-          const defaults = notebook.parameters;
-          const form = emptyForm(undefined, defaults);
-          setFilled({ form: { ...form, ...latest.current.begins }, defaults });
-        }
+    const begin = async (): Promise<void> => {
+      const { typed, trans } = latest.current;
+      const before = await typed.load<IFilled>('form');
+      const found = before ? null : await fill({ ...latest.current, like });
+      if (gone) {
+        return;
       }
-    );
+      if (before) {
+        const form = { ...emptyForm(undefined, ''), ...before.form };
+        setFilled(followedIn({ ...before, form }, notebook));
+        setFrom(trans.__('Filled in as you left it.'));
+      } else if (found) {
+        const form = { ...found.form, ...latest.current.begins };
+        setFilled({ form, defaults: notebook.parameters });
+        setFrom(found.from);
+      }
+    };
+    begin().catch((failure: unknown) => {
+      // without its last job it is as its profile says; the check tells what is wrong
+      refusalOf(failure, latest.current.trans);
+      if (!gone) {
+        const defaults = notebook.parameters;
+        const form = emptyForm(undefined, defaults);
+        setFilled({ form: { ...form, ...latest.current.begins }, defaults });
+      }
+    });
     return () => {
       gone = true;
     };
@@ -107,9 +117,16 @@ export function useForm(
   return [
     filled,
     part =>
-      setFilled(
-        before => before && { ...before, form: { ...before.form, ...part } }
-      ),
+      setFilled(before => {
+        const after = before && {
+          ...before,
+          form: { ...before.form, ...part }
+        };
+        if (after) {
+          latest.current.typed.save('form', after);
+        }
+        return after;
+      }),
     from
   ];
 }

@@ -2,13 +2,14 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { act } from 'react';
 import { createRoot } from 'react-dom/client';
+import { Simulate } from 'react-dom/test-utils';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { IClusters, JobPlan, JobRequest } from '../../tokens';
 import { emptyForm, formOf } from '../model/request';
 import { Jobs } from '../model/model';
-import { draftsIn } from './drafts';
+import { draftsIn, typedIn } from './drafts';
 import { SubmitForm } from './form';
 import { INotebook } from './notebook';
 
@@ -38,6 +39,7 @@ it('keeps a copy of a job beside the draft of the notebook’s own form', async 
   vi.useFakeTimers();
   const own = emptyForm(undefined, 'lr = 0.7');
   const drafts = draftsIn(null);
+  let typed = typedIn(null, 'a');
   await drafts.save(PATH, null, own);
   const commands = new CommandRegistry();
   commands.addCommand(CommandIDs.openJob, { execute: () => undefined });
@@ -59,6 +61,7 @@ it('keeps a copy of a job beside the draft of the notebook’s own form', async 
             } as unknown as INotebook
           }
           drafts={drafts}
+          typed={typed}
           highlight={async () => undefined}
           like={like}
           model={{ profiles: [] } as unknown as IClusters}
@@ -104,6 +107,22 @@ it('keeps a copy of a job beside the draft of the notebook’s own form', async 
   expect(submitted).toHaveBeenCalled();
   expect(await drafts.load(PATH, 'j1')).toBeNull();
   close();
+  close = await open(null);
+  expect(rate()).toBe('0.7');
+  await act(async () => {
+    const field = node.querySelector<HTMLInputElement>(
+      '[data-field=parameters]'
+    )!;
+    field.value = '0.9';
+    Simulate.change(field);
+  });
+  close();
+  // the page is reloaded
+  close = await open(null);
+  expect(rate()).toBe('0.9');
+  expect(node.textContent).toContain('Filled in as you left it.');
+  close();
+  typed = typedIn(null, 'a');
   close = await open(null);
   expect(rate()).toBe('0.7');
   await press('Submit');

@@ -8,7 +8,7 @@ import { Finding, IClusters, JobPlan } from '../../tokens';
 import { SubmitBar } from './bar';
 import { useCheck, useJobPlan, useSending, wantedWith } from './check';
 import { useOneColumn } from './columns';
-import { IDrafts } from './drafts';
+import { IDrafts, ITyped } from './drafts';
 import { faultsOf } from '../fields/faults';
 import { Fields, problemsOf } from '../fields/fields';
 import { useForm } from './filled';
@@ -26,6 +26,7 @@ const LARGE = 64;
 export interface IFormProps {
   notebook: INotebook;
   drafts: IDrafts;
+  typed: ITyped;
   highlight: Highlight;
   /** A job whose request fills the form. */
   like: string | null;

@@ -23,14 +23,19 @@ export type Entry =
 
 export type Order = 'name' | 'profile' | 'time';
 
-/** Jobs and sweeps, newest first; jobs of a sweep's trials stand below it only. */
+/**
+ * Jobs and sweeps, newest first; jobs of a sweep's trials stand below it only.
+ *
+ * @param told - sweeps; null while nobody knows: a sweep must not fall apart into its trials meanwhile
+ */
 export function entriesOf(
   jobs: readonly Job[],
-  sweeps: readonly Sweep[]
+  told: readonly Sweep[] | null
 ): Entry[] {
+  const sweeps = told ?? [];
   const known = new Map<string, Job[]>(sweeps.map(sweep => [sweep.id, []]));
   const found: Entry[] = [];
-  for (const job of jobs) {
+  for (const job of told ? jobs : jobs.filter(j => j.sweep === null)) {
     const trials = job.sweep === null ? undefined : known.get(job.sweep);
     if (trials) {
       trials.push(job);

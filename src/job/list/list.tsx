@@ -63,7 +63,7 @@ export function JobList(props: IJobsProps): JSX.Element {
   const { model, jobs, commands, trans } = props;
   const known = useJobs(model, jobs);
   const sweeps = useSweeps(props.sweeps, known);
-  const unreadable = useUnreadable(props.sweeps, sweeps.length);
+  const unreadable = useUnreadable(props.sweeps, sweeps?.length ?? 0);
   const all = entriesOf(known, sweeps);
   const [text, setText] = useViewState('text', '');
   const [filter, setFilter] = useViewState<JobFilter>('filter', 'all');
@@ -169,6 +169,7 @@ export function JobList(props: IJobsProps): JSX.Element {
                     key={entry.key}
                     {...props}
                     job={entry.job}
+                    among={known}
                     now={now}
                   />
                 ) : (

@@ -8,12 +8,14 @@ import { formatSpan } from '../../ui/figures/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobmenu';
-import { jobGlyph, jobLine, jobState, ranFor } from '../model/words';
+import { jobGlyph, jobState, ranFor, rowLine } from '../model/words';
 
 /** A job in the list: name and state, and below them how it stands. */
 export function JobRow(props: {
   job: Job;
   now: number;
+  /** All jobs that are known: those of its name are told apart. */
+  among: readonly Job[];
   /** It stands below its sweep. */
   below?: boolean;
   commands: CommandRegistry;
@@ -44,7 +46,9 @@ export function JobRow(props: {
             <b>{job.name}</b>
           </button>{' '}
           <span>{jobState(job, trans)}</span>
-          <p className="jp-DtrainUi-under">{jobLine(job, trans)}</p>
+          <p className="jp-DtrainUi-under">
+            {rowLine(job, props.among, trans)}
+          </p>
         </div>
       </td>
       <td>

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { IClusters, ISweeps, Job, Sweep } from '../../tokens';
-import { formatClock, formatSpan } from '../../ui/figures/format';
+import { formatSpan } from '../../ui/figures/format';
 import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
 import { entriesOf } from './entries';
@@ -17,7 +17,14 @@ import {
   sweepTime,
   useSweeps
 } from './sweeps';
-import { hasEnded, jobGlyph, jobLine, jobState, ranFor } from '../model/words';
+import {
+  hasEnded,
+  jobGlyph,
+  jobState,
+  moment,
+  ranFor,
+  rowLine
+} from '../model/words';
 
 /** Rows in the sidebar. */
 const SHOWN = 6;
@@ -45,7 +52,7 @@ export function JobSection(props: {
                 of={entry.job}
                 kind={jobGlyph(entry.job)}
                 state={jobState(entry.job, trans)}
-                line={jobLine(entry.job, trans)}
+                line={rowLine(entry.job, model.jobs, trans)}
                 time={timeOf(entry.job, trans)}
                 menu={menuOfJob(entry.job)}
                 commands={commands}
@@ -114,13 +121,13 @@ function Item(props: {
 function timeOfSweep(sweep: Sweep): string {
   return sweep.ended_at === null
     ? formatSpan(sweepTime(sweep, Date.now()))
-    : formatClock(sweep.ended_at * 1000);
+    : moment(sweep.ended_at);
 }
 
 /** How long it has run; when it ended; or that it has not begun. */
 function timeOf(job: Job, trans: TranslationBundle): string {
   if (hasEnded(job) && job.ended_at !== null) {
-    return formatClock(job.ended_at * 1000);
+    return moment(job.ended_at);
   }
   const ran = ranFor(job, Date.now());
   return ran === null ? jobState(job, trans) : formatSpan(ran);

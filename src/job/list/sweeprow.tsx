@@ -94,6 +94,7 @@ export function SweepRow(props: {
           <JobRow
             key={job.id}
             job={job}
+            among={trials}
             now={now}
             below
             commands={commands}

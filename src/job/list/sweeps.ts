@@ -6,6 +6,7 @@ import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
 import { formatValue } from '../../ui/figures/format';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { IMenuItem } from '../../ui/menu';
+import { useViewState } from '../../ui/viewState';
 import { usePoll } from '../model/poll';
 
 /** How often sweeps are asked for while one of them runs, ms. */
@@ -16,12 +17,19 @@ export function sweepEnded(sweep: Sweep): boolean {
   return sweep.state !== 'running' && sweep.state !== 'stopping';
 }
 
-/** Sweeps, newest first: asked for again while one runs, and when a trial's job begins or ends. */
+/**
+ * Sweeps, newest first: asked for again while one runs, and when a trial's job begins or ends.
+ *
+ * @returns null until they are known; those that were known last where the server does not answer
+ */
 export function useSweeps(
   sweeps: ISweeps | null,
   jobs: readonly Job[]
-): readonly Sweep[] {
-  const [found, setFound] = useState<readonly Sweep[]>([]);
+): readonly Sweep[] | null {
+  const [found, setFound] = useViewState<readonly Sweep[] | null>(
+    'sweeps',
+    sweeps ? null : []
+  );
   const trials = jobs.filter(j => j.sweep).map(j => `${j.id} ${j.state}`);
   usePoll(`sweeps ${trials.join()}`, LOOK_MS, async () => {
     if (!sweeps) {

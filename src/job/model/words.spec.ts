@@ -7,6 +7,7 @@ import {
   formatHours,
   jobGlyph,
   moment,
+  rowLine,
   whyNoError
 } from './words';
 
@@ -45,4 +46,23 @@ it('says why there is no first error to go to, also of a job that was cancelled'
   expect(why({ state: 'failed', error })).toBeNull();
   expect(why({ state: 'cancelled', error })).toContain('was cancelled');
   expect(why({ state: 'succeeded', error: null })).toBe('No rank has failed.');
+});
+
+it('tells jobs of one name apart: when each was submitted, and which goes on with which', () => {
+  const at = new Date(2026, 2, 2, 8, 45).getTime() / 1000;
+  const job = (id: string, name: string, parent: string | null = null): Job =>
+    ({
+      id,
+      name,
+      parent,
+      state: 'succeeded',
+      created_at: at,
+      progress: [],
+      ranks: []
+    }) as unknown as Job;
+  const all = [job('a', 'job'), job('b', 'job', 'a'), job('c', 'other', 'a')];
+  const lines = all.map(j => rowLine(j, all, trans));
+  expect(lines[0]).toMatch(/^Submitted .*8:45.* · The executed notebook/);
+  expect(lines[1]).toMatch(/^Resumes that of .*8:45.* · The executed notebook/);
+  expect(lines[2]).toBe('The executed notebook is ready');
 });

@@ -84,6 +84,22 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
   return job.summary.text;
 }
 
+/** A job's line in a list of jobs: where several have its name, it says when it was submitted, and what it goes on with. */
+export function rowLine(
+  job: Job,
+  among: readonly Job[],
+  trans: TranslationBundle
+): string {
+  const line = jobLine(job, trans);
+  if (!among.some(j => j.name === job.name && j.id !== job.id)) {
+    return line;
+  }
+  const parent = among.find(j => j.id === job.parent);
+  return parent
+    ? trans.__('Resumes that of %1 · %2', moment(parent.created_at), line)
+    : trans.__('Submitted %1 · %2', moment(job.created_at), line);
+}
+
 /** Filters of the list: of what ends, each way by its own name. */
 export type JobFilter =
   'all' | 'active' | 'failed' | 'succeeded' | 'cancelled' | 'stopped' | 'lost';

@@ -5,7 +5,7 @@ import { createRoot } from 'react-dom/client';
 import { Simulate } from 'react-dom/test-utils';
 import { expect, it, vi } from 'vitest';
 
-import { draftsIn } from '../../job/form/drafts';
+import { draftsIn, typedIn } from '../../job/form/drafts';
 import { INotebook } from '../../job/form/notebook';
 import { Jobs } from '../../job/model/model';
 import { IClusters, ISweeps, Profile } from '../../tokens';
@@ -19,6 +19,7 @@ const profile = (name: string, ranks_per_node: number): Profile =>
 
 it('opens for whole floats; another profile leaves the size that was typed', async () => {
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+  const typed = typedIn(null, 'a');
   const node = document.body.appendChild(document.createElement('div'));
   const root = createRoot(node);
   await act(async () =>
@@ -35,6 +36,7 @@ it('opens for whole floats; another profile leaves the size that was typed', asy
           } as unknown as INotebook
         }
         drafts={draftsIn(null)}
+        typed={typed}
         model={
           {
             profiles: [profile('local', 4), profile('large', 8)]
@@ -66,6 +68,10 @@ it('opens for whole floats; another profile leaves the size that was typed', asy
   fill('profile', 'local');
   expect(field('profile').value).toBe('local');
   expect(field('ranksPerNode').value).toBe('2');
+  // a reloaded page has what was typed, whatever the notebook's last job was
+  expect(await typed.load('form')).toMatchObject({
+    form: { profile: 'local', ranksPerNode: '2' }
+  });
   act(() => root.unmount());
   node.remove();
 });

@@ -1,13 +1,13 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useMemo, useRef, useState } from 'react';
+import React, { useEffect, useMemo, useRef, useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { linesOf } from '../../job/model/assignments';
 import { useCheck, useSending } from '../../job/form/check';
 import { useOneColumn } from '../../job/form/columns';
 import { LineRow } from '../../job/fields/controls';
-import { IDrafts } from '../../job/form/drafts';
+import { IDrafts, ITyped } from '../../job/form/drafts';
 import { faultSentence, faultsOf } from '../../job/fields/faults';
 import { problemsOf } from '../../job/fields/fields';
 import { useForm } from '../../job/form/filled';
@@ -46,12 +46,37 @@ import { faultText, fieldText } from '../model/words';
 export interface ISweepFormProps {
   notebook: INotebook;
   drafts: IDrafts;
+  typed: ITyped;
   model: IClusters;
   jobs: Jobs;
   sweeps: ISweeps;
   commands: CommandRegistry;
   trans: TranslationBundle;
   begun(): void;
+}
+
+/** What a sweep varies and seeks, as it was typed before the page was reloaded; and how to change it. */
+function useTypedSweep(
+  typed: ITyped,
+  notebook: INotebook
+): [ISweepForm, (some: Partial<ISweepForm>) => void] {
+  const [sweep, setSweep] = useState<ISweepForm>(() =>
+    emptySweep(objectivesIn(notebook.sources))
+  );
+  useEffect(() => {
+    void typed
+      .load<ISweepForm>('sweep')
+      .then(kept => kept && setSweep(now => ({ ...now, ...kept })));
+  }, [typed]);
+  return [
+    sweep,
+    some =>
+      setSweep(before => {
+        const after = { ...before, ...some };
+        typed.save('sweep', after);
+        return after;
+      })
+  ];
 }
 
 /** The form of a sweep: where its trials run, what varies, what is sought; and what the check says of a trial. */
@@ -67,9 +92,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   });
   const change = (part: Partial<IForm>): void =>
     fill('profile' in part ? { ...part, ...sizeOf(filled?.form) } : part);
-  const [typed, setSweep] = useState<ISweepForm>(() =>
-    emptySweep(objectivesIn(notebook.sources))
-  );
+  const [typed, setSweep] = useTypedSweep(props.typed, notebook);
   const form = filled?.form ?? null;
   const defaults = filled?.defaults ?? '';
   const sweep = useMemo(() => knownOf(typed, defaults), [typed, defaults]);
@@ -149,8 +172,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const given = error?.body.details;
   const both = {
     form: sweep,
-    change: (some: Partial<ISweepForm>) =>
-      setSweep(before => ({ ...before, ...some })),
+    change: setSweep,
     // what is not filled in yet is told once it is sent
     faults: tried ? own : own.filter(fault => !lacking.includes(fault)),
     refused:

@@ -1,0 +1,20 @@
+/**
+ * Does what a key names once at a time: a second call (a double click) gets the first one's promise.
+ *
+ * @returns a function of the key and of what is done
+ */
+export function onceAtATime(): <T>(
+  key: string,
+  work: () => Promise<T>
+) => Promise<T> {
+  const running = new Map<string, Promise<unknown>>();
+  return <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const known = running.get(key) as Promise<T> | undefined;
+    if (known) {
+      return known;
+    }
+    const begun = work().finally(() => running.delete(key));
+    running.set(key, begun);
+    return begun;
+  };
+}
