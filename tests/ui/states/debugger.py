@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
-from dtrain_lab.debugger.state import Breakpoint, Collective, Place, RankView
+from dtrain_lab.debugger.state import Breakpoint, Collective, Outcome, Place, RankView
 from dtrain_lab.debugger.state import State as Debugged
 from dtrain_lab.debugger.view import view
 from tests.ui.states.notebooks import LOOP, START, code, notebook
@@ -44,9 +44,15 @@ MANY = Debugged(
     focus=7,
 )
 ENDED = Debugged(
-    ranks=tuple(RankView(rank, "gone") for rank in range(8)), on=True, focus=3, failed=True, ended=True
+    ranks=tuple(RankView(rank, "gone") for rank in range(8)),
+    on=True,
+    focus=3,
+    outcome=Outcome(failed=True),
+    ended=True,
 )
-FAILED = Debugged(ranks=tuple(RankView(rank, "idle", True) for rank in range(8)), on=True, failed=True)
+FAILED = Debugged(
+    ranks=tuple(RankView(rank, "idle", True) for rank in range(8)), on=True, outcome=Outcome(failed=True)
+)
 ACROSS = (
     AcrossRow("step", True, (AcrossGroup(tuple(range(8)), "412"),), text="412 on all"),
     AcrossRow(
