@@ -37,14 +37,14 @@ export function shareInText(
   return share !== null && error ? `${known} ${plusMinus(error)}` : known;
 }
 
-/** "too unsteady to tell (44 % ± 46)": behind the dash of what is not known, a number in front would be negative. */
+/** "44 % ± 46: too unsteady to tell". */
 export function vagueText(
   share: number,
   error: number,
   trans: TranslationBundle
 ): string {
   return trans.__(
-    'too unsteady to tell (%1 %2)',
+    '%1 %2: too unsteady to tell',
     formatShare(share),
     plusMinus(error)
   );
