@@ -75,7 +75,7 @@ REPEATS: Final = 20
 """1 where an optimizer computes the gradients several times in one step, as LBFGS does."""
 
 AVERAGED: Final = 21
-"""Backward passes of this cell, begun or ended, in which a model's gradients are averaged."""
+"""Backward passes of this cell, begun or ended, in which gradients are averaged over all ranks."""
 
 DOINGS: Final = ("", "forward", "backward", "optimizer", "data")
 OPERATIONS: Final = (

@@ -143,7 +143,9 @@ def test_a_restart_from_a_peer_finds_the_modules_that_cells_have_made_known(
 
 
 FUNCTIONS = """
-import threading
+import functools, threading
+@functools.cache
+def table(): return scale * 7 + rank
 scale, _offset, lock = 1, 100, threading.Lock()
 def _private(): return _offset
 def mine(): return scale * (rank + 1) + _private()
@@ -161,6 +163,7 @@ def test_functions_of_a_peer_read_the_new_ranks_own_variables(pair: dt.Cluster) 
     assert "Not copied: " in pair.restart([1], source=0)
     shows = "print(mine(), part.mine(), Part().mine())"
     assert pair.run(shows).stdout == {0: "101 (1, 0) (1, 0)\n", 1: "102 (1, 1) (1, 1)\n"}
+    assert pair.run("print(table())").stdout == {0: "7\n", 1: "8\n"}
     pair.run("scale, lock = 10, threading.Lock()")
     assert pair.run(shows).stdout == {0: "110 (10, 0) (10, 0)\n", 1: "120 (10, 1) (10, 1)\n"}
     assert set(pair.run("print(locked())").stdout.values()) == {"10\n"}, "although its lock was not copied"

@@ -65,14 +65,6 @@ HANGS = {
         "Rank 3 is stuck. 3 ranks wait for it.",
         7,
     ),
-    # as on a GPU, where no collective stops the thread
-    "async": Hang(
-        "if rank == 3: time.sleep(600)\nwork = dist.all_reduce(x, async_op=True)\ntime.sleep(600)",
-        "stuck",
-        [3],
-        "Rank 3 is stuck. 3 ranks wait for it.",
-        6,
-    ),
     "operation": Hang(
         "if rank == 1: dist.broadcast(x, 0)",
         "mismatch",

@@ -126,7 +126,9 @@ class Figures:
     def waiting(self, state: State) -> list[RankSample]:
         """As `samples`, with the collectives in which GPUs wait though their ranks' threads do not."""
         cells = {m.cell for m in state.members if m.cell is not None}
-        if len(cells) != 1:  # collectives are numbered in each cell anew
+        on_gpus = self.plan is not None and "nccl" in self.plan.collectives
+        # collectives are numbered in each cell anew; with gloo a rank waits where its thread does
+        if len(cells) != 1 or not on_gpus:
             return self.samples()
         return device_waits.inferred(self.samples(), state.busy, _in_cells(state), state.size)
 
@@ -230,8 +232,15 @@ class Figures:
         running = any(m.cell is not None for m in state.members)
         if state.phase != "ready" or self.paused or not running or _interrupted(state):
             return None
-        found = hang.verdict(
-            self.pauses.without(self.waiting(state)),
+        # what threads wait in is known for sure, and comes first
+        found = self._hang(state, self.samples()) or self._hang(state, self.waiting(state))
+        return self._steady.update(found, time.monotonic()) if found is not None else None
+
+    # ----
+
+    def _hang(self, state: State, samples: list[RankSample]) -> Verdict | None:
+        return hang.verdict(
+            self.pauses.without(samples),
             state.busy,
             _in_cells(state),
             state.size,
@@ -240,9 +249,6 @@ class Figures:
             self.activities,
             self.lines,
         )
-        return self._steady.update(found, time.monotonic()) if found is not None else None
-
-    # ----
 
     def _current(self, state: State) -> list[RankSample]:
         """Samples of the ranks at work in a ready world; without all ranks, its metrics are not defined."""

@@ -24,6 +24,7 @@ NUMBERS = {
 """Function → its argument for the number of processes, the argument's position, and its default (0: all)."""
 IGNITE = "nproc_per_node"
 MODULES = ("multiprocessing", "accelerate", "ignite")
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -65,7 +66,7 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
                     "problem",
                     "launcher_size",
                     f"This makes {counted(count, 'process', 'processes')} with a process group; the job has "
-                    f"{rank_sets.count(ranks)}, and what they are to do runs in them.",
+                    f"{rank_sets.count(ranks)}, and each rank runs the function itself.",
                     f"Count to world_size, or submit with {rank_sets.count(count)}.",
                     loop,
                 )
@@ -88,16 +89,27 @@ def _loops_of_ranks(
         if not isinstance(over, ast.Call) or last(over.func) != "range" or len(over.args) != 1:
             continue
         count = _integer(over.args[0], known)
+        calls = [call for part in inside for call in _in_each_pass(part) if isinstance(call, ast.Call)]
+        if any(last(call.func) == "join" and not call.args for call in calls):
+            continue  # one process after the other
         targets = [
             keyword.value
-            for part in inside
-            for call in ast.walk(part)
-            if isinstance(call, ast.Call) and last(call.func) == "Process"
+            for call in calls
+            if last(call.func) == "Process"
             for keyword in call.keywords
             if keyword.arg == "target"
         ]
         if count is not None and any(_is_rank(target, parsed) for target in targets):
             yield node, count
+
+
+def _in_each_pass(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a loop's body that run once in each of its passes, so none of loops inside it."""
+    if isinstance(node, LOOPS):
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _in_each_pass(child)
 
 
 def _is_rank(target: ast.expr, parsed: Sequence[Parsed]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from dtrain_lab.metrics.ring import CALLS_KEPT
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.collective import Call
 
@@ -59,7 +60,7 @@ def inferred(
     """Complete samples by the collectives in which GPUs wait.
 
     Args:
-        samples: the latest sample of each rank.
+        samples: the latest sample of each rank, of a world whose collectives between GPUs are NCCL's.
         busy: ranks that run the cell.
         in_cell: ranks that run the cell or have ended it.
         size: size of the world.
@@ -73,12 +74,14 @@ def inferred(
     counts = {s.rank: _last(s.calls) for s in current if reports_calls(s.in_operation_s, s.beat_s)}
 
     def lacks(rank: int, call: Call) -> bool:
-        if rank not in comparable:
+        if rank not in busy and rank not in in_cell:
             return call.group == WORLD
         if rank not in counts:
-            return False  # it works, and does not report what it has called
+            return False  # it works, and does not report what it has called; or its process has ended
         last = counts[rank].get(call.group)
-        return call.group == WORLD if last is None else last.number < call.number
+        if last is None:  # where other calls have followed, it may be one of those that are no longer kept
+            return call.group == WORLD and comparable[rank].calls_noted < CALLS_KEPT
+        return last.number < call.number
 
     def wait(sample: RankSample) -> RankSample:
         quiet = sample.rank in counts and (sample.beat_s or 0.0) > QUIET_S

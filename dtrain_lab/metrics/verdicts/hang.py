@@ -93,7 +93,9 @@ def _judged(
     peers = tuple(sorted(inside))  # including ranks that joined later and have waited less than the threshold
     first = waiting[0]
     since = max(s.in_operation_s or 0.0 for s in waiting)
-    differs = mismatch.find({s.rank: s.calls for s in samples if s.rank in busy or s.rank in in_cell})
+    # a rank that runs the cell, and was idle when the sample was taken, told of the cell before
+    told = [s for s in samples if (s.rank in busy or s.rank in in_cell) and not (s.idle and s.rank in busy)]
+    differs = mismatch.find({s.rank: s.calls for s in told})
     if differs is not None:
         return _mismatched(differs, peers, since, samples, places)
     if not missing and all(s.operation == BACKWARD for s in waiting):

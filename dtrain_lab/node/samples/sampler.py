@@ -65,6 +65,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         stopped=use.stopped,
         throttled=use.throttled,
         calls=calls,
+        calls_noted=reader.header(ring.CALLS_NOTED),
         averaged=reader.header(ring.AVERAGED),
         cpu_utilization=use.cpu,
         starved=use.starved,

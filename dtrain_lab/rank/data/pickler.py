@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 ALIGN = 64
 
 
+CACHED = type(functools.lru_cache(lambda: None))
 NAMESPACE = ("namespace",)
 """Stands in a pickle for the variables of the process that loads it."""
 
@@ -75,6 +77,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if self._namespace is not None:
             if isinstance(obj, FunctionType) and obj.__globals__ is self._namespace:
                 return self._function(super().reducer_override(obj))
+            if isinstance(obj, CACHED) and obj.__wrapped__.__globals__ is self._namespace:
+                return cached, (obj.__wrapped__, obj.cache_parameters())  # pickle knows it by its name only
             if torch is not None and isinstance(obj, torch.device) and _is_own(obj):
                 return own_device, ()
         return super().reducer_override(obj)
@@ -163,6 +167,11 @@ class Unpickler(pickle.Unpickler):
 
 def _same(value: Any) -> Any:
     return value
+
+
+def cached(function: Any, parameters: dict[str, Any]) -> Any:
+    """A function of a cell behind `functools.lru_cache`, with nothing in the cache."""
+    return functools.lru_cache(**parameters)(function)
 
 
 def _is_own(device: Any) -> bool:

@@ -7,14 +7,16 @@ that is another one, such as tqdm's monitor. It also waits for a line, which a c
 from __future__ import annotations
 
 import signal
-import threading
 from types import FrameType
 
 from dtrain_lab.rank.debugger import tracing
 
 SIGNAL = signal.SIGURG
 """Ignored where nobody handles it; Python and torch use it for nothing."""
-_asked = threading.Event()
+_asked = False
+"""A plain value: the handler of a signal may be interrupted by another one, and must hold no lock."""
+_forgotten = 0
+"""How often a pause was taken back."""
 
 
 def listen() -> None:
@@ -30,7 +32,8 @@ def ask(thread: int) -> None:
     Args:
         thread: `ident` of the main thread.
     """
-    _asked.set()
+    global _asked
+    _asked = True
     repeat(thread)
 
 
@@ -41,28 +44,31 @@ def repeat(thread: int) -> None:
 
 def asked() -> bool:
     """Whether the main thread was asked to pause and has not stopped yet."""
-    return _asked.is_set()
+    return _asked
 
 
 def forget() -> None:
     """Let the main thread run on if it was asked to pause and has not stopped yet."""
-    _asked.clear()
+    global _asked, _forgotten
+    _asked = False
+    _forgotten += 1
 
 
 def _stop(_: int, frame: FrameType | None) -> None:
-    if not _asked.is_set():
+    global _asked
+    if not _asked:
         return
     if tracing.is_stopped(frame):  # at a breakpoint, since it was asked: pydevd can't stop a thread twice
-        _asked.clear()
+        _asked = False
         return
     while frame is not None and tracing.library(frame.f_code.co_filename):
         frame = frame.f_back
     # without a frame it is between two statements, or no cell runs; a frame that begins is at no line yet
-    if frame is None or not frame.f_lineno:
+    if frame is None or not frame.f_lineno or not _asked:
         return
+    _asked, before = False, _forgotten  # from here on another signal stops nobody
     tracing.mark_stopped()
-    if not _asked.is_set():  # forgotten meanwhile, such as by a disconnection, which would not end this stop
+    if _forgotten != before:  # such as by a disconnection, which would not end this stop
         tracing.mark_running()
         return
-    _asked.clear()
     tracing.stay_in(frame)

@@ -38,7 +38,7 @@ class Recorder(Waits):
         self._backwards = 0
         """Backward passes since the last step of an optimizer."""
         self._averages = False
-        """Whether the next backward pass averages a model's gradients."""
+        """Whether the next backward pass averages gradients over all ranks."""
         self.last_wall = 0
         """Duration of the last step, ns."""
         self._computed: Event | None = None
@@ -267,14 +267,15 @@ class Recorder(Waits):
             self._cells[ring.STEP] += 1
             self._write()
 
-    def synced(self, sent: int) -> None:
+    def synced(self, sent: int, *, everywhere: bool = True) -> None:
         """Mark this step as one in which a model's gradients are averaged.
 
         Args:
             sent: bytes of these gradients; 0 where not known.
+            everywhere: whether each rank of the world makes as many such steps as the others.
         """
         self._flags |= ring.SYNCED
-        self._averages = True
+        self._averages = everywhere
         self._gradients += sent
         self._synced += 1
         self._known += ANY

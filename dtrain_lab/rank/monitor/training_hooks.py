@@ -167,7 +167,8 @@ def _watch_ddp(
                 alike.apart.sent = EVERYTHING
             recorder.forward(*batch)
             if syncs:
-                recorder.synced(gradients.note(recorder.writer.cells, self))
+                sent = gradients.note(recorder.writer.cells, self)
+                recorder.synced(sent, everywhere=ddp.is_of_all_ranks(self))
                 probed = probes.due(self)
                 if ddp.has_hooks(self):  # what communication hooks do after backward is not seen
                     recorder.writer.cells[ring.BOUND] = LOWER

@@ -99,6 +99,12 @@ def gradient_sizes(module: Any) -> tuple[int, int]:
     return sum(sizes.values()), max(sizes, key=lambda item: sizes[item], default=0)
 
 
+def is_of_all_ranks(module: Any) -> bool:
+    """Whether a model averages over all ranks, and none of them leaves earlier (`Join`)."""
+    join = getattr(module, "_join_config", None)
+    return module.process_group is dist.group.WORLD and not (join is not None and join.enable)
+
+
 def has_hooks(module: Any) -> bool:
     """Whether the user has registered a communication hook; needs `names.BACKWARD`."""
     return bool(module._comm_hooks)

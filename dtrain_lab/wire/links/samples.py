@@ -54,8 +54,10 @@ class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
     """Why its GPU is slowed down."""
     calls: tuple[Call, ...] = ()
     """Its last collectives in this cell, or in the last one; only sent while it is in one, or inactive."""
+    calls_noted: int = 0
+    """Collectives of the same cell; `calls` has the last of them."""
     averaged: int = 0
-    """Backward passes of the same cell, begun or ended, in which a model's gradients are averaged."""
+    """Backward passes of the same cell, begun or ended, in which gradients are averaged over all ranks."""
     cpu_utilization: float | None = None
     starved: float | None = None
     """Share of the time in which its main thread was ready to run and had no core."""

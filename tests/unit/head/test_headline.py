@@ -15,10 +15,12 @@ from dtrain_lab.head.figures import figures
 from dtrain_lab.head.figures.figures import Figures
 from dtrain_lab.head.figures.snapshot import Snapshot
 from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.verdicts.device_waits import WORLD
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Epoch
@@ -254,6 +256,19 @@ def test_a_cell_that_hangs_has_the_last_figures_only_if_it_has_trained(world: Wo
     assert found.metrics.last is None
     world.ends()
     assert world.look().metrics.last is not None, "they are still the last ones"
+
+
+@pytest.mark.parametrize("collectives", ["gloo", "cpu:gloo,cuda:nccl"])
+def test_only_under_nccl_a_rank_waits_where_its_thread_does_not(world: World, collectives: str) -> None:
+    assert world.figures.plan is not None
+    world.figures.plan = replace(world.figures.plan, collectives=collectives)
+    mine = Call(WORLD, 1, "all_reduce")
+    samples = [RankSample(rank=0, beat_s=12.0, calls=(mine,), calls_noted=1), RankSample(rank=1, beat_s=12.0)]
+    world.figures.sampled(samples, 0, None)
+    said = [verdict.text for verdict in world.look().metrics.verdicts]
+    assert said == ([] if collectives == "gloo" else ["Rank 1 is stuck. 1 rank waits for it."])
+    states = [rank.state for rank in world.look().ranks]
+    assert states == (["busy", "busy"] if collectives == "gloo" else ["in collective", "stuck"])
 
 
 def test_figures_of_steps_that_are_overdue_are_the_last_ones(world: World) -> None:

@@ -208,6 +208,16 @@ def init(rank, size, fn):
         (f"{OWN_PROCESSES}for r in range(size):\n    p = mp.Process(target=init, args=(r, size, f))", False),
         (f"{OWN_PROCESSES}ps = [mp.Process(target=init, args=(r, 2, f)) for r in range(2)]", True),
         (f"{OWN_PROCESSES}ps = [mp.Process(target=f, args=(r,)) for r in range(size)]", True),
+        (
+            f"{OWN_PROCESSES}for trial in range(3):\n    for r in range(world_size):\n"
+            "        p = mp.Process(target=init, args=(r, world_size, f))",
+            True,
+        ),
+        (
+            f"{OWN_PROCESSES}for attempt in range(5):\n"
+            "    p = mp.Process(target=init, args=(0, 1, f)); p.start(); p.join()",
+            True,
+        ),
         ("engine.spawn(f)", True),
     ],
 )

@@ -111,3 +111,24 @@ def test_a_sample_of_before_the_cell_says_nothing_of_it() -> None:
     assert waits([quiet(0, called(1)), before[1]]) == {}, "the other one has begun sooner"
     ended = replace(quiet(1), idle=True)
     assert waits([quiet(0, called(1)), ended], (0,)) == {0: "all_reduce"}
+
+
+def test_a_rank_whose_process_has_ended_is_not_known_to_lack_a_call() -> None:
+    """Such as a job's rank that was done first: the others save, or plot."""
+    found = inferred([quiet(0, called(5, "barrier"))], (0,), (0, 1), 2)
+    assert [s.operation for s in found] == [None]
+
+
+def test_a_call_that_is_no_longer_kept_is_not_taken_for_one_that_never_was() -> None:
+    later = tuple(called(number, group=SUBGROUP) for number in range(30, 61))
+    busy = replace(quiet(1, *later), calls_noted=61)
+    assert waits([quiet(0, called(1, "barrier")), busy]) == {}
+    assert waits([quiet(0, called(1, "barrier")), replace(busy, calls_noted=31)]) == {0: "barrier"}
+
+
+def test_no_call_of_the_cell_before_is_a_mismatch() -> None:
+    before = replace(quiet(1, called(1, "broadcast", root=0)), idle=True, stopped=True)
+    inside = replace(quiet(0, called(1)), operation="all_reduce", in_operation_s=12.0)
+    found = hang.verdict([inside, before], BOTH, BOTH, 2, {})
+    assert found is not None
+    assert found.code == "halted"

@@ -310,3 +310,44 @@ def test_rates_are_those_of_the_loop_itself(tmp_path: Path) -> None:
         if not wrong:
             return
     pytest.fail(f"not one of three runs was right: {off}")
+
+
+AVERAGED = """
+from torch.distributed.algorithms.join import Join
+def count(name, loop):
+    monitor.begin_cell()
+    loop()
+    found[name] = reader.header(ring.AVERAGED)
+def passes(m, number, *, backward=True):
+    for _ in range(number):
+        loss = m(torch.ones(1, 8)).sum()
+        if backward: loss.backward()
+def without_sync():
+    m = model()
+    with m.no_sync(): passes(m, 2)
+    passes(m, 1)
+def joined():
+    m = model()
+    with Join([m]): passes(m, 3)
+def of_a_subgroup():
+    passes(DDP(nn.Linear(8, 2), process_group=dist.new_group([0])), 3)
+count("plain", lambda: passes(model(), 4))
+count("not averaged yet", without_sync)
+count("no backward", lambda: passes(model(), 2, backward=False))
+count("ranks that leave earlier", joined)
+count("a subgroup", of_a_subgroup)
+print("FOUND", json.dumps(found), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.timeout(120)
+def test_backward_passes_that_all_ranks_make_alike_are_counted(tmp_path: Path) -> None:
+    """Who has made one more than another waits for it on a GPU: not so under `Join`, or in another group."""
+    assert _run(tmp_path, PRELUDE + AVERAGED) == {
+        "plain": 4,
+        "not averaged yet": 1,
+        "no backward": 0,
+        "ranks that leave earlier": 0,
+        "a subgroup": 0,
+    }
