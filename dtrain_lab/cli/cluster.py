@@ -128,7 +128,7 @@ def interrupt(name: str, ranks: str, as_json: bool) -> None:
     target = reach(name)
     before = target.cluster()
     target.interrupt(ranks or None)
-    done(target, interrupted(before), as_json)
+    done(target, interrupted(before, ranks), as_json)
 
 
 @cluster.command()

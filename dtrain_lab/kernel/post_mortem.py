@@ -49,7 +49,7 @@ class PostMortem:
         )
         try:
             await target.ask(order)
-        except DtrainError:
+        except BaseException:  # also where the wait is cancelled: the button must work again
             self._ended(outcome)
             raise
         supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome))

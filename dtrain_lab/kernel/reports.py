@@ -34,7 +34,7 @@ def interrupt(cluster: Cluster, ranks: str) -> None:
     """
     before = cluster.cluster()
     cluster.interrupt(ranks or None)
-    print(interrupted(before))
+    print(interrupted(before, ranks))
 
 
 def advise(cluster: Cluster, tried: str | None = None) -> None:

@@ -205,11 +205,13 @@ def _failed(name: str, state: State) -> Summary:
     return _say(code, f"{name} {verb}: {message}{end}", name=name, message=message)
 
 
-def interrupted(before: Cluster) -> str:
-    """Say what an interrupt has done, by the cluster as it was before."""
-    if any(rank.state in RUNNING for rank in before.ranks):
+def interrupted(before: Cluster, ranks: str) -> str:
+    """Say what an interrupt of a rank set has done, by the cluster as it was before."""
+    asked = rank_names.asked(ranks or None, before.world.size)
+    if any(r.state in RUNNING for r in before.ranks if asked is None or r.rank in asked):
         return f"{before.name}: interrupted; variables are kept."
-    return f"{before.name} runs no cell: nothing was interrupted."
+    of = f" on {rank_names.name(asked)}" if asked is not None else ""
+    return f"{before.name} runs no cell{of}: nothing was interrupted."
 
 
 def describe_loss(loss: Loss) -> str:

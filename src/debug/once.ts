@@ -1,6 +1,6 @@
 type Execute<T> = (args: T) => Promise<void>;
 
-/** Of a command that is still at work for the same arguments a second click is no second order. */
+/** Wraps a command so that a second click, while it still works with the same arguments, does not run it again. */
 export function once<T>(execute: Execute<T>): Execute<T> {
   const working = new Map<string, Promise<void>>();
   return args => {

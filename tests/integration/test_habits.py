@@ -44,9 +44,9 @@ def test_what_a_pager_would_show_is_shown(pair: dt.Cluster, code: str, parts: li
 
 @pytest.mark.parametrize("members", ["", "\n    def f(self):\n        return 1\n"])
 def test_the_source_of_a_class_is_its_cell(pair: dt.Cluster, members: str) -> None:
-    pair.run(f"# a comment\nclass CellDisplay:\n    x = 1\n{members}")
-    result = pair.run("import inspect\nprint(inspect.getsource(CellDisplay))")
-    assert result.stdout[1].rstrip() == f"class CellDisplay:\n    x = 1\n{members}".rstrip()
+    pair.run(f"# a comment\nclass Shown:\n    x = 1\n{members}")
+    result = pair.run("import inspect\nprint(inspect.getsource(Shown))")
+    assert result.stdout[1].rstrip() == f"class Shown:\n    x = 1\n{members}".rstrip()
 
 
 WORKERS = """
