@@ -137,11 +137,17 @@ function Head(
           </h1>
           <p className="jp-DtrainUi-under">
             {best
-              ? trans.__(
-                  'The best so far: trial %1 with %2.',
-                  best.number,
-                  parametersLine(best)
-                )
+              ? sweepEnded(sweep)
+                ? trans.__(
+                    'The best: trial %1 with %2.',
+                    best.number,
+                    parametersLine(best)
+                  )
+                : trans.__(
+                    'The best so far: trial %1 with %2.',
+                    best.number,
+                    parametersLine(best)
+                  )
               : sweep.notebook}
           </p>
           {hint && <p>{hint}</p>}

@@ -22,6 +22,6 @@ it('says it in running text with its error', () => {
   expect(shareInText(0.58, 0.4, trans)).toBe('too unsteady to tell');
   expect(shareInText(0, 0, trans)).toBe('0\u00a0%');
   expect(vagueText(0.58, 0.4, trans)).toBe(
-    '58\u00a0% ± 40: too unsteady to tell'
+    'too unsteady to tell (58\u00a0% ± 40)'
   );
 });

@@ -37,14 +37,14 @@ export function shareInText(
   return share !== null && error ? `${known} ${plusMinus(error)}` : known;
 }
 
-/** "44 % ± 46: too unsteady to tell". */
+/** "too unsteady to tell (44 % ± 46)": behind the dash of what is not known, a number in front would be negative. */
 export function vagueText(
   share: number,
   error: number,
   trans: TranslationBundle
 ): string {
   return trans.__(
-    '%1 %2: too unsteady to tell',
+    'too unsteady to tell (%1 %2)',
     formatShare(share),
     plusMinus(error)
   );
