@@ -26,6 +26,8 @@ def test_cells_and_the_panel_in_notebook_7(lab: Lab, page: Any) -> None:
     page.locator(".jp-Notebook .jp-CodeCell").nth(1).wait_for()
     button = page.locator(".jp-NotebookPanel-toolbar").get_by_text("No cluster")
     button.wait_for()
+    # without a kernel a run is dropped
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for()
     run_cell(page, 0)
     page.get_by_text("seven is ready").first.wait_for()
     # the toolbar knows of it, without the panel
