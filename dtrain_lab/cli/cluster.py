@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import click
 import psutil
@@ -15,6 +16,7 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, print_stacks, reports_errors
+from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import least_share
 from dtrain_lab.services.connection import Connection
@@ -55,18 +57,23 @@ def start(
     )
     began = time.monotonic()
 
-    begun: list[Connection] = []
+    begun: list[asyncio.Task[Connection]] = []
 
     async def begin() -> Info:
-        begun.append(await portal.worlds.begin(request, hold=not detach))
-        return await portal.worlds.ready(begun[0])
+        # an interrupt does not end it halfway: its head, or the scheduler's job, would be left behind
+        begun.append(asyncio.create_task(portal.worlds.begin(request, hold=not detach)))
+        return await portal.worlds.ready(await asyncio.shield(begun[0]))
+
+    async def end() -> None:
+        for task in begun:
+            await portal.worlds.stop(await task)
 
     try:
         with nullcontext() if as_json else console.status("Starting …"):
             info = portal.call(begin())
     except KeyboardInterrupt:
-        for connection in begun:  # the shell holds it, which stays
-            portal.call(portal.worlds.stop(connection))
+        with suppress(DtrainError):  # it did not begin
+            portal.call(end())  # the shell holds it, which stays
         raise
     if as_json:
         print_json(info)

@@ -27,6 +27,7 @@ ALLOWED = {
     "backends/ssh_connections.py": "an attempt to connect, which whoever asked waits for",
     "backends/slurm/queue.py": "one question to the scheduler, which all who asked wait for",
     "cli/adapter/stdio.py": "two that their own function waits for",
+    "cli/cluster.py": "a start, which its own function waits for",
     "head/membership.py": "waited for where it is made",
     "node/sources/spawn.py": "waited for where they are made",
     "node/stage.py": "a process of its own that has no loop; its end is its report",
