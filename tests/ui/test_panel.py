@@ -235,8 +235,9 @@ def test_without_a_server_it_says_so_and_comes_back(lab: Lab, page: Any) -> None
     page.keyboard.press("Alt+Shift+D")
     panel.node.get_by_text("No connection to the server.").wait_for()
     shot(page, "disconnected")
-    page.context.set_offline(False)
     panel.press("Try now")
+    panel.node.get_by_text("No connection to the server.").wait_for()
+    page.context.set_offline(False)  # which the browser tells the page: it tries at once
     panel.node.get_by_text("No connection to the server.").wait_for(state="detached")
 
 

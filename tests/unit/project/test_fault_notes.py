@@ -32,7 +32,7 @@ def test_a_figure_that_nobody_measured_is_found(tmp_path: Path) -> None:
 
 def tests_that_note() -> list[Path]:
     """Files of tests that import `note`."""
-    paths = sorted((ROOT / "tests").glob("*/test_*.py"))
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
     found = [path for path in paths if "from tests.faults import note\n" in path.read_text()]
     assert len(found) > 10
     return found

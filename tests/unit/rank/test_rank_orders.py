@@ -81,7 +81,7 @@ def test_what_fails_beside_the_cells_code_is_logged_and_ends_the_cell(
     def fails(*_: object) -> None:
         raise RecursionError("in a handler")
 
-    monkeypatch.setattr(rank_link.meeting, "begin_cell", fails)
+    monkeypatch.setattr(rank_link.store_exchange, "begin_cell", fails)
     rank = Rank()
     rank._notes = SimpleNamespace(forget=lambda: None)  # type: ignore[assignment]
     rank._group = SimpleNamespace(store=None)  # type: ignore[assignment]
