@@ -17,6 +17,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
 import { showNotebook } from '../places/open';
+import { onceAtATime } from '../request/once';
 import { Cluster, IClusters } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { addDebugJob } from './job';
@@ -24,7 +25,6 @@ import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
 import { CellNames } from './model/names';
 import { notebookOf } from './model/notebookOf';
-import { once } from './once';
 import { addSections } from './sidebar/sections';
 
 /** All ranks in JupyterLab's own debugger. */
@@ -104,41 +104,43 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       }
       return true;
     };
+    const once = onceAtATime();
     commands.addCommand(CommandIDs.debugRank, {
       label: trans.__('Look at a Rank in the Debugger'),
       caption: trans.__('Show the stack and the variables of this rank'),
       isEnabled: args => !!model.view?.on || !!args.id,
-      execute: once(async args => {
-        const cluster = clusters.clusters.find(c => c.id === args.id);
-        const asked = args.rank as number | undefined;
-        if (cluster && !(await switchOn(cluster, asked).catch(failed))) {
-          return;
-        }
-        const rank =
-          (args.rank as number | undefined) ??
-          (
-            await InputDialog.getNumber({
-              title: trans.__('Look at which rank?'),
-              okLabel: trans.__('Look'),
-              value: model.view?.focus ?? 0
-            })
-          ).value;
-        if (rank !== null && rank !== undefined) {
-          app.shell.activateById('jp-debugger-sidebar');
-          try {
-            if (args.pause) {
-              await model.send('dtrain/pause', { ranks: [rank] });
-            }
-            const stands = model.view?.ranks.some(r => r.phase === 'paused');
-            if (args.failed && !stands) {
-              await model.send('dtrain/postmortem', {}); // or it says why not
-            }
-            await model.focus(rank);
-          } catch (error) {
-            onError(error);
+      execute: args =>
+        once(JSON.stringify(args), async () => {
+          const cluster = clusters.clusters.find(c => c.id === args.id);
+          const asked = args.rank as number | undefined;
+          if (cluster && !(await switchOn(cluster, asked).catch(failed))) {
+            return;
           }
-        }
-      }),
+          const rank =
+            (args.rank as number | undefined) ??
+            (
+              await InputDialog.getNumber({
+                title: trans.__('Look at which rank?'),
+                okLabel: trans.__('Look'),
+                value: model.view?.focus ?? 0
+              })
+            ).value;
+          if (rank !== null && rank !== undefined) {
+            app.shell.activateById('jp-debugger-sidebar');
+            try {
+              if (args.pause) {
+                await model.send('dtrain/pause', { ranks: [rank] });
+              }
+              const stands = model.view?.ranks.some(r => r.phase === 'paused');
+              if (args.failed && !stands) {
+                await model.send('dtrain/postmortem', {}); // or it says why not
+              }
+              await model.focus(rank);
+            } catch (error) {
+              onError(error);
+            }
+          }
+        }),
       describedBy: {
         args: {
           type: 'object',

@@ -233,7 +233,8 @@ class Figures:
         if state.phase != "ready" or self.paused or not running or _interrupted(state):
             return None
         # what threads wait in is known for sure, and comes first
-        found = self._hang(state, self.samples()) or self._hang(state, self.waiting(state))
+        samples, waiting = self.samples(), self.waiting(state)
+        found = self._hang(state, samples) or (self._hang(state, waiting) if waiting != samples else None)
         return self._steady.update(found, time.monotonic()) if found is not None else None
 
     # ----
