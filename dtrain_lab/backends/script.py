@@ -16,7 +16,7 @@ from dtrain_lab.errors import BadProfile
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import staging
 from dtrain_lab.jobs.variables import Monitored
-from dtrain_lab.placement import environment, network
+from dtrain_lab.placement import activation, network
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import ranks as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -151,7 +151,7 @@ def variables(record: JobRecord, node: int) -> list[str]:
 
     def never_starts(name: str, path: str) -> list[str]:
         """Write the reason to a file for clients: no process that could report it runs yet."""
-        message = f"{environment.no_secret(name, path, 'its node')}."
+        message = f"{activation.no_secret(name, path, 'its node')}."
         reason = json.dumps({"code": "no_secret", "message": message, "hint": SECRET_HINT, "final": True})
         if node:  # the other hosts wait for this node: its agent reports the reason to them
             return [f"export {job_files.NEVER_VARIABLE}={shlex.quote(reason)}"]
@@ -173,7 +173,7 @@ def variables(record: JobRecord, node: int) -> list[str]:
     if plan.interface is not None:
         ours |= {"GLOO_SOCKET_IFNAME": plan.interface, "NCCL_SOCKET_IFNAME": plan.interface}
     ours |= ascend.variables(profile, plan)
-    made = environment.lines(profile.environment, {**ours, **plan.variables}, never_starts)
+    made = activation.lines(profile.environment, {**ours, **plan.variables}, never_starts)
     return [*made, 'mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"']
 
 
@@ -256,12 +256,12 @@ def title(submission: Submission) -> str:
 
 def shebang(submission: Submission) -> str:
     """Return the first line of a script: modules and conda need a login shell."""
-    return "#!/bin/bash -l" if environment.login_needed(submission.profile.environment) else "#!/bin/bash"
+    return "#!/bin/bash -l" if activation.login_needed(submission.profile.environment) else "#!/bin/bash"
 
 
 def python_of(submission: Submission) -> str:
     """Return the command that starts a module with the environment's Python."""
-    words = environment.python(submission.profile.environment, submission.plan.python)
+    words = activation.python(submission.profile.environment, submission.plan.python)
     return shlex.join([*words, "-P", "-m"])
 
 

@@ -15,12 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from dtrain_lab.backends import suspend
+from dtrain_lab.backends import ssh_liveness
 from dtrain_lab.backends.signin import SignIn
 from dtrain_lab.backends.signin import client as signin_client
 from dtrain_lab.errors import NotFound, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
-from dtrain_lab.placement import environment as command
+from dtrain_lab.placement import activation as command
 from dtrain_lab.wire.codec import clock
 from dtrain_lab.wire.profile import Profile
 
@@ -206,7 +206,7 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
                 link.cancel()
                 raise TimeoutError
         made = await link
-        supervision.here().keep("ssh.cut", partial(suspend.drop_when_cut, made))
+        supervision.here().keep("ssh.cut", partial(ssh_liveness.drop_when_cut, made))
         return made
     except asyncssh.HostKeyNotVerifiable as error:
         raise SignInNeeded(

@@ -18,7 +18,7 @@ from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel.background import BackgroundCells
 from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.request import ExecuteRequest
-from dtrain_lab.services import notebooks
+from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
 from dtrain_lab.services.profiles import environment
@@ -41,7 +41,7 @@ class Session:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._current: Cluster | None = None
-        self._used: notebooks.Used | None = None
+        self._used: notebook_clusters.Used | None = None
         self.debugger: KernelDebugger | None = None
         """The kernel's debugger; None in a terminal's IPython."""
         self.restoring: Restoring | None = None
@@ -133,13 +133,13 @@ class Session:
             print(f"{info.name} is ready: {size}, in {time.monotonic() - began:.1f} s.", flush=True)
         return self._cluster
 
-    def _mine(self) -> notebooks.Used | None:
+    def _mine(self) -> notebook_clusters.Used | None:
         """Return what this notebook uses, or has used last."""
         return self._used if self.current is not None else self._last()
 
     def _running(
         self,
-        used: notebooks.Used | None,
+        used: notebook_clusters.Used | None,
         profile: str,
         *,
         name: str | None = None,
@@ -182,15 +182,15 @@ class Session:
         worlds = self.portal.worlds
         await worlds.ready(await worlds.reach(record))
 
-    def _last(self) -> notebooks.Used | None:
+    def _last(self) -> notebook_clusters.Used | None:
         """Return what this notebook's former kernel used."""
-        return notebooks.last(self.notebook) if self.notebook is not None else None
+        return notebook_clusters.last(self.notebook) if self.notebook is not None else None
 
     def _uses(self, cluster: Cluster, monitor: bool | None) -> None:
         """Remember the notebook's cluster, also for the kernel after a restart."""
-        self._used = notebooks.Used(cluster.id, monitor)
+        self._used = notebook_clusters.Used(cluster.id, monitor)
         if self.notebook is not None:
-            notebooks.remember(self.notebook, self._used)
+            notebook_clusters.remember(self.notebook, self._used)
 
     def stop(self) -> None:
         """Stop this notebook's cluster."""

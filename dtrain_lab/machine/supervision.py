@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.wire import trouble as policy
-from dtrain_lab.wire.trouble import Trouble
+from dtrain_lab.wire import loop_failures as policy
+from dtrain_lab.wire.loop_failures import Trouble
 
 log = logging.getLogger("dtrain_lab.supervision")
 ATTRIBUTE = "_dtrain_supervisor"

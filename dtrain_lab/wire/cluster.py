@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.kinds import RankPhase, WorldPhase
+from dtrain_lab.wire.loop_failures import Trouble
 from dtrain_lab.wire.metrics.figures import Figures
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node
 from dtrain_lab.wire.stacks import Where
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.trouble import Trouble
 
 
 class Alternative(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
-from dtrain_lab.wire.trouble import Trouble
+from dtrain_lab.wire.loop_failures import Trouble
 
 
 class Site(Struct, frozen=True):

@@ -18,9 +18,9 @@ pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)
 SLEEPER = """
 import sys
 import dtrain_lab as dt
-from dtrain_lab.backends import suspend
+from dtrain_lab.backends import ssh_liveness
 from dtrain_lab.services.connection import transport
-suspend.ASLEEP_S, suspend.ANSWER_WITHIN_S = 1.0, 3.0
+ssh_liveness.ASLEEP_S, ssh_liveness.ANSWER_WITHIN_S = 1.0, 3.0
 transport.HEARTBEAT_MS, transport.SILENT_MS = 1000, 3000
 with dt.start("slept", ranks=2, name="slept") as cluster:
     result = cluster.run({code!r})

@@ -17,8 +17,7 @@ import pytest
 from dtrain_lab.machine import logs, processes
 from dtrain_lab.services import folders
 from dtrain_lab.services.connection import records
-from dtrain_lab.wire import VERSION
-from dtrain_lab.wire import trouble as supervision
+from dtrain_lab.wire import VERSION, loop_failures
 from dtrain_lab.wire.processes.record import HeadRecord
 
 SECRET = "PLANTED0123456789"
@@ -67,7 +66,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     logging.getLogger("dtrain_lab.planted").removeHandler(handler)
     handler.close()
-    trouble = supervision.noted(None, "server.keep", f"OSError: {SECRET}env", time.time())
+    trouble = loop_failures.noted(None, "server.keep", f"OSError: {SECRET}env", time.time())
     (folders.logs() / "troubles.server.1.json").write_bytes(msgspec.json.encode((trouble,)))
     return tmp_path
 

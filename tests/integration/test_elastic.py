@@ -15,9 +15,9 @@ SCRIPT = """
 import os, signal
 import torch
 import torch.distributed as dist
-from dtrain_lab.rank.group import elastic
+from dtrain_lab.rank.group import job_store
 
-elastic.init(dist.init_process_group, "gloo", "first")
+job_store.init(dist.init_process_group, "gloo", "first")
 total = torch.ones(1)
 dist.all_reduce(total)
 if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
@@ -25,7 +25,7 @@ if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
         os.kill(os.getpid(), signal.SIGKILL)
     dist.barrier()
 dist.destroy_process_group()
-elastic.init(dist.init_process_group, "gloo", "again")
+job_store.init(dist.init_process_group, "gloo", "again")
 dist.all_reduce(total)
 os.write(1, f"total {total.item()}\\n".encode())
 dist.barrier()

@@ -19,7 +19,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.start import connect
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.kernel.output.cell_display import PATIENT_S
-from dtrain_lab.services import notebooks
+from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.connection import records
 from tests.faults import note
 from tests.waiting import wait_until
@@ -242,7 +242,7 @@ def test_a_cluster_that_the_panel_has_started_for_a_notebook_is_used_by_its_star
     [running] = [r for r in records.living() if not r.warm]
     paths = ["/panel/one.ipynb", "/panel/other.ipynb"]
     for path in paths:  # as the server does
-        notebooks.remember(path, notebooks.Used(running.id, begun=True))
+        notebook_clusters.remember(path, notebook_clusters.Used(running.id, begun=True))
     one, other = (Notebook(JPY_SESSION_NAME=path) for path in paths)
     try:
         for each in (one, other):

@@ -35,8 +35,8 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.reattach import Reattach
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.jobs.job import Live
+from dtrain_lab.wire.loop_failures import LOOPS
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.trouble import LOOPS
 from tests.books import write
 from tests.faults import note
 from tests.hosts import command_line, need, running_hosts

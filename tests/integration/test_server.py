@@ -18,7 +18,7 @@ from tornado.websocket import websocket_connect
 
 from dtrain_lab.server.openapi import OPERATIONS
 from dtrain_lab.server.routes import handlers
-from dtrain_lab.services import notebooks
+from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.worlds import heads
 from dtrain_lab.services.worlds.worlds import Worlds
 
@@ -195,8 +195,8 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     assert answer.code == 202
     begun = json.loads(answer.body)
     assert begun["state"] in ("starting", "connecting", "ready")
-    mine = notebooks.last(str(jp_root_dir / "sub" / "a.ipynb"))
-    assert mine == notebooks.Used(begun["id"], begun=True)
+    mine = notebook_clusters.last(str(jp_root_dir / "sub" / "a.ipynb"))
+    assert mine == notebook_clusters.Used(begun["id"], begun=True)
     frame = await next_frame(socket, lambda cs: cs and cs[0]["state"] == "ready")
     assert frame["type"] == "clusters"
     assert [r["state"] for r in frame["clusters"][0]["ranks"]] == ["idle", "idle"]

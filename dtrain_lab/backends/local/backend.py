@@ -24,7 +24,7 @@ from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import check, local_facts, processes, tickets
-from dtrain_lab.placement import environment, slots
+from dtrain_lab.placement import activation, slots
 from dtrain_lab.placement.plan import plan_local
 from dtrain_lab.placement.slots import NodeSlots
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -62,7 +62,7 @@ class LocalBackend(Backend):
         Raises:
             EnvironmentUnfit: That Python can't run dtrain-lab, or runs another version of it.
         """
-        words = [os.path.expanduser(word) for word in environment.python(profile.environment, python)]
+        words = [os.path.expanduser(word) for word in activation.python(profile.environment, python)]
         if words == [sys.executable]:
             found = await asyncio.to_thread(check, profile.workdir)
         else:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from dtrain_lab.errors import BadProfile
-from dtrain_lab.placement import environment
+from dtrain_lab.placement import activation
 from dtrain_lab.wire.profile import Environment
 
 SECRET = (
@@ -35,7 +35,7 @@ def _secrets(paths: dict[str, str]) -> dict[str, str]:
             read[name] = Path(path).expanduser().read_text().rstrip("\n")
         except (OSError, ValueError) as error:
             raise BadProfile(
-                f"{environment.no_secret(name, path, 'this machine')}: "
+                f"{activation.no_secret(name, path, 'this machine')}: "
                 f"{error.strerror if isinstance(error, OSError) else 'it is not text'}.",
                 "Write the value into that file, readable by you only (chmod 600), or name another.",
                 code="no_secret",

@@ -23,7 +23,7 @@ from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.placement import environment, slurm, slurm_reasons
+from dtrain_lab.placement import activation, slurm, slurm_reasons
 from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
@@ -81,7 +81,7 @@ class SlurmBackend(Backend):
             StartFailed: Slurm refuses the step, or no node is free now.
         """
         nodes = len((await self._plan_of(profile, python)).nodes)
-        words = [*environment.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
+        words = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
         asked = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
         done = await self._step(profile, python, asked, words)
@@ -100,7 +100,7 @@ class SlurmBackend(Backend):
         pair = Pair.of(checks, profile)
         if pair is None:
             return None
-        words = [*environment.python(profile.environment, python), "-P", "-m", *pair.words]
+        words = [*activation.python(profile.environment, python), "-P", "-m", *pair.words]
         # tasks are numbered in the order of the node names: the first task listens
         asked = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
         return pair.measured((await self._step(profile, python, asked, words)).out)

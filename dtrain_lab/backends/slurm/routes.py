@@ -11,7 +11,7 @@ from dtrain_lab.backends.bridge import Bridge
 from dtrain_lab.backends.forwards import Forwards
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.machine import first_reachable
-from dtrain_lab.placement import environment
+from dtrain_lab.placement import activation
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.submission import Submission
 
@@ -62,7 +62,7 @@ class Routes:
         assert submission.handle is not None
         key = submission.id, target
         if key not in self._bridges:
-            python = environment.python(submission.profile.environment, endpoints.python)
+            python = activation.python(submission.profile.environment, endpoints.python)
             words = ["srun", f"--jobid={submission.handle.job}", "--overlap", "--nodes=1", "--ntasks=1"]
             words += ["--quiet", f"--nodelist={endpoints.host.split('.')[0]}", "--unbuffered", "--mem=0"]
             words += [*python, "-P", "-m", "dtrain_lab.node", "bridge", target]

@@ -14,7 +14,7 @@ from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.errors import BadProfile
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import staging
-from dtrain_lab.placement import environment
+from dtrain_lab.placement import activation
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import names as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -121,7 +121,7 @@ def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
     plan, python = cluster.plan, script.python_of(cluster)
     overlap = "--overlap --relative=0 " if inside else ""
     return [
-        *environment.lines(cluster.profile.environment, plan.variables),
+        *activation.lines(cluster.profile.environment, plan.variables),
         "",
         "trap '' USR2  # until the head listens for it",
         "# the head of the world; it says in a file where it listens, and ends with the world",
@@ -142,7 +142,7 @@ def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
 def _job(record: JobRecord) -> list[str]:
     """Return the job script's lines before the ranks are started."""
     plan, nodes, python = record.plan, len(record.plan.nodes), script.python_of(record)
-    words = environment.python(record.profile.environment, plan.python)
+    words = activation.python(record.profile.environment, plan.python)
     ports = script.allowed_ports(record)
     return [
         f"[ ! -e {job_files.WITHDRAWN} ] || exit 1  # cancelled before Slurm said that it has the job",

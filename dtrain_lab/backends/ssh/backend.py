@@ -21,7 +21,7 @@ from dtrain_lab.backends.speed import Pair
 from dtrain_lab.backends.ssh import heads, jobs
 from dtrain_lab.backends.transport import Login, Transport
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreachable, from_dict
-from dtrain_lab.placement import compatibility, environment, network, slots
+from dtrain_lab.placement import activation, compatibility, network, slots
 from dtrain_lab.placement.layout import plan_hosts
 from dtrain_lab.placement.slots import NodeSlots
 from dtrain_lab.wire.node import Between, Check
@@ -63,7 +63,7 @@ class SshBackend(Backend):
         pair = Pair.of(checks, profile)
         if pair is None:
             return None
-        words = [*environment.python(profile.environment, python), "-P", "-m", *pair.words]
+        words = [*activation.python(profile.environment, python), "-P", "-m", *pair.words]
         done = await asyncio.gather(
             *(
                 ssh_connections.run(host, *ssh_connections.shell(profile, [*words, role]))
@@ -187,7 +187,7 @@ class SshBackend(Backend):
     # ----
 
     async def _check(self, host: str, profile: Profile, python: str) -> Check:
-        words = [*environment.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
+        words = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
         done = await ssh_connections.run(host, *ssh_connections.shell(profile, words))
         if done.code == 0:
@@ -203,7 +203,7 @@ def used_hosts(submission: Submission) -> list[str]:
 
 async def _slots(profile: Profile, host: str, *stop: str) -> NodeSlots:
     """Return the slots of a host, after ending the GPU process `stop` if one is given."""
-    python = environment.python(profile.environment, sys.executable)
+    python = activation.python(profile.environment, sys.executable)
     words = [*python, "-P", "-m", "dtrain_lab.node", "slots", *stop]
     done = await ssh_connections.run(host, *ssh_connections.shell(profile, words))
     if done.code == slots.REFUSED:

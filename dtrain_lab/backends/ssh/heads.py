@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.ssh.processes import HostProcess
 from dtrain_lab.errors import StartFailed
-from dtrain_lab.placement import environment
+from dtrain_lab.placement import activation
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.status import Status
@@ -87,7 +87,7 @@ async def find(cluster: ClusterRecord, among: Sequence[str]) -> Handle | None:
 async def _start(host: str, cluster: ClusterRecord, arguments: list[str], stdin: bytes) -> bytes:
     """Start a process that survives the connection; returns the first line of its output."""
     profile, plan = cluster.profile, cluster.plan
-    words = [*environment.python(profile.environment, plan.python), "-P", *arguments]
+    words = [*activation.python(profile.environment, plan.python), "-P", *arguments]
     link = await ssh_connections.connection(host)
     started = ssh_connections.shell(profile, words)
     process = await link.create_process(f"setsid -w {started.line}", encoding=None)

@@ -30,11 +30,11 @@ from dtrain_lab.machine import durable, processes, supervision
 from dtrain_lab.wire import links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import JobRecord, Live
+from dtrain_lab.wire.loop_failures import Trouble, merged
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.processes.endpoints import Keys
 from dtrain_lab.wire.stacks import Frame
-from dtrain_lab.wire.trouble import Trouble, merged
 from dtrain_lab.world import Member, Members, State
 
 log = logging.getLogger("dtrain_lab.head")

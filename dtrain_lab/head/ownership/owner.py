@@ -32,13 +32,13 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import WorldPhase
+from dtrain_lab.wire.loop_failures import Trouble, merged
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.endpoints import Keys
 from dtrain_lab.wire.processes.settings import HeadSettings
 from dtrain_lab.wire.stacks import Frame
-from dtrain_lab.wire.trouble import Trouble, merged
 from dtrain_lab.world import State
 from dtrain_lab.world import events as on
 from dtrain_lab.world.events import Event

@@ -20,7 +20,7 @@ from dtrain_lab.cells.merge import LineMerger, LineWriter, Piece
 from dtrain_lab.kernel.output import outgoing
 from dtrain_lab.kernel.output.captures import Captures
 from dtrain_lab.kernel.output.live_displays import AREA_S, LiveDisplays
-from dtrain_lab.kernel.output.pace import Message
+from dtrain_lab.kernel.output.rate_limit import Message
 from dtrain_lab.wire.links import CellOutput
 
 

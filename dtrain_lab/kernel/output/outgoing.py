@@ -10,7 +10,7 @@ import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from dtrain_lab.kernel.output.pace import Backlog, Message
+from dtrain_lab.kernel.output.rate_limit import Backlog, Message
 from dtrain_lab.services.policy import policy
 
 MOST = 1_000_000

@@ -12,7 +12,7 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import variables
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.layout import collectives_of
-from dtrain_lab.rank.group import elastic
+from dtrain_lab.rank.group import job_store
 from dtrain_lab.wire.kinds import Framework
 
 
@@ -91,9 +91,9 @@ class Setup:
             from dtrain_lab.rank.group.kept_groups import KeptGroups
 
             KeptGroups().watch()
-            store = elastic.init(dist.init_process_group, collectives, "first")
+            store = job_store.init(dist.init_process_group, collectives, "first")
             if self.monitor is not None:
-                keeps = self.rank == 0 and not elastic.under_torchrun()
+                keeps = self.rank == 0 and not job_store.under_torchrun()
                 self.monitor.begin_cell("job", size, store, keeps_store=keeps)
             _find_existing_group(_Group(self.rank, size, collectives, store))
 

@@ -15,7 +15,7 @@ from dtrain_lab.errors import DtrainError, Forbidden
 from dtrain_lab.machine import supervision
 from dtrain_lab.server import recovery
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services import notebooks
+from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.connection import Connection, requests
 from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import clients
@@ -58,9 +58,9 @@ class ClustersHandler(BaseHandler):
         # as its kernel is told of it, without links followed
         root = Path(self.settings["server_root_dir"]).expanduser()
         notebook = str(root / request.notebook)
-        used = notebooks.last(notebook)
+        used = notebook_clusters.last(notebook)
         if used is None or all(record.id != used.cluster for record in self.ours.worlds.found()):
-            notebooks.remember(notebook, notebooks.Used(started, request.monitor, begun=True))
+            notebook_clusters.remember(notebook, notebook_clusters.Used(started, request.monitor, begun=True))
 
     def _folder(self, request: Request) -> str:
         """Return the ranks' working directory: the notebook's folder, which is below the server's root."""

@@ -20,7 +20,7 @@ import msgspec
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import durable, logs, supervision
 from dtrain_lab.services import folders
-from dtrain_lab.wire.trouble import Trouble
+from dtrain_lab.wire.loop_failures import Trouble
 
 LOGGER = "dtrain_lab"
 KEPT_S = 7 * 86400.0

@@ -14,6 +14,7 @@ from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.quota import Budget, FreeSpace
 from dtrain_lab.wire.kinds import JobLauncher, JobState
+from dtrain_lab.wire.loop_failures import Trouble
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node
@@ -21,7 +22,6 @@ from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.trouble import Trouble
 
 
 class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.loop_failures import Trouble
 from dtrain_lab.wire.node import Check
-from dtrain_lab.wire.trouble import Trouble
 
 # ---- node agent → head
 

@@ -9,7 +9,7 @@ export const MOST_LINE = 20_000;
 const LINE_SIDE = 8_000;
 const LONG_LINE = new RegExp(`[^\\n]{${MOST_LINE + 1},}`, 'g');
 const LINE_MARK = / … (\d+) characters of this line are left out … /;
-/** What says that lines are left out: of the page, of the kernel (`kernel/output/pace.py`), and of notebooks of before. */
+/** What says that lines are left out: of the page, of the kernel (`kernel/output/rate_limit.py`), and of notebooks of before. */
 const MARK = /^… (\d+) lines are left out (?:of the middle|here)[.:].*\n/gm;
 
 /** How it is said that lines are left out. */

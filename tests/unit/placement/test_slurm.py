@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadSize
-from dtrain_lab.placement import environment, slurm, slurm_reasons
+from dtrain_lab.placement import activation, slurm, slurm_reasons
 from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.plan import NodeFacts, Partition, Request, SlurmFacts
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
@@ -187,7 +187,7 @@ def test_scripts_are_what_they_were(name: str) -> None:
 @pytest.mark.parametrize("value", ["$(touch /tmp/x)", "a; rm -rf /", "`id`", "a'b", 'a"b', "../../x"])
 def test_hostile_values_stay_values(value: str) -> None:
     own = Environment(kind="venv", path=value, variables={"X": value})
-    text = environment.script(own, own.variables, [*environment.python(own, "p"), "-c", "0"])
+    text = activation.script(own, own.variables, [*activation.python(own, "p"), "-c", "0"])
     shown = subprocess.run(
         ["bash", "-c", text.replace("exec ", "printf '%s|' \"$X\" ")], capture_output=True, text=True
     )
@@ -196,7 +196,7 @@ def test_hostile_values_stay_values(value: str) -> None:
 
 def test_a_hostile_variable_name_is_refused() -> None:
     with pytest.raises(BadProfile, match="can't be the name of a variable"):
-        environment.lines(Environment(), {"X; rm": "1"})
+        activation.lines(Environment(), {"X; rm": "1"})
 
 
 def test_every_kind_of_environment_starts_its_python() -> None:
@@ -209,9 +209,9 @@ def test_every_kind_of_environment_starts_its_python() -> None:
         "command": ["/e", "python3"],
     }
     for kind, words in kinds.items():
-        assert environment.python(Environment(kind=kind, path="/e"), "/me/python") == words  # type: ignore[arg-type]
+        assert activation.python(Environment(kind=kind, path="/e"), "/me/python") == words  # type: ignore[arg-type]
     with pytest.raises(BadProfile, match='"venv" has no path'):
-        environment.python(Environment(kind="venv"), "p")
+        activation.python(Environment(kind="venv"), "p")
 
 
 @pytest.mark.parametrize(

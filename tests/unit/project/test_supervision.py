@@ -15,7 +15,7 @@ import pytest
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import logs, supervision
-from dtrain_lab.wire import trouble as policy
+from dtrain_lab.wire import loop_failures as policy
 
 FAULTS = (OSError(116, "Stale file handle"), sqlite3.OperationalError("locked"), msgspec.DecodeError("odd"))
 PACKAGE = Path(supervision.__file__).parents[1]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtrain_lab.kernel.output.pace import CHUNK, Allowance, Backlog, Message, chunks, left_out
+from dtrain_lab.kernel.output.rate_limit import CHUNK, Allowance, Backlog, Message, chunks, left_out
 from dtrain_lab.wire.processes.settings import OutputLimits
 
 LIMITS = OutputLimits()
