@@ -140,6 +140,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       browser,
       languages,
       state,
+      restorer,
       openNotebook,
       trans
     });

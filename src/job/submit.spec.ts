@@ -1,4 +1,5 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
+import { WidgetTracker } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { Widget } from '@lumino/widgets';
@@ -6,6 +7,7 @@ import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
 import { addSubmit, IAround } from './submit';
+import type { SubmitView } from './widgets';
 
 vi.mock('./form/form', () => ({ SubmitForm: () => null }));
 
@@ -48,4 +50,42 @@ it('opens the form of a notebook once, and beside it a copy of a job, which is i
   const [form, one, other] = added.map(w => w.id);
   expect(front).toEqual([form, form, one, one, other]);
   added.forEach(widget => widget.dispose());
+});
+
+it('is there in a restored layout before JupyterLab is restored, and its notebook read', async () => {
+  const commands = new CommandRegistry();
+  const restore = vi.fn();
+  const openNotebook = vi.fn(async () => undefined);
+  const never = new Promise<void>(() => undefined);
+  const app = {
+    commands,
+    restored: never,
+    shell: { add: () => undefined, activateById: () => undefined },
+    serviceManager: { contents: {} }
+  };
+  addSubmit({
+    app: app as unknown as JupyterFrontEnd,
+    model: { setVisible: () => undefined },
+    jobs: {},
+    notebooks: null,
+    browser: null,
+    languages: null,
+    state: null,
+    restorer: { restore },
+    openNotebook,
+    trans: nullTranslator.load('x')
+  } as unknown as IAround);
+  const [forms, options] = restore.mock.calls[0] as [
+    WidgetTracker<SubmitView>,
+    { command: string; args: (view: SubmitView) => object }
+  ];
+  for (const args of [{ path: 'a.ipynb' }, { path: 'a.ipynb', like: 'j1' }]) {
+    await commands.execute(options.command, args);
+    const view = forms.find(
+      f => JSON.stringify(f.args) === JSON.stringify(args)
+    )!;
+    expect(options.args(view)).toEqual(args);
+    view.dispose();
+  }
+  expect(openNotebook).not.toHaveBeenCalled();
 });

@@ -1,4 +1,4 @@
-import { JupyterFrontEnd } from '@jupyterlab/application';
+import { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import {
   Dialog,
   Notification,
@@ -34,6 +34,7 @@ export interface IAround {
   browser: IDefaultFileBrowser | null;
   languages: IEditorLanguageRegistry | null;
   state: IStateDB | null;
+  restorer: ILayoutRestorer | null;
   openNotebook: OpenNotebook;
   trans: TranslationBundle;
 }
@@ -78,13 +79,19 @@ export function addSubmit(around: IAround): void {
       shell.activateById(found.id);
       return;
     }
-    const view = new SubmitView({
-      notebook: await openedNotebook(
+    const view: SubmitView = new SubmitView({
+      notebook: {
         path,
-        notebooks,
-        contents,
-        around.openNotebook
-      ),
+        // by the view, later: JupyterLab's layout waits for this command, and the notebook for the layout
+        read: () =>
+          openedNotebook(path, {
+            tracker: notebooks,
+            contents,
+            open: around.openNotebook,
+            restored: app.restored,
+            opened: () => shell.activateById(view.id)
+          })
+      },
       drafts,
       typed: typedIn(around.state, submitId(path, like)),
       highlight,
@@ -123,6 +130,11 @@ export function addSubmit(around: IAround): void {
         }
       }
     }
+  });
+  void around.restorer?.restore(forms, {
+    command: CommandIDs.submitNotebook,
+    name: view => view.id,
+    args: view => view.args
   });
   notebooks?.currentChanged.connect(() =>
     commands.notifyCommandChanged(CommandIDs.submitNotebook)

@@ -6,7 +6,9 @@ import { submitIcon } from '../ui/icons/icons';
 import { formatClock } from '../ui/figures/format';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { jobIcon, jobsIcon } from '../ui/icons/viewIcons';
+import { ITyped } from './form/drafts';
 import { IFormProps, SubmitForm } from './form/form';
+import { INotebookToRead, ReadForm } from './form/reading';
 import { IJobsProps, JobList } from './list/list';
 import { moment } from './model/words';
 import { IJobProps, JobBody } from './view/view';
@@ -95,37 +97,79 @@ export class JobView extends JobWidget {
   }
 }
 
-/** A notebook has one form; a copy of a job has its own, beside what is typed in that one. */
-export function submitId(path: string, like: string | null): string {
-  return ['dtrain-lab-submit', path, like].filter(Boolean).join('-');
-}
+/** Properties of a form, for its view, which is there before the notebook has been read. */
+export type IFormViewProps<T> = Omit<T, 'notebook'> & {
+  notebook: INotebookToRead;
+  typed: ITyped;
+};
 
-/** `Submit: NOTEBOOK`. What was typed stays while it is hidden. */
-export class SubmitView extends JobWidget {
-  constructor(private _props: Omit<IFormProps, 'submitted'>) {
-    super(
-      submitId(_props.notebook.path, _props.like),
-      _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),
-      submitIcon,
-      (seen, viewer) => _props.model.setVisible(seen, viewer),
-      _props.trans
-    );
-    this.addClass('jp-DtrainJob-submitView');
+/** A form of a notebook in the main area. What was typed stays while it is hidden. */
+export abstract class FormWidget extends JobWidget {
+  constructor(
+    id: string,
+    label: string,
+    icon: LabIcon,
+    look: (seen: boolean, viewer: string) => void,
+    private _typed: ITyped,
+    words: TranslationBundle
+  ) {
+    super(id, label, icon, look, words);
   }
 
   /** Closed or sent, it begins anew; a page that is reloaded disposes of nothing. */
   override dispose(): void {
     if (!this.isDisposed) {
-      this._props.typed.forget();
+      this._typed.forget();
     }
     super.dispose();
   }
 
+  /** From when it is seen first: one in a layout that comes back asks for nothing until then. */
   protected override get drawn(): boolean {
-    return true;
+    this._begun ||= super.drawn;
+    return this._begun;
+  }
+
+  private _begun = false;
+}
+
+/** A notebook has one form; a copy of a job has its own, beside what is typed in that one. */
+export function submitId(path: string, like: string | null): string {
+  return ['dtrain-lab-submit', path, like].filter(Boolean).join('-');
+}
+
+/** `Submit: NOTEBOOK`. */
+export class SubmitView extends FormWidget {
+  constructor(private _props: IFormViewProps<Omit<IFormProps, 'submitted'>>) {
+    super(
+      submitId(_props.notebook.path, _props.like),
+      _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),
+      submitIcon,
+      (seen, viewer) => _props.model.setVisible(seen, viewer),
+      _props.typed,
+      _props.trans
+    );
+    this.addClass('jp-DtrainJob-submitView');
+  }
+
+  /** What a restored layout opens it with. */
+  get args(): { path: string; like?: string } {
+    const { notebook, like } = this._props;
+    return like ? { path: notebook.path, like } : { path: notebook.path };
   }
 
   protected draw(): JSX.Element {
-    return <SubmitForm {...this._props} submitted={() => this.close()} />;
+    const { notebook, trans } = this._props;
+    return (
+      <ReadForm notebook={notebook} trans={trans}>
+        {read => (
+          <SubmitForm
+            {...this._props}
+            notebook={read}
+            submitted={() => this.close()}
+          />
+        )}
+      </ReadForm>
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { JupyterFrontEnd } from '@jupyterlab/application';
+import { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import { Notification, WidgetTracker } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
@@ -29,6 +29,7 @@ export interface IAroundSweeps {
   notebooks: INotebookTracker | null;
   browser: IDefaultFileBrowser | null;
   state: IStateDB | null;
+  restorer: ILayoutRestorer | null;
   views: WidgetTracker<SweepView>;
   trans: TranslationBundle;
 }
@@ -131,13 +132,19 @@ function addForm(around: IAroundSweeps): void {
       shell.activateById(found.id);
       return;
     }
-    const view = new SweepFormView({
-      notebook: await openedNotebook(
+    const view: SweepFormView = new SweepFormView({
+      notebook: {
         path,
-        notebooks,
-        serviceManager.contents,
-        openNotebook
-      ),
+        // by the view, later: JupyterLab's layout waits for this command, and the notebook for the layout
+        read: () =>
+          openedNotebook(path, {
+            tracker: notebooks,
+            contents: serviceManager.contents,
+            open: openNotebook,
+            restored: app.restored,
+            opened: () => shell.activateById(view.id)
+          })
+      },
       drafts,
       typed: typedIn(around.state, sweepFormId(path)),
       model,
@@ -172,6 +179,11 @@ function addForm(around: IAroundSweeps): void {
         }
       }
     }
+  });
+  void around.restorer?.restore(forms, {
+    command: CommandIDs.sweepNotebook,
+    name: view => view.id,
+    args: view => view.args
   });
   notebooks?.currentChanged.connect(() =>
     commands.notifyCommandChanged(CommandIDs.sweepNotebook)

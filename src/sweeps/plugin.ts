@@ -50,6 +50,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
       notebooks,
       browser,
       state,
+      restorer,
       views,
       trans
     });

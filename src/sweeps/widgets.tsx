@@ -1,6 +1,7 @@
 import React from 'react';
 
-import { JobWidget } from '../job/widgets';
+import { ReadForm } from '../job/form/reading';
+import { FormWidget, IFormViewProps, JobWidget } from '../job/widgets';
 import { sweepIcon } from '../ui/icons/viewIcons';
 import { ISweepFormProps, SweepForm } from './form/form';
 import { ISweepProps, SweepBody } from './view';
@@ -33,32 +34,37 @@ export function sweepFormId(path: string): string {
   return `dtrain-lab-new-sweep-${path}`;
 }
 
-/** The form of a notebook's sweep. What was typed stays while it is hidden. */
-export class SweepFormView extends JobWidget {
-  constructor(private _props: Omit<ISweepFormProps, 'begun'>) {
+/** The form of a notebook's sweep. */
+export class SweepFormView extends FormWidget {
+  constructor(private _props: IFormViewProps<Omit<ISweepFormProps, 'begun'>>) {
     super(
       sweepFormId(_props.notebook.path),
       _props.trans.__('Sweep: %1', _props.notebook.path.split('/').pop()),
       sweepIcon,
       (seen, viewer) => _props.model.setVisible(seen, viewer),
+      _props.typed,
       _props.trans
     );
     this.addClass('jp-DtrainSweep-formView');
   }
 
-  /** Closed or sent, it begins anew; a page that is reloaded disposes of nothing. */
-  override dispose(): void {
-    if (!this.isDisposed) {
-      this._props.typed.forget();
-    }
-    super.dispose();
-  }
-
-  protected override get drawn(): boolean {
-    return true;
+  /** What a restored layout opens it with. */
+  get args(): { path: string } {
+    return { path: this._props.notebook.path };
   }
 
   protected draw(): JSX.Element {
-    return <SweepForm {...this._props} begun={() => this.close()} />;
+    const { notebook, trans } = this._props;
+    return (
+      <ReadForm notebook={notebook} trans={trans}>
+        {read => (
+          <SweepForm
+            {...this._props}
+            notebook={read}
+            begun={() => this.close()}
+          />
+        )}
+      </ReadForm>
+    );
   }
 }

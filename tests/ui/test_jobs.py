@@ -324,6 +324,38 @@ def test_the_form_follows_the_notebook(lab: Lab, page: Any) -> None:
     assert "fails" not in report.locator(".jp-DtrainJob-code").inner_text()
 
 
+def test_a_reloaded_page_has_the_forms_with_what_was_typed(lab: Lab, page: Any) -> None:
+    def is_kept(response: Any) -> bool:
+        """The workspace with both forms is on the server."""
+        sent = response.request.post_data or ""
+        kept = "typed:dtrain-lab-submit" in sent and "typed:dtrain-lab-new-sweep" in sent
+        return "/workspaces" in response.url and response.request.method == "PUT" and kept
+
+    training(lab.work / "reload.ipynb")
+    training(lab.work / "gone.ipynb")
+    open_notebook(page, lab, "reload.ipynb")
+    page.locator(".jp-Toolbar").get_by_role("button", name="Submit").dblclick()
+    fill(page, "steps", "7")
+    opens = "void window.jupyterapp.commands.execute('dtrain-lab:{}', {{path: '{}'}})"
+    page.evaluate(opens.format("submit-notebook", "gone.ipynb"))
+    page.locator(".jp-DtrainJob-submitHead:visible").get_by_text("Submit gone.ipynb").wait_for()
+    with page.expect_response(is_kept):
+        page.evaluate(opens.format("sweep-notebook", "reload.ipynb"))
+        page.locator(".jp-DtrainSweep-formView [data-sweep=objective]").fill("accuracy")
+    (lab.work / "gone.ipynb").unlink()
+    page.reload()
+    sought = page.locator(".jp-DtrainSweep-formView [data-sweep=objective]")
+    wait_until(lambda: sought.input_value() == "accuracy", 60, "what was typed")
+    shot(page, "form-restored")
+    page.locator(".lm-TabBar-tab", has_text="Submit: reload").click()
+    form = page.locator(".jp-DtrainJob-submitForm:visible")
+    assert form.get_by_label("steps", exact=True).input_value() == "7"
+    page.locator(".jp-DtrainJob-submitHead:visible").get_by_text("Filled in as you left it.").wait_for()
+    page.locator(".lm-TabBar-tab", has_text="Submit: gone").click()
+    page.get_by_role("alert").get_by_text("gone.ipynb is not there any more").wait_for()
+    shot(page, "form-gone")
+
+
 def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> None:
     gpus = Gpus(tmp_path, 2)
     with pytest.MonkeyPatch.context() as patch:

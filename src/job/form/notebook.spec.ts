@@ -18,14 +18,15 @@ it('says when a kernel that was too busy to be asked is idle', async () => {
     context: { path: 'a.ipynb', ready: Promise.resolve() },
     sessionContext: { session: { kernel } }
   };
-  const notebook = await openedNotebook(
-    'a.ipynb',
-    {
+  const notebook = await openedNotebook('a.ipynb', {
+    tracker: {
       find: (of: (p: unknown) => boolean) => (of(panel) ? panel : undefined)
     } as unknown as INotebookTracker,
-    {} as Contents.IManager,
-    vi.fn()
-  );
+    contents: {} as Contents.IManager,
+    open: vi.fn(),
+    restored: Promise.resolve(),
+    opened: vi.fn()
+  });
   const idle = vi.fn();
   const end = notebook.onIdle(idle);
   statusChanged.emit('idle');

@@ -77,17 +77,35 @@ export function askedNotebook(
   return (args.path as string | undefined) ?? picked ?? chosen();
 }
 
-/** A notebook for a form, opened where it is not. */
+/** What a notebook is opened with for a form. */
+export interface IOpening {
+  tracker: INotebookTracker | null;
+  contents: Contents.IManager;
+  open: OpenNotebook;
+  /** JupyterLab's layout, with the notebook's own tab, is there again. */
+  restored: Promise<unknown>;
+  /** It was not open before, and is in front of the form now. */
+  opened(): void;
+}
+
+/**
+ * A notebook for a form, opened where it is not.
+ *
+ * @throws ServerConnection.ResponseError where it is not there
+ */
 export async function openedNotebook(
   path: string,
-  tracker: INotebookTracker | null,
-  contents: Contents.IManager,
-  open: OpenNotebook
+  opening: IOpening
 ): Promise<INotebook> {
+  const { tracker, contents, open } = opening;
   const panel = (): NotebookPanel | undefined =>
     tracker?.find(p => p.context.path === path);
+  await opening.restored;
   if (!panel()) {
+    // of a file that is not there JupyterLab would open a tab and a dialog
+    await contents.get(path, { content: false });
     await open(path);
+    opening.opened();
   }
   await panel()?.context.ready;
   return notebookOf(path, tracker, contents, open);
