@@ -62,6 +62,10 @@ export interface IPoint {
   middle: number | null;
   /** Ranks that have been slow for some seconds now, and were not before. */
   slowed: readonly number[];
+  /** Ranks that the head calls slow; null where that is not known: before this page looked. */
+  slow: readonly number[] | null;
+  /** Share by which own times may be off, as communication is estimated. */
+  unsure: number;
   /** Memory of the rank that uses most, in bytes: of its GPU, or else of its process. */
   memory: number | null;
   /** Bytes a second that the busiest node sends and receives. */

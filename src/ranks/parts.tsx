@@ -8,6 +8,7 @@ import {
   formatShare,
   formatTime
 } from '../ui/figures/format';
+import { waitingOf } from '../ui/figures/split';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {
@@ -49,7 +50,7 @@ export function waitsOf(
   ranks: readonly Rank[],
   trans: TranslationBundle
 ): string {
-  const [a, b] = ranks.map(r => r.wait_s);
+  const [a, b] = ranks.map(waitingOf);
   if (ranks.length !== 2 || a === null || b === null) {
     return '';
   }

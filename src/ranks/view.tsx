@@ -16,7 +16,7 @@ import { timeTicks } from './charts/axis';
 import { axisOf, Charts, IAxis } from './charts/charts';
 import { figuresOf, heatOf, IRankFigures, passes } from './model/figures';
 import { IChoice, ViewHead } from './head';
-import { HeatMap } from './charts/heat';
+import { HeatMap, Scale } from './charts/heat';
 import { RankMap } from './charts/map';
 import { menuOfRanks } from './menu';
 import { MoreFigures } from './more';
@@ -193,7 +193,7 @@ function Maps(props: {
                   'Own step time against the median of all ranks (%1)',
                   formatTime(middle)
                 )}
-          <Scale />
+          <Scale trans={trans} />
         </h3>
         <HeatMap
           heat={heatOf(
@@ -231,20 +231,6 @@ function Maps(props: {
         )}
       </section>
     </div>
-  );
-}
-
-/** From faster than usual to slower. */
-function Scale(): JSX.Element {
-  const steps = [-1, -0.6, 0, 0.25, 0.5, 0.75, 1];
-  return (
-    <span className="jp-DtrainRanks-scale">
-      −6 %{' '}
-      {steps.map(step => (
-        <i key={step} data-step={step} />
-      ))}{' '}
-      +20 %
-    </span>
   );
 }
 

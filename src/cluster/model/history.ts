@@ -1,6 +1,11 @@
-import { median, networkOf, ownTimes } from '../../ui/figures/ownTime';
+import {
+  median,
+  networkOf,
+  ownTimes,
+  unsureOf
+} from '../../ui/figures/ownTime';
 import { Cluster, IPoint, Point } from '../../tokens';
-import { meanSplit } from '../../ui/figures/split';
+import { meanSplit, waitingOf } from '../../ui/figures/split';
 import { slowedNow } from '../../ui/verdicts/verdict';
 
 /** Points kept of each cluster, an hour of them; fewer where each has the times of more than 64 ranks. */
@@ -92,21 +97,25 @@ export function numbers(
 }
 
 function pastPoint(point: Point): IPoint {
-  const { step_s, wait_s, comm_overhead, samples_per_s } = point;
+  const { step_s = null, comm_overhead = null, samples_per_s } = point;
+  const waits = waitingOf({
+    step_s,
+    comm_overhead,
+    wait_s: point.wait_s ?? null
+  });
   // a head of an earlier version sends none
   const own = point.own_s ?? [];
   return {
     at: (point.at as number) * 1000,
     samples: samples_per_s ?? null,
-    overhead: comm_overhead ?? null,
-    waiting:
-      step_s && wait_s !== null && wait_s !== undefined
-        ? wait_s / step_s
-        : null,
+    overhead: comm_overhead,
+    waiting: step_s && waits !== null ? waits / step_s : null,
     generation: point.generation ?? 0,
     own: Float32Array.from(own, seconds => seconds ?? NaN),
     middle: median(own.filter(seconds => seconds !== null)),
     slowed: [],
+    slow: null,
+    unsure: unsureOf(step_s, comm_overhead, point.comm_overhead_error),
     memory: point.memory_bytes ?? null,
     network: point.network_bytes_per_s ?? null,
     networkMiddle: null,
@@ -129,6 +138,12 @@ function pointOf(cluster: Cluster, told: Set<string>): IPoint {
     own,
     middle,
     slowed: slowedNow(cluster, told),
+    slow: cluster.ranks.filter(r => r.slow).map(r => r.rank),
+    unsure: unsureOf(
+      cluster.metrics.step_s,
+      comm_overhead,
+      cluster.metrics.comm_overhead_error
+    ),
     memory: cluster.ranks.reduce<number | null>((most, rank) => {
       const bytes = rank.device_memory_bytes ?? rank.memory_bytes;
       return bytes === null ? most : Math.max(most ?? 0, bytes);

@@ -1,7 +1,9 @@
+import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useRef, useState } from 'react';
 
 import { themeColour } from '../../ui/icons/theme';
 import { ITick } from './axis';
+import { FAINT } from '../../ui/figures/ownTime';
 import { IHeat } from '../model/figures';
 
 /** Room for the names of rows, px. */
@@ -15,7 +17,7 @@ const SLOW = 0.2;
 const LEVEL = 0.02;
 const STEPS = 4;
 
-/** Rank × time: grey at the median, blue faster, orange slower; nodes apart, times below. */
+/** Rank × time: grey at the median, blue faster, orange slower, deep where the head called it slow; times below. */
 export function HeatMap(props: {
   heat: IHeat;
   ticks: readonly ITick[];
@@ -46,6 +48,20 @@ export function HeatMap(props: {
     <div className="jp-DtrainRanks-heat">
       <canvas ref={ref} role="img" aria-label={props.summary} />
     </div>
+  );
+}
+
+/** What its colours mean: from faster than usual to slower; and deep, what is called slow. */
+export function Scale(props: { trans: TranslationBundle }): JSX.Element {
+  const squares = (steps: number[]): JSX.Element[] =>
+    steps.map(step => <i key={step} data-step={step} />);
+  return (
+    <span className="jp-DtrainRanks-scale">
+      −6 % {squares([-1, -0.6, 0, 0.25])} +5 %
+      <span>
+        {props.trans.__('slow')} {squares([0.5, 0.75, 1])} +20 %
+      </span>
+    </span>
   );
 }
 
@@ -194,7 +210,7 @@ function drawMark(
   const { heat, markText } = props;
   let at = heat.columns - 1;
   const slow = (i: number): boolean =>
-    !(heat.cells[index * heat.columns + i] < 0.05);
+    !(heat.cells[index * heat.columns + i] <= FAINT + LEVEL);
   while (at > 0 && slow(at - 1)) {
     at -= 1;
   }

@@ -4,7 +4,7 @@ import React, { useEffect, useId, useRef } from 'react';
 import { Rank } from '../../tokens';
 import { target } from '../../ui/roving';
 import { themeColour } from '../../ui/icons/theme';
-import { ownTimes } from '../../ui/figures/ownTime';
+import { ownTimes, shownNow } from '../../ui/figures/ownTime';
 import { tint } from './heat';
 import { rankWord } from '../model/words';
 
@@ -145,7 +145,7 @@ function draw(
     const { state } = ranks[i];
     const bad = state === 'stuck' || state === 'lost';
     const over = middle ? own[i] / middle - 1 : NaN;
-    const share = bad ? 1 : tint(over)[1];
+    const share = bad ? 1 : tint(shownNow(over, ranks[i]))[1];
     const to = bad ? error : over < 0 ? fast : slow;
     const part = share > 0.05 ? share : 0;
     for (let channel = 0; channel < 3; channel++) {

@@ -13,6 +13,7 @@ import {
 } from '../../ui/figures/format';
 import { stateWord } from '../../ui/verdicts/sentence';
 import { shareInText } from '../../ui/figures/share';
+import { waitingOf } from '../../ui/figures/split';
 
 /** What a rank does, in a few words. */
 export function doing(rank: Rank, trans: TranslationBundle): string {
@@ -69,7 +70,7 @@ export function Facts(props: {
     [trans.__('Samples/s'), formatRate(rank.samples_per_s)],
     [trans.__('Data loading'), formatTime(rank.data_s)],
     [trans.__('Communication'), overhead],
-    [trans.__('Waiting'), formatTime(rank.wait_s)],
+    [trans.__('Waiting'), formatTime(waitingOf(rank))],
     [trans.__('CPU'), formatShare(rank.cpu_utilization)],
     [trans.__('Memory'), `${formatGiB(rank.memory_bytes)} GiB`],
     [trans.__('Process'), rank.pid === null ? UNKNOWN : `${rank.pid}`]

@@ -1,5 +1,6 @@
 import { Cluster, IPoint, Rank } from '../../tokens';
-import { ownTimes, usualOf } from '../../ui/figures/ownTime';
+import { ownTimes, shownOver, usualOf } from '../../ui/figures/ownTime';
+import { waitingOf } from '../../ui/figures/split';
 
 /** What the table shows of a rank; seconds, null where not known. */
 export interface IRankFigures {
@@ -26,8 +27,7 @@ export function figuresOf(cluster: Cluster): readonly IRankFigures[] {
     const shared = rank.step_s === null ? null : (rank.comm_overhead ?? null);
     const communication =
       shared === null || rank.step_s === null ? null : shared * rank.step_s;
-    const waiting =
-      communication === null ? null : Math.min(communication, rank.wait_s ?? 0);
+    const waiting = communication === null ? null : (waitingOf(rank) ?? 0);
     return {
       rank,
       own: mine,
@@ -72,7 +72,7 @@ export function hasNetwork(cluster: Cluster): boolean {
 /** A heat map: a row a rank, or a node's slowest where there are too many. */
 export interface IHeat {
   rows: { label: string; group: string; ranks: readonly number[] }[];
-  /** Row × column: own time against that of other ranks (`usualOf`); NaN where not known. */
+  /** Row × column: own time against that of other ranks (`usualOf`), as it is shown; NaN where not known. */
   cells: Float32Array;
   columns: number;
 }
@@ -112,12 +112,10 @@ export function heatOf(
       latest.set(Math.min(column, columns - 1), point);
     }
   }
-  for (const [column, { middle, own }] of bridged(latest)) {
-    if (middle) {
-      rows.forEach((row, i) => {
-        cells[i * columns + column] = slowestOf(own, row.ranks, middle);
-      });
-    }
+  for (const [column, point] of bridged(latest)) {
+    rows.forEach((row, i) => {
+      cells[i * columns + column] = slowestOf(point, row.ranks);
+    });
   }
   return { rows, cells, columns };
 }
@@ -136,14 +134,15 @@ function bridged(known: ReadonlyMap<number, IPoint>): Map<number, IPoint> {
   return all;
 }
 
-function slowestOf(
-  own: Float32Array,
-  ranks: readonly number[],
-  middle: number
-): number {
+function slowestOf(point: IPoint, ranks: readonly number[]): number {
+  const { own, middle, unsure, slow } = point;
   let most = NaN;
-  for (const rank of ranks) {
-    const over = own[rank] / usualOf(own, rank, middle)! - 1;
+  for (const rank of middle ? ranks : []) {
+    const over = shownOver(
+      own[rank] / usualOf(own, rank, middle)! - 1,
+      unsure,
+      slow && slow.includes(rank)
+    );
     if (!Number.isNaN(over) && !(over <= most)) {
       most = over;
     }

@@ -4,7 +4,7 @@ import { Rank } from '../../tokens';
 import { formatTime } from '../../ui/figures/format';
 import { useViewState } from '../../ui/viewState';
 import { moveFocus } from '../../ui/roving';
-import { ownTimes } from '../../ui/figures/ownTime';
+import { ownTimes, shownNow } from '../../ui/figures/ownTime';
 import { tintOf } from '../charts/heat';
 import { RankGrid } from './grid';
 import { IRowsProps } from './slowest';
@@ -122,7 +122,9 @@ export function NodeRows(props: IRowsProps): JSX.Element {
                     )}
                     state={rank.state}
                     tint={
-                      middle ? tintOf(own[rank.rank] / middle - 1) : undefined
+                      middle
+                        ? tintOf(shownNow(own[rank.rank] / middle - 1, rank))
+                        : undefined
                     }
                     selected={rank.rank === selected}
                     stop={at === `rank ${rank.rank}`}

@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
+import { shownNow } from '../../ui/figures/ownTime';
 import { formatTime } from '../../ui/figures/format';
 import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { moveFocus } from '../../ui/roving';
@@ -87,7 +88,7 @@ export function NodeGrid(props: {
                   formatTime(f.own)
                 )}
                 tabIndex={f.rank.rank === first ? 0 : -1}
-                style={{ background: tintOf(f.over ?? NaN) }}
+                style={{ background: tintOf(shownNow(f.over ?? NaN, f.rank)) }}
                 onFocus={() => setStop(f.rank.rank)}
                 onClick={() => props.onSelect(f.rank.rank)}
                 onContextMenu={event => props.onMenu(event, [f.rank.rank])}

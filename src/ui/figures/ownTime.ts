@@ -58,6 +58,47 @@ export function usualOf(
   return Number.isNaN(other) ? middle : other;
 }
 
+/** Own time against the usual one beyond which a rank that is not called slow has no deeper colour. */
+export const FAINT = 0.05;
+/** The same of a time of which it is not known whether the rank was called slow. */
+const FAINT_BEFORE = 0.1;
+
+/** Share of own time by which it may be off, as far as communication is estimated. */
+export function unsureOf(
+  step_s: number | null | undefined,
+  overhead: number | null | undefined,
+  error: number | null | undefined
+): number {
+  const share = 1 - (overhead ?? 0);
+  return step_s && error && share > 0 ? error / share : 0;
+}
+
+/**
+ * A deviation as colour tells it: none within the error, and deep only where the head calls the rank slow.
+ *
+ * @param over - own time against the usual one: 0.1 is 10 % slower
+ * @param slow - the head's verdict; null where it is not known
+ */
+export function shownOver(
+  over: number,
+  unsure: number,
+  slow: boolean | null
+): number {
+  if (slow) {
+    return over;
+  }
+  return Math.abs(over) <= unsure
+    ? 0
+    : Math.min(over, slow === null ? FAINT_BEFORE : FAINT);
+}
+
+/** The same of a rank now. */
+export function shownNow(over: number, rank: Rank): number {
+  const { step_s, comm_overhead, comm_overhead_error, slow } = rank;
+  const unsure = unsureOf(step_s, comm_overhead, comm_overhead_error);
+  return shownOver(over, unsure, slow);
+}
+
 /** Bytes a second that a node sends and receives; null where not known. */
 export function networkOf(node: Node): number | null {
   const { sent_bytes_per_s: sent, received_bytes_per_s: received } = node;

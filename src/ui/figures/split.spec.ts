@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { makeRank } from '../../testing/clusters';
 import { layout } from './sparkline';
-import { meanSplit, SplitLegend, splitOf } from './split';
+import { meanSplit, SplitLegend, splitOf, waitingOf } from './split';
 
 it('splits a step into own, transfer and waiting that add up', () => {
   const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.3, wait_s: 0.01 });
@@ -50,4 +50,14 @@ it('leaves gaps in a line where nothing is known', () => {
   const points = layout([1, null, 2], 100, 20);
   expect(points.map(([, y]) => Number.isNaN(y))).toEqual([false, true, false]);
   expect(points[2][1]).toBeLessThan(points[0][1]);
+});
+
+it('waits no less than nothing, and no longer than it communicates', () => {
+  const of = (wait_s: number | null, comm_overhead: number | null = 0.25) =>
+    waitingOf({ step_s: 2, comm_overhead, wait_s });
+  expect([of(0.3), of(3), of(-0.1), of(null)]).toEqual([0.3, 0.5, 0, null]);
+  expect(of(3, null)).toBe(2);
+  expect(
+    splitOf({ step_s: 2, comm_overhead: 0.25, wait_s: -1, data_s: 0 })
+  ).toMatchObject({ waiting: 0, transfer: 0.25 });
 });

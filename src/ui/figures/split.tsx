@@ -18,15 +18,29 @@ const PARTS = ['data', 'own', 'transfer', 'waiting'] as const;
 /** Waiting for data that takes less of a step counts as the rank's own time. */
 const LEAST_DATA = 0.05;
 
+/**
+ * How long a step waits for slower ranks, s: from nothing to all of its communication, of which it is a part; null where
+ * not known. The two are measured apart from each other.
+ */
+export function waitingOf(
+  figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s'>
+): number | null {
+  const { step_s, comm_overhead, wait_s } = figures;
+  if (wait_s === null || step_s === null) {
+    return wait_s;
+  }
+  return Math.max(0, Math.min((comm_overhead ?? 1) * step_s, wait_s));
+}
+
 /** own = step × (1 − overhead) − data, waiting = wait, transfer = the rest. */
 export function splitOf(
   figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s' | 'data_s'>
 ): ISplit | null {
-  const { step_s, comm_overhead, wait_s, data_s } = figures;
+  const { step_s, comm_overhead, data_s } = figures;
   if (!step_s || comm_overhead === null) {
     return null;
   }
-  const waiting = Math.min(comm_overhead, (wait_s ?? 0) / step_s);
+  const waiting = Math.min(comm_overhead, (waitingOf(figures) ?? 0) / step_s);
   const waits = Math.min(1 - comm_overhead, (data_s ?? 0) / step_s);
   const data = waits < LEAST_DATA ? 0 : waits;
   return {
