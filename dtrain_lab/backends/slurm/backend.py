@@ -12,14 +12,13 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.base import UNSURE, Backend, Forecast, Place, Way
 from dtrain_lab.backends.slurm import allocation, hours
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
-from dtrain_lab.backends.slurm.script import batch, directives
+from dtrain_lab.backends.slurm.script import batch
+from dtrain_lab.backends.slurm.steps import run_step
 from dtrain_lab.backends.speed import Pair
-from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import files as job_files
@@ -80,11 +79,12 @@ class SlurmBackend(Backend):
         Raises:
             StartFailed: Slurm refuses the step, or no node is free now.
         """
-        nodes = len((await self._plan_of(profile, python)).nodes)
+        plan = await self._plan_of(profile, python)
+        nodes = len(plan.nodes)
         words = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
         words += [profile.workdir] if profile.workdir else []
         asked = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
-        done = await self._step(profile, python, asked, words)
+        done = await run_step(profile, plan, asked, words)
         if done.code:
             last = [line for line in done.err.strip().splitlines() if line.strip()]
             raise StartFailed(
@@ -103,26 +103,12 @@ class SlurmBackend(Backend):
         words = [*activation.python(profile.environment, python), "-P", "-m", *pair.words]
         # tasks are numbered in the order of the node names: the first task listens
         asked = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
-        return pair.measured((await self._step(profile, python, asked, words)).out)
+        plan = await self._plan_of(profile, python)
+        return pair.measured((await run_step(profile, plan, asked, words)).out)
 
     async def _plan_of(self, profile: Profile, python: str) -> Plan:
         facts = await self.facts(profile)
         return self.plan(facts, profile, Request(profile.name), python=python, directory="/")
-
-    async def _step(self, profile: Profile, python: str, asked: list[str], words: list[str]) -> Done:
-        """Run a short command on nodes."""
-        plan = await self._plan_of(profile, python)
-        run = ["srun", *asked, "--time=2", "--quiet"]
-        if allocation.used(profile):
-            run += [f"--jobid={allocation.job_of(profile)}", "--overlap"]
-        else:
-            given = directives(ClusterRecord("check", "check", profile, plan))
-            wanted = ("--partition", "--account", "--qos", "--constraint", "--gres")
-            # options are quoted, as in a batch script
-            options = [shlex.split(option) for option in given if option.startswith(wanted)]
-            run += ["--immediate=20", *(word for option in options for word in option)]
-        line, first = ssh_connections.shell(profile, words)  # variables go through stdin: ps would show them
-        return await transport(profile.ssh.login).run([*run, *shlex.split(line)], first)
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
         """Plan as many nodes of the partition as the request needs."""

@@ -52,3 +52,22 @@ def without_head(record: HeadRecord, remote: Remote, status: Status, since_s: fl
         may=("stop",) if remote.problem is None else ("remove",),
         created_at=record.created_at,
     )
+
+
+def ended_early(reason: Reason | None, log: str) -> tuple[str, str]:
+    """Say why a cluster ended before its head listened.
+
+    Args:
+        reason: The scheduler's reason, if it has one.
+        log: Text of the launcher's log.
+
+    Returns:
+        Message and hint.
+    """
+    message = reason.message if reason is not None else "It ended before it was ready."
+    lines = [line for line in log.splitlines() if line.strip()]
+    # srun's last line only says that a task has ended; the cause may stand before or after it
+    telling = [line for line in lines if not line.startswith("srun: error:")] or lines
+    if telling:
+        return message, f"Its log ends: {telling[-1]}"
+    return message, reason.hint if reason is not None else ""

@@ -23,7 +23,7 @@ from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unr
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import records
-from dtrain_lab.services.connection.headless import without_head
+from dtrain_lab.services.connection.headless import ended_early, without_head
 from dtrain_lab.services.connection.presence import Client, Presence, ended
 from dtrain_lab.services.connection.unanswered import Unanswered
 from dtrain_lab.wire import clients
@@ -254,12 +254,7 @@ class RemoteHead(Presence):
     async def _ended_early(self) -> None:
         reason = self._status.reason
         text = await self._backend.log(of_head(self._record), job_files.LAUNCHER_LOG, 0)
-        last = [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
-        message = reason.message if reason is not None else "It ended before it was ready."
-        # srun's last line only says that a task has ended; the cause may stand before or after it
-        telling = [line for line in last if not line.startswith("srun: error:")] or last
-        hint = f"Its log ends: {telling[-1]}" if last else (reason.hint if reason is not None else "")
-        self._remote = replace(self._remote, problem=(message, hint))
+        self._remote = replace(self._remote, problem=ended_early(reason, text.decode("utf-8", "replace")))
         self._note()
         self._connection.notify(self._cluster())
 
