@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[1]
 NOTES = Path(os.environ.get("DTRAIN_LAB_FAULTS", ROOT / "docs" / "_faults.json"))
 HEAD = """# What happens when something breaks
 
-Measured by the tests (`make test`, then `python -m tests.faults`), which kill and cut off real processes
-and hosts; {machine}. Times are from the fault to the state in the column.
+The tests kill and disconnect real processes and hosts, and measure this table: `make test`, then
+`python -m tests.faults`; {machine}. The last column names a state, and the time from the fault until then.
 
-| Fault | Who notices | What you read | What is kept | Time |
+| Fault | Detected by | Message | What is kept | Time |
 |---|---|---|---|---|
 """
 

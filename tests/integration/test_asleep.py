@@ -67,11 +67,11 @@ def test_a_machine_that_slept_and_has_another_address_has_all_that_was_printed(w
                 out, _ = sleeper.communicate(timeout=60)
             assert out.split() == ["True"]
             note(
-                f"the notebook's machine sleeps while a cell runs, and wakes up with another address ({way})",
+                f"the notebook's machine sleeps while a cell runs, then wakes with another address ({way})",
                 "your notebook: no host answers 20 s after a sleep (here 3), or no heartbeat in 90 s (3)",
                 "–",
-                "everything: the cell has gone on to its end",
-                "awake → all output there, the world stopped",
+                "everything: the cell has run to its end",
+                "awake → all output received, the cluster stopped",
                 time.monotonic() - woke,
             )
         finally:

@@ -178,9 +178,9 @@ def test_modules_of_others_names_beside_the_notebook_end_nothing(
             assert cluster.run(code).stdout == dict.fromkeys((0, 1), f"{tmp_path} 1.0\n")
             took = time.monotonic() - began
             cluster.restart([1])
-    fault = "a file `random.py`, `socket.py`, `torch.py` or `logging.py` lies beside the notebook"
-    kept = "everything: ranks, and what keeps them, use Python's and PyTorch's own modules"
-    note(fault, "nobody has to", "–", kept, "a cell that imports them", took)
+    fault = "a file `random.py`, `socket.py`, `torch.py` or `logging.py` is in the notebook's folder"
+    kept = "everything: ranks, head and agents use Python's and PyTorch's own modules"
+    note(fault, "not needed", "–", kept, "a cell that imports them", took)
 
 
 def test_text_that_is_no_unicode_ends_no_cell(pair: dt.Cluster) -> None:

@@ -186,7 +186,7 @@ def test_an_exception_on_one_rank_frees_the_others(trained: dt.Cluster) -> None:
         trained.run("if rank == 1:\n    raise ValueError('bad batch')\ndist.barrier()")
     note(
         "an exception on one rank while others wait for it",
-        "the cluster: the rank answers with its error",
+        "the cluster: the rank reports its error",
         failed.value.message,
         "everything",
         "cell ended",
@@ -254,7 +254,7 @@ def test_the_controller_is_killed_and_views_and_new_ranks_find_the_next(
         "ipyparallel's controller is killed",
         "the cluster, which starts another at the same address",
         "–",
-        "everything; cells do without it, views wait for it",
+        "everything; cells don't need the controller, views wait for it",
         "views work again",
         time.monotonic() - began,
     )
@@ -339,11 +339,11 @@ def test_a_time_out_ends_a_cell_also_when_a_rank_is_stopped_and_it_may_come_back
         "%distributed restart 1. Rank 0 was interrupted in barrier; variables are kept."
     )
     note(
-        "a rank is stopped (SIGSTOP), or in C code that nothing interrupts, and the cell is interrupted",
+        "the cell is interrupted while a rank is stopped (SIGSTOP) or in uninterruptible C code",
         "the cluster, 5 s after the rank should have answered",
         result.sentence,
-        "everything; the rank's own as well, if it comes back",
-        "cell ended, of that 2 s its time-out",
+        "everything; also the rank's variables, if it resumes",
+        "cell ended, including its time-out of 2 s",
         took,
     )
     wait_until(lambda: pair.info()["summary"]["text"].startswith("Ready"), 30, "its coming back")

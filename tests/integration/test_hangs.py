@@ -261,12 +261,12 @@ if rank == 3:  # not before rank 1 has stopped: the interrupt would find it outs
     with pytest.raises(Conflict, match=r"Rank 1 does not answer the interrupt.") as refused:
         world.restart("3")
     note(
-        "a rank is killed, and another one stays in the collective: gloo may not tell it that a peer has "
-        "ended in the middle of a large tensor",
+        "a rank is killed in the middle of a large tensor, and gloo does not report this to another rank, "
+        "which stays in the collective",
         "the cluster, 5 s after the rank should have answered",
         refused.value.message,
         "variables, models and groups of all others; its own with `restart 1 --from 0`",
-        "named",
+        "reported",
         time.monotonic() - began,
     )
     world.restart("1")

@@ -310,11 +310,11 @@ def test_a_rank_that_ends_is_named_and_takes_the_others_along(
     assert (error["rank"], error["type"]) == (1, kind)
     assert message in error["message"]
     note(
-        f"job: a rank ends: `{ends.split(chr(10))[-1].strip()}`",
+        f"job: a rank ends with `{ends.split(chr(10))[-1].strip()}`",
         "the job, as soon as the process ends",
         job.info()["summary"]["text"],
         "log, checkpoints, executed notebook",
-        "its last words are there → nothing left",
+        "last output shown → all processes ended",
         took,
     )
 
@@ -437,8 +437,8 @@ def test_a_cancel_during_the_hand_over_ends_it(tmp_path: Path, monkeypatch: pyte
     assert job.wait(30) == "cancelled"
     wait_until(lambda: not of_job(job.id), 20, "nothing of it runs")
     took = time.monotonic() - began
-    fault = "job: somebody cancels it while it is still being submitted"
-    note(fault, "whoever submits it", job.job().summary.text, "–", "submitted → nothing of it runs", took)
+    fault = "job: you cancel it while it is still being submitted"
+    note(fault, "the submitting process", job.job().summary.text, "–", "submitted → no process left", took)
 
 
 @pytest.mark.parametrize("how", ["damaged", "gone"])
@@ -455,10 +455,10 @@ def test_a_lost_index_is_made_again_by_itself(how: str, tmp_path: Path) -> None:
     took = time.monotonic() - began
     found = terminal("job", "list")
     assert [(j["state"], j["name"]) for j in found if j["id"] == job.id] == [("succeeded", how)]
-    fault = f"job: the file of the job list is {how}"
-    aside = "set aside, and " if how == "damaged" else ""
-    kept = f"all jobs: the file is {aside}made again from their folders"
-    note(fault, "whoever reads it first", "–", kept, "read → all jobs listed", took)
+    fault = f"job: the index of jobs is {how}"
+    aside = "set aside and " if how == "damaged" else ""
+    kept = f"all jobs: the index is {aside}rebuilt from their folders"
+    note(fault, "the next reader of the index", "–", kept, "read → all jobs listed", took)
 
 
 SAVES = """import os, signal
@@ -488,9 +488,9 @@ def test_a_checkpoint_that_a_kill_cut_off_is_not_resumed_from(tmp_path: Path) ->
     info = again.info()
     note(
         "job: a rank is killed in the middle of a checkpoint (`with dt.checkpoint(step)`)",
-        "whoever resumes it",
+        "the resumed job",
         job.info()["summary"]["text"],
-        "the checkpoint before; the one that was cut off is written anew",
+        "the previous checkpoint; the incomplete one is written again",
         "resumed → succeeded",
         info["ended_at"] - info["created_at"],
     )
@@ -508,9 +508,9 @@ def test_a_job_whose_processes_vanish_is_lost_until_its_end_is_found(tmp_path: P
             process.kill()
     assert job.wait(30) == "lost"
     took = time.monotonic() - began
-    fault = "job: all of its processes vanish without a word (its machine restarts)"
-    who = "whoever looks, 2 s after it was last heard of (20 with a network file system)"
-    note(fault, who, job.job().summary.text, "log, checkpoints; Resume goes on", "told", took)
+    fault = "job: all of its processes vanish without a report (the machine restarts)"
+    who = "the next query, 2 s after the job's last sign of life (20 s on a network file system)"
+    note(fault, who, job.job().summary.text, "log, checkpoints; Resume continues from them", "reported", took)
     end = Path(job.info()["directory"]) / "exit"
     end.write_text(f'{{"code": 0, "at": {time.time()}}}')
     assert job.state == "succeeded"
@@ -561,9 +561,9 @@ asyncio.run(jobs.submit(JobRequest({str(book)!r}, ranks=1, python=sys.executable
 
 POINTS = {
     "before": "before its files are written",
-    "files": "once its files are written",
-    "started": "once its processes run",
-    "recorded": "before the list of jobs has its processes",
+    "files": "after its files are written",
+    "started": "after its processes start",
+    "recorded": "before the index has its processes",
 }
 
 
@@ -592,10 +592,10 @@ def test_a_crash_at_any_point_of_a_submission(
             assert again.wait(60) == "succeeded"
     what = "the job succeeds (its cell takes 1 s)" if point in ("started", "recorded") else "shown as lost"
     who, kept = (
-        "whoever lists jobs next",
-        "the job, once" if point in ("started", "recorded") else "its record",
+        "the next listing of the jobs",
+        "the job, which runs once" if point in ("started", "recorded") else "its record",
     )
-    note(f"job: whoever submits it dies {POINTS[point]}", who, job.job().summary.text, kept, what, took)
+    note(f"job: the submitting process dies {POINTS[point]}", who, job.job().summary.text, kept, what, took)
 
 
 def test_the_index_is_made_again_from_the_folders(tmp_path: Path, home: Path) -> None:

@@ -341,11 +341,11 @@ def test_a_time_out_of_sbatch_is_no_failure_and_nothing_runs_twice(
         job: Job = dt.submit(book, "queue", nodes=1, ranks_per_node=1)
     if how == "takes it later":
         note(
-            "`sbatch` does not answer in 60 s (here 3), and Slurm takes the job after that",
-            "whoever submits it",
+            "`sbatch` does not answer within 60 s (here 3), and Slurm accepts the job later",
+            "the submitting process",
             job.job().reason.message,  # type: ignore[union-attr]
             "the job: it is found by its id once Slurm has it, and runs once",
-            "submitted → told",
+            "submitted → reported",
             time.monotonic() - began,
         )
     if how != "answers late":

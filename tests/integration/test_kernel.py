@@ -342,11 +342,11 @@ def test_a_head_that_stands_holds_up_no_notebook(started: Notebook) -> None:
     assert "The notebook waits no longer" in ran.stderr
     assert took > PATIENT_S, "it was patient"
     note(
-        "a cluster's head hangs while a cell runs, and the cell is interrupted again and again",
+        "the head of a cluster hangs while a cell runs, and the cell is interrupted repeatedly",
         "your notebook, 8 s after the first interrupt",
         ran.stderr.strip(),
-        "everything, once the head goes on",
-        "first interrupt → the notebook is free",
+        "everything, once the head continues",
+        "first interrupt → the cell has returned",
         took,
     )
     assert started.run("print('free')").stdout == "free\n"

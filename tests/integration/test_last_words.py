@@ -43,7 +43,7 @@ def test_no_line_is_lost_however_a_rank_ends(pair: dt.Cluster, way: str) -> None
         "the cluster, as soon as the process ends",
         result.sentence,
         "every line that it printed; all other ranks",
-        "cell ended, its prints included",
+        "cell ended, with its output",
         time.monotonic() - began,
     )
     assert how in result.sentence
@@ -122,8 +122,8 @@ def test_what_a_rank_printed_is_shown_while_it_stands(pair: dt.Cluster, way: str
     assert result.stdout[1] == "béfore after\n"
     assert result.stderr[1] == "ein fehler\n"
     note(
-        f"a rank prints, and then stands ({way})",
-        "its node, which has what it printed, once the rank is silent",
+        f"a rank prints, then hangs ({way})",
+        "its node, which has the output, once the rank is silent",
         "what it printed last, in its cell",
         "everything; nothing is shown twice afterwards",
         "printed → shown",

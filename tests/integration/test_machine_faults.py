@@ -68,8 +68,8 @@ def test_a_rank_of_a_cluster_says_so_and_what_to_do(inside: list[str]) -> None:
         result = cluster.run(TAKES, timeout=60, check=False)
         assert result.sentence.startswith(f"Rank 1 was lost: {TOLD}"), result.sentence
         note(
-            "a rank uses up the memory (OOM kill)",
-            "the cluster: its node's kernel counts such kills",
+            "a rank runs out of memory (OOM kill)",
+            "the cluster: the node's Linux kernel counts OOM kills",
             result.sentence.partition(" Rank 0")[0],
             "variables, models and groups of all others",
             "allocation of 4 GB begun → cell ended",
@@ -113,10 +113,10 @@ def test_a_full_disk_costs_no_line_and_no_cell(monkeypatch: pytest.MonkeyPatch) 
             cluster.restart([1])
             assert cluster.run("import torch.distributed as d\nd.barrier()", timeout=60).ok
             note(
-                "the disk of the journal is full (8 MB of output, 6 MB of disk)",
-                "the cluster, which drops the oldest output that it keeps",
+                "the disk of the output journal is full (8 MB of output, 6 MB of disk)",
+                "the cluster, which drops the oldest output",
                 "–",
-                "every line reaches whoever ran the cell; the latest can be replayed",
+                "every line reaches the notebook; the latest can be replayed",
                 "cell ended",
                 took,
             )
@@ -151,10 +151,10 @@ def test_a_start_on_a_full_disk_says_so_and_leaves_nothing(
             with pytest.raises(StartFailed, match=f"disk of {small}.* is full") as refused:
                 dt.start(ranks=2, name="nowhere")
             note(
-                "the disk with the cluster's sockets and logs (`/tmp`) is full when it is started",
-                "whoever starts it",
+                "the disk for the sockets and logs of a cluster (`/tmp`) is full when it starts",
+                "the start",
                 refused.value.message.replace(str(home), "/tmp/dtrain-lab-UID"),
-                "nothing is left of the start",
+                "the failed start leaves nothing behind",
                 "start → refused",
                 time.monotonic() - began,
             )
@@ -204,11 +204,11 @@ def test_whoever_stops_reading_costs_the_head_no_memory_and_misses_no_line() -> 
         reader.send_signal(signal.SIGCONT)
         assert reader.wait(60) == 0, "it has every line, in order"
         note(
-            "whoever runs a cell stops reading (a suspended notebook) while it prints 115 MB",
-            f"the cluster, which then holds {grown >> 20} MB and has the rest on disk",
+            "the notebook is suspended and stops reading while its cell prints 115 MB",
+            f"the cluster, which then holds {grown >> 20} MB in memory and the rest on disk",
             "–",
-            "every line, up to the 256 MB that the journal keeps; beyond it, how much is missing",
-            "reads again → has all",
+            "every line, up to the 256 MB that the journal keeps; beyond that, the missing amount is shown",
+            "reads again → all output received",
             time.monotonic() - began,
         )
     finally:
@@ -230,10 +230,10 @@ def test_whoever_runs_a_cell_may_die_or_stop_reading_and_it_goes_on(ends: str) -
         assert cluster.run("print(kept)", timeout=20).stdout == {0: "99999\n", 1: "99999\n"}
         if ends == "killed":
             note(
-                "the notebook's kernel is killed in the middle of a cell",
+                "the notebook's kernel is killed while a cell runs",
                 "the cluster",
                 "–",
-                "everything: the cell goes on to its end, and what it prints is kept",
+                "everything: the cell runs to its end, and its output is kept",
                 "the cell's own end",
                 time.monotonic() - began,
             )

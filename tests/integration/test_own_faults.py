@@ -137,11 +137,11 @@ def test_a_cluster_goes_on(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         [trouble] = (t for t in cluster.cluster().troubles if t.name == "head.watch")
         assert cluster.run("print(rank)", timeout=30).stdout == {0: "0\n", 1: "1\n"}
         note(
-            "an I/O error in the cluster's watch over its ranks (ours, or of the disk), for the fourth time",
-            "the cluster, which begins the watch anew",
+            "an I/O error (our bug, or the disk's) in the task that monitors the ranks, for the fourth time",
+            "the cluster, which restarts the task",
             trouble.text,
             "everything: cells run",
-            "counted among the cluster's troubles",
+            "reported by the cluster",
             took,
         )
 
@@ -202,10 +202,10 @@ def test_garbage_and_other_versions_are_answered_or_dropped(pair: dt.Cluster) ->
             assert answers[number].error["code"] == "wire_mismatch", answers
         assert f"speaks version {VERSION + 3}" in answers[5].error["message"]
         note(
-            "a process of another version of dtrain-lab, or a stranger, talks to a cluster's head",
-            "the cluster, which answers a question, and drops the rest with a line in its log",
+            "another version of dtrain-lab, or an unknown program, sends messages to a cluster's head",
+            "the cluster, which answers a request, and drops the rest with a line in its log",
             f"{answers[5].error['message']} {answers[5].error['hint']}",
-            "everything: the cluster goes on",
+            "everything: the cluster continues",
             "answered",
             time.monotonic() - began,
         )
@@ -455,9 +455,9 @@ def test_a_server_lives_on_a_disk_that_is(how: str, tmp_path: Path) -> None:
             assert slowest < 2.0, f"the server stood for {slowest:.1f} s"
             note(
                 f"the disk with the server's own files is {how}{' (5 s a call)' if how == 'slow' else ''}",
-                "Jupyter's server, which goes on",
+                "the Jupyter server, which continues",
                 said,
-                "everything; other pages of the server are answered meanwhile",
+                "everything; the server's other pages respond meanwhile",
                 "slowest answer meanwhile",
                 slowest,
             )
@@ -498,10 +498,10 @@ def test_a_server_lives_and_ends_while_somebody_locks_the_list_of_jobs(tmp_path:
             for one in asked:
                 one.join(60)
         note(
-            "another program locks the file of the job list",
-            "whoever asks for the list",
+            "another program locks the index of jobs",
+            "the request for the list",
             f"The index of jobs, {index.name}, can't be used: database is locked.",
-            "all jobs; other pages of the server are answered meanwhile",
+            "all jobs; the server's other pages respond meanwhile",
             "SIGTERM → the server has ended",
             took,
         )

@@ -163,11 +163,11 @@ def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Ho
     with pytest.raises(Unreachable) as ended:
         cluster.run("1")
     note(
-        "scancel from outside (Slurm asked every second; by default every 30 s)",
-        "your notebook, whose connection breaks; then Slurm is asked",
+        "scancel outside dtrain-lab (Slurm queried every second; by default every 30 s)",
+        "your notebook: its connection breaks, and it queries Slurm",
         ended.value.message,
         "the job's folder with its log",
-        "told",
+        "reported",
         took,
     )
 

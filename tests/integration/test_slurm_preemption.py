@@ -101,11 +101,11 @@ def test_a_job_that_is_preempted_is_warned_says_why_and_goes_on_from_its_checkpo
     assert f"Slurm Job_id={job.info()['scheduler_id']} Name=dtrain-trains Began" in mails, mails
     assert "me@example.org" in mails
     note(
-        "Slurm takes the nodes of a job away (preemption, with a time of grace)",
-        "the job, by Slurm's warning, of which each rank hears once",
+        "Slurm preempts a job (with a grace time)",
+        "the job, by Slurm's warning; each rank is signalled once",
         job.info()["summary"]["text"],
-        "checkpoints, log; Resume goes on from there, by itself with `--requeue` in the options",
-        "the other job asks → every rank has written its checkpoint",
+        "checkpoints, log; Resume continues from them, automatically with `--requeue` in the options",
+        "other job submitted → every rank has written its checkpoint",
         took,
     )
 
@@ -147,10 +147,10 @@ def test_a_cluster_that_is_preempted_says_why(hosts: Hosts) -> None:
     ) as ended:
         cluster.run("1")
     note(
-        "Slurm takes the nodes of a cluster away (preemption, with a time of grace)",
-        "the cluster, which asks Slurm when it is warned",
+        "Slurm preempts a cluster (with a grace time)",
+        "the cluster, which queries Slurm after the warning",
         f"{says} Then: {ended.value.message}",
         "what was pulled or written in time",
-        "the other job asks → its end is told",
+        "other job submitted → end reported",
         took,
     )

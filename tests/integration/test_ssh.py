@@ -185,7 +185,7 @@ def test_a_rank_of_the_other_host_is_killed_and_training_goes_on(cluster: Any) -
         "the cluster, as soon as the process ends",
         says,
         "variables, models and groups of all others; its own with `restart 3 --from 0`",
-        "replaced, group whole",
+        "rank replaced, group complete",
         took,
     )
 
@@ -208,7 +208,7 @@ def test_an_interrupt_inside_a_collective_reaches_both_hosts(cluster: Any) -> No
         "you",
         done[0].sentence,
         "everything",
-        "all ranks back",
+        "all ranks ready",
         took,
     )
 
@@ -220,11 +220,11 @@ def test_an_agent_is_killed_and_its_node_comes_back(cluster: Any, hosts: Hosts) 
     began = time.monotonic()
     wait_until(lambda: cluster.state == "degraded", 10, "the loss")
     note(
-        "the process that keeps the ranks of a node (its agent) is killed",
+        "the agent of a node is killed",
         "the cluster, which starts another",
         cluster.info()["summary"]["text"],
         "variables of all other nodes",
-        "named",
+        "reported",
         time.monotonic() - began,
     )
     text = cluster.info()["summary"]["text"]
@@ -248,8 +248,8 @@ def test_a_network_that_is_silent_for_20_s_ends_nothing(cluster: Any, hosts: Hos
     began = time.monotonic()
     result = cluster.run("t = torch.ones(1); dist.all_reduce(t); print(int(t), here)", timeout=60)
     note(
-        "a network is silent for 20 s, then back",
-        "nobody has to",
+        "the network is down for 20 s, then recovers",
+        "not needed",
         "–",
         "everything",
         "first all_reduce after it",
@@ -273,10 +273,10 @@ def test_a_connection_that_breaks_comes_back_and_no_line_is_lost(cluster: Any, h
     wait_until(lambda: cluster.state == "ready", 20, "the connection to come back")
     note(
         "the connection between notebook and head breaks (a laptop sleeps, its address changes)",
-        "your notebook, which connects again by itself",
+        "your notebook, which reconnects by itself",
         "–",
-        "everything; what was printed meanwhile is sent again",
-        "connected again",
+        "everything; output of the meantime is sent again",
+        "reconnected",
         time.monotonic() - began,
     )
     thread.join(30)
@@ -351,11 +351,11 @@ def test_the_end_of_the_head_ends_everything_everywhere(hosts: Hosts) -> None:
         world.run("1")
     assert left < 2
     note(
-        "the process that keeps the cluster (its head) is killed",
+        "the head of the cluster is killed",
         "every node and every notebook, as their connection breaks",
         ended.value.message,
-        "what was printed, as far as a page or a notebook has it",
-        "nothing of it left on any node",
+        "the output that a page or a notebook has received",
+        "no process left on any node",
         left,
     )
 
@@ -404,7 +404,7 @@ def test_nodes_that_cannot_reach_each_other_are_named(hosts: Hosts) -> None:
         subprocess.run(["ip", "-n", space, "route", "del", "blackhole", other], check=True)
     note(
         "two nodes can't reach each other",
-        "the start: every two nodes connect before ranks are made",
+        "the start: it connects every two nodes before it creates ranks",
         str(error.value.message),
         "–",
         "from the start to the message",

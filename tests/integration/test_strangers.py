@@ -77,8 +77,8 @@ async def test_a_flood_without_a_key_is_cut_off_by_a_job_s_first_host(context: z
     taken = await asyncio.to_thread(flood, port)
     took = time.monotonic() - began
     assert taken < SOCKET_BUFFERS, "its frames were kept in memory"
-    fault = "somebody without a key sends 300 MB to a port of a cluster or a job"
-    kept = "everything: nothing of it is kept in memory"
+    fault = "a client without a key sends 300 MB to a port of a cluster or a job"
+    kept = "everything: none of the data is kept in memory"
     note(fault, "the cluster or the job, which ends the connection", "–", kept, "connected → cut off", took)
     made.close(linger=0)
     guard.close()

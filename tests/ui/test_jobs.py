@@ -220,9 +220,9 @@ def test_a_job_is_cancelled(lab: Lab, page: Any) -> None:
         "last => [...document.querySelectorAll('.jp-DtrainJob-logRow')].at(-1).innerText !== last", arg=last
     )
     took = time.monotonic() - began
-    fault = "the browser's network is away while the page shows a job's log"
-    kept = "everything: the job runs on, and the log goes on where it stood"
-    note(fault, "the page", "No connection to the server.", kept, "back → the log goes on", took)
+    fault = "the browser loses its network while the page shows a job's log"
+    kept = "everything: the job continues, and the log resumes where it stopped"
+    note(fault, "the page", "No connection to the server.", kept, "network back → the log continues", took)
     page.evaluate("() => window.jupyterapp.commands.execute('dtrain-lab:show-jobs')")
     page.get_by_text("Slots: in use and queued").click()
     slots = page.locator(".jp-DtrainJob-slots")

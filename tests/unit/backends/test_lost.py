@@ -135,8 +135,8 @@ def test_an_end_that_is_shown_late_is_waited_for(
         took = time.monotonic() - began
         assert ended.state == "succeeded"
         fault = "job: a network file system shows its end half a second late"
-        kept = "everything: it is not taken for lost, and never started a second time"
-        note(fault, "whoever looks, and asks again", ended.summary.text, kept, "asked → told", took)
+        kept = "everything: the job doesn't count as lost and isn't started again"
+        note(fault, "the query, which is repeated", ended.summary.text, kept, "query → reported", took)
 
     with_jobs(tmp_path, main)
 
@@ -176,8 +176,10 @@ def test_a_job_that_cant_be_looked_at_hides_no_other(
     assert told["gone"] == "/gone can't be read: Stale file handle."
     assert "ours" in told["broken"]
     assert listed["fine"].state == "lost"
-    fault = "the folder of one of your jobs can't be read (a file system that is gone)"
-    note(fault, "whoever lists jobs", told["gone"], "all jobs are listed", "asked → all jobs listed", took)
+    fault = "the folder of one of your jobs can't be read (its file system is gone)"
+    note(
+        fault, "the listing of the jobs", told["gone"], "all jobs are listed", "query → all jobs listed", took
+    )
 
 
 def test_a_lost_job_is_told_to_end(tmp_path: Path, host: Host) -> None:
@@ -270,9 +272,9 @@ def test_checkpoints_outlive_whoever_made_them(tmp_path: Path, host: Host) -> No
         with pytest.raises(Conflict, match=lie) as refused:
             await ours.delete(TAKEN.id)
         took = time.monotonic() - began
-        fault = "job: somebody deletes a job whose checkpoints another one still uses"
+        fault = "job: you delete a job whose checkpoints another job still uses"
         told, kept = refused.value.message.replace(child.id, "ID"), "both jobs and their checkpoints"
-        note(fault, "whoever deletes it", told, kept, "asked → refused", took)
+        note(fault, "the deletion", told, kept, "request → refused", took)
         assert host.removed == []
         assert [job.id for job in await ours.old(100.0)] == [child.id, TAKEN.id]
         await ours.delete(child.id)
@@ -304,10 +306,10 @@ def test_from_another_machine_nobody_sees_whether_it_runs(monkeypatch: pytest.Mo
         with pytest.raises(Unreachable, match=f"It was started on far; from {socket.gethostname()}") as told:
             asyncio.run(question)
         took = time.monotonic() - began
-    fault = "job: it runs on another machine that shares your home folder, and is looked at from here"
+    fault = "job: it runs on another machine that shares your home folder, and you view it from this one"
     text = told.value.message.replace(socket.gethostname(), "near")
-    kept = "everything: it is called unknown, not lost, and cancel, resume and delete are refused"
-    note(fault, "whoever looks", text, kept, "asked → told", took)
+    kept = "everything: its state is unknown, not lost; cancel, resume and delete are refused"
+    note(fault, "the query", text, kept, "query → reported", took)
     for system, local_disk, ended in (
         (processes.system(), False, True),  # this machine, by another name
         ("another-boot pid:[1]", True, True),  # it has booted since
