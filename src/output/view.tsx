@@ -8,7 +8,7 @@ import { Failure, IFailureActions } from './failure';
 import { foldLines } from './lines/fold';
 import { ILine, linesOf } from './lines/lines';
 import { ICellOutput } from './runs/cellOutput';
-import { Area, ILeft, Lines } from './text/rows';
+import { Area, ILeft, Lines, rowsOf } from './text/rows';
 import { IStanding } from './state';
 import { outcomeOf } from './runs/outcome';
 import { parseTracebacks, tracebacksOf } from './lines/traceback';
@@ -42,6 +42,10 @@ export function CellView(props: {
     : choice === 'by rank'
       ? []
       : output.lines.filter(line => !line.part);
+  const listed = (rows: ILine[]): { lines: ILine[]; left: ILeft } => ({
+    lines: rows,
+    left: rowsOf(left, rows, output.lines)
+  });
   const isAbove = !between.length || choice !== 'by rank';
   const rank = typeof choice === 'number' ? choice : null;
   const own = standing.state === 'interrupted' || standing.state === 'not run';
@@ -82,17 +86,16 @@ export function CellView(props: {
                   aria-label={trans.__('Rank %1', r)}
                   className="jp-DtrainOutput-block"
                 >
-                  <Lines lines={ownLines(above, r)} left={left} trans={trans} />
+                  <Lines {...listed(ownLines(above, r))} trans={trans} />
                   <Area rows={output.area} rank={r} />
                 </section>
               ))
             ) : (
               <>
                 <Lines
-                  lines={
+                  {...listed(
                     rank === null ? foldLines(above) : linesOf(above, rank)
-                  }
-                  left={left}
+                  )}
                   trans={trans}
                 />
                 <Area rows={output.area} rank={rank} />

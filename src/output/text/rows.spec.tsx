@@ -3,8 +3,9 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
+import { foldLines } from '../lines/fold';
 import { parseLines } from '../lines/lines';
-import { Lines, MOST_LINES } from './rows';
+import { Lines, MOST_LINES, rowsOf } from './rows';
 
 it('shows what each rank printed last, also where another one went on for long', () => {
   let text = '';
@@ -35,5 +36,18 @@ it('promises no number of lines that it does not know', () => {
       trans={nullTranslator.load('dtrain_lab')}
     />
   );
-  expect(shown).toContain('Up to 10,457 more lines.');
+  expect(shown).toContain('About 10,000 more lines.');
+});
+
+it('counts lines that the page does not have as the rows that they will be', () => {
+  const text = Array.from({ length: 100 }, (_, i) =>
+    [0, 1].map(rank => `[${rank}] rank ${rank} line ${i}\n`).join('')
+  ).join('');
+  const lines = parseLines(text, false);
+  const folded = foldLines(lines);
+  expect(folded).toHaveLength(100);
+  const left = { gone: 9000, first: MOST_LINES / 2, show: null };
+  expect(rowsOf(left, folded, lines).gone).toBe(4500);
+  expect(rowsOf(left, [], lines).gone).toBe(0);
+  expect(rowsOf(left, [], []).gone).toBe(9000);
 });

@@ -13,7 +13,7 @@ export const MOST_LINES = 2000;
 
 /** Lines that are left out of the middle, and how they come. */
 export interface ILeft {
-  /** Those that neither page nor notebook have: the journal has them. */
+  /** About how many of these rows neither page nor notebook have: the journal has them. */
   gone: number;
   /** Lines of the beginning that are drawn. */
   first: number;
@@ -38,13 +38,12 @@ export function Lines(props: {
     : lines.slice(0, Math.min(left.first, lines.length - half));
   const last = fits ? [] : endOf(lines, first.length, half);
   const more = left.gone + lines.length - first.length - last.length;
-  // lines that the page does not have are counted by rank: equal ones of several ranks will be one line
   const text = left.gone
     ? trans._n(
-        'Up to %2 more line.',
-        'Up to %2 more lines.',
+        'About %2 more line.',
+        'About %2 more lines.',
         more,
-        formatCount(more)
+        formatCount(roundly(more))
       )
     : trans._n('%2 more line.', '%2 more lines.', more, formatCount(more));
   return (
@@ -75,6 +74,26 @@ export function Lines(props: {
       ))}
     </ul>
   );
+}
+
+/**
+ * How many of the lines that are left out will be rows of this list.
+ *
+ * They are counted as ranks printed them; as rows they are folded, or those of one rank only, as those are that the page has.
+ */
+export function rowsOf(
+  left: ILeft,
+  rows: readonly ILine[],
+  lines: readonly ILine[]
+): ILeft {
+  const share = lines.length ? rows.length / lines.length : 1;
+  return { ...left, gone: Math.ceil(left.gone * share) };
+}
+
+/** A number that is no more exact than it is known. */
+function roundly(count: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
+  return Math.round(count / unit) * unit;
 }
 
 /** The last lines, and before them what other ranks printed last. */
