@@ -4,8 +4,7 @@ import { Message } from '@lumino/messaging';
 import React, { useRef } from 'react';
 
 import { CommandIDs } from '../commands';
-import { JobSection } from '../job/list/section';
-import { hasEnded } from '../job/model/words';
+import { jobNote, JobSection } from '../job/list/section';
 import { menuOfRanks } from '../ranks/menu';
 import { RankRows } from '../ranks/table/rows';
 import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
@@ -16,7 +15,12 @@ import { useViewState, useViewScroll } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
 import { VisibleWidget } from '../ui/visibleWidget';
-import { Disconnected, KernelLacks, ReadOnly } from '../cluster/card/banners';
+import {
+  Disconnected,
+  KernelLacks,
+  OfNotebook,
+  ReadOnly
+} from '../cluster/card/banners';
 import { ClusterCard } from '../cluster/card/card';
 import { Empty, NoJobs } from '../cluster/card/empty';
 import { ClusterList, countOf } from '../cluster/card/list';
@@ -70,6 +74,7 @@ function Body(props: IBodyProps): JSX.Element {
             <ClusterList {...props} disabled={lost || !mayWrite} />
           )}
           {site && !mayWrite && selected && <ReadOnly trans={trans} />}
+          {mayWrite && !lost && <OfNotebook {...props} />}
           <Shown {...props} />
         </Section>
         {living && living.state !== 'pending' && (
@@ -198,17 +203,6 @@ function isOver(cluster: Cluster): boolean {
 
 function asOf(model: IClusters, trans: TranslationBundle): string {
   return model.seen ? trans.__('as of %1', formatClock(model.seen, true)) : '';
-}
-
-function jobNote(model: IClusters, trans: TranslationBundle): string {
-  // trials are one with their sweep, as its row is
-  const active = new Set(
-    model.jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)
-  );
-  if (active.size) {
-    return trans.__('%1 active', active.size);
-  }
-  return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
 }
 
 function alive(cluster: Cluster, trans: TranslationBundle): string {

@@ -16,15 +16,14 @@ import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 import React from 'react';
 
-import { attachedTo } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
 import { Cluster, IClusters, ISelection, Job } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
-import { isTrouble, sentence } from '../ui/verdicts/sentence';
+import { sentence } from '../ui/verdicts/sentence';
 import { markTab } from './dot';
-import { isRunning, jobsText, statusOf } from './words';
+import { ISubject, isRunning, jobsText, statusOf, subjectOf } from './words';
 
 /** While nothing runs, the server is asked this often whether something does, ms. */
 const LOOK_EVERY = 10_000;
@@ -45,13 +44,13 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
-    const shown = (): Cluster | null => {
+    const subject = (): ISubject => {
       const panel = tracker?.currentWidget;
-      const own = panel ? attachedTo(model.clusters, kernelPath(panel)) : null;
-      return own ?? model.clusters.find(isTrouble) ?? selection.cluster;
+      const path = panel ? kernelPath(panel) : null;
+      return subjectOf(model.clusters, path, selection.cluster);
     };
     markTab(app.shell, model, trans);
-    const item = new StatusItem(model, app.commands, trans, shown);
+    const item = new StatusItem(model, app.commands, trans, subject);
     // before the first look it is not known whether there is a cluster
     let looked = false;
     const firstLook = new Signal<StatusItem, void>(item);
@@ -130,7 +129,7 @@ class StatusItem extends ReactWidget {
     private _model: IClusters,
     private _commands: CommandRegistry,
     private _trans: TranslationBundle,
-    private _shown: () => Cluster | null
+    private _subject: () => ISubject
   ) {
     super();
     this.id = 'dtrain-lab-status';
@@ -143,15 +142,21 @@ class StatusItem extends ReactWidget {
   }
 
   protected render(): JSX.Element {
-    const cluster = this._shown();
+    const { cluster, others } = this._subject();
     const trans = this._trans;
     const { text, short, glyph, word, trouble } = statusOf(
       cluster,
       this._model.link,
-      trans
+      trans,
+      others
     );
     const known = cluster !== null && this._model.link !== 'lost';
     const show = trans.__('Show the Distributed panel');
+    const says = known
+      ? sentence(cluster, trans)
+      : others
+        ? trans.__('The current notebook uses no cluster.')
+        : '';
     const jobs =
       this._model.link !== 'lost' &&
       this._commands.hasCommand(CommandIDs.showJobs) &&
@@ -161,7 +166,7 @@ class StatusItem extends ReactWidget {
         <button
           type="button"
           data-trouble={trouble || undefined}
-          title={known ? `${sentence(cluster, trans)} ${show}` : show}
+          title={says ? `${says} ${show}` : show}
           onClick={() => void this._commands.execute(CommandIDs.showPanel)}
         >
           <Glyph kind={glyph} label={word} />

@@ -4,13 +4,30 @@ import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { Cluster, Job } from '../tokens';
-import { jobsText, statusOf, statusText } from './words';
+import { jobsText, statusOf, statusText, subjectOf } from './words';
 
 const trans = nullTranslator.load('');
 
 function withMetrics(more: Partial<Cluster['metrics']>): Cluster {
   return makeCluster({ metrics: { ...makeCluster().metrics, ...more } });
 }
+
+it('speaks of the notebook in front, of trouble elsewhere, and without a notebook of what the panel shows', () => {
+  const own = makeCluster({ id: 'a', notebooks: ['a.ipynb'] });
+  const other = makeCluster({ id: 'b', name: 'sft', notebooks: ['b.ipynb'] });
+  const ended = makeCluster({ id: 'c', state: 'failed', notebooks: [] });
+  const all = [own, other, ended];
+  expect(subjectOf(all, 'a.ipynb', other).cluster).toBe(own);
+  const none = subjectOf(all.slice(0, 2), 'new.ipynb', other);
+  expect(none).toEqual({ cluster: null, others: 2 });
+  expect(statusOf(none.cluster, 'open', trans, none.others)).toMatchObject({
+    text: 'No cluster · 2 other clusters',
+    short: 'No cluster'
+  });
+  expect(subjectOf([own, other], null, other).cluster).toBe(other);
+  const stuck = { ...other, ...withMetrics({ verdicts: [makeVerdict()] }) };
+  expect(subjectOf([stuck], 'new.ipynb', null).cluster).toBe(stuck);
+});
 
 it('names the stuck rank and for how long', () => {
   const stuck = makeVerdict({ ranks: [5], since_s: 14.2 });

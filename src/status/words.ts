@@ -1,5 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { attachedTo } from '../cluster/model/notebookCluster';
 import { Cluster, Job, Link } from '../tokens';
 import {
   formatCount,
@@ -109,11 +110,40 @@ export interface IStatus {
   trouble: boolean;
 }
 
+/** What the status bar speaks of. */
+export interface ISubject {
+  /** Null where the notebook in front uses none. */
+  cluster: Cluster | null;
+  /** How many others there are then. */
+  others: number;
+}
+
+/**
+ * What the status bar speaks of: the current notebook's cluster, one that needs somebody, or, without a notebook, the
+ * one that the panel shows.
+ *
+ * @param path - the notebook's, as its kernel has it; null without one
+ */
+export function subjectOf(
+  clusters: readonly Cluster[],
+  path: string | null,
+  shown: Cluster | null
+): ISubject {
+  const own = path === null ? null : attachedTo(clusters, path);
+  const cluster = own ?? clusters.find(isTrouble) ?? null;
+  if (cluster || path === null) {
+    return { cluster: cluster ?? shown, others: 0 };
+  }
+  const others = clusters.filter(c => !DEAD.includes(c.state)).length;
+  return { cluster: null, others };
+}
+
 /** How a cluster stands, as far as that is known: without a server it is not. */
 export function statusOf(
   cluster: Cluster | null,
   link: Link,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  others = 0
 ): IStatus {
   if (link === 'lost') {
     const word = trans.__('no connection');
@@ -122,8 +152,17 @@ export function statusOf(
     return { text, short: text, glyph: 'off', word, trouble: false };
   }
   if (!cluster) {
-    const text = trans.__('No cluster');
-    return { text, short: text, glyph: 'todo', word: '', trouble: false };
+    // as the picker in the notebook's toolbar says
+    const short = trans.__('No cluster');
+    const text = others
+      ? trans._n(
+          '%2 · %1 other cluster',
+          '%2 · %1 other clusters',
+          others,
+          short
+        )
+      : short;
+    return { text, short, glyph: 'todo', word: '', trouble: false };
   }
   return {
     text: statusText(cluster, trans),

@@ -1,10 +1,13 @@
 import { nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
-import { IClusters, Stopped } from '../../tokens';
-import { Disconnected } from './banners';
+import { CommandIDs } from '../../commands';
+import { makeCluster } from '../../testing/clusters';
+import { IClusters, ISelection, Stopped } from '../../tokens';
+import { Disconnected, OfNotebook } from './banners';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -23,4 +26,28 @@ it('says of a server that was stopped what its clusters do', () => {
     'The server was stopped. The clusters on its machine wait ten minutes for your next server'
   );
   expect(said(null)).not.toContain('It was stopped');
+});
+
+it('says of which cluster the notebook in front is, where the panel shows another', () => {
+  const own = makeCluster({ id: 'a', name: 'one', notebooks: ['a.ipynb'] });
+  const other = makeCluster({ id: 'b', name: 'two', notebooks: ['b.ipynb'] });
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.attachNotebook, { execute: () => undefined });
+  const said = (path: string | null, cluster = other) =>
+    renderToStaticMarkup(
+      <OfNotebook
+        model={{ clusters: [own, other] } as unknown as IClusters}
+        selection={
+          { notebook: { path, lacks: false }, cluster } as unknown as ISelection
+        }
+        commands={commands}
+        trans={trans}
+      />
+    ).replace(/<[^>]*>/g, '|');
+  expect(said(null)).toBe('');
+  expect(said('b.ipynb')).toBe('');
+  expect(said('a.ipynb')).toBe('|a.ipynb uses one. |Show one||');
+  expect(said('new.ipynb')).toBe('|new.ipynb uses no cluster. |Use two||');
+  const past = makeCluster({ id: 'c', name: 'gone' });
+  expect(said('new.ipynb', past)).toBe('');
 });

@@ -1,10 +1,13 @@
 import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useReducer } from 'react';
 
-import { IClusters, Stopped } from '../../tokens';
+import { CommandIDs } from '../../commands';
+import { IClusters, ISelection, Stopped } from '../../tokens';
 import { formatSpan } from '../../ui/figures/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
+import { attachedTo } from '../model/notebookCluster';
 
 /** No server: what is known of that, and one thing to do. */
 export function Disconnected(props: {
@@ -72,6 +75,52 @@ export function ReadOnly(props: { trans: TranslationBundle }): JSX.Element {
           'You can watch this cluster. Only its owner can run cells, interrupt or stop it.'
         )}
       </span>
+    </p>
+  );
+}
+
+/** The panel shows another cluster than the notebook in front uses: which, and how to have one for both. */
+export function OfNotebook(props: {
+  model: IClusters;
+  selection: ISelection;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { model, selection, commands, trans } = props;
+  const { path, startedAs, lacks } = selection.notebook;
+  const shown = model.clusters.find(c => c.id === selection.cluster?.id);
+  const own = path && attachedTo(model.clusters, startedAs ?? path);
+  if (!path || lacks || !shown?.may.length || (own && own.id === shown.id)) {
+    return null;
+  }
+  const notebook = path.split('/').pop();
+  const { id, name } = shown;
+  return (
+    <p className="jp-DtrainCluster-ofNotebook">
+      {own
+        ? trans.__('%1 uses %2.', notebook, own.name)
+        : trans.__('%1 uses no cluster.', notebook)}{' '}
+      {own ? (
+        <button
+          type="button"
+          className="jp-DtrainUi-link"
+          onClick={() => selection.select(own.id)}
+        >
+          {trans.__('Show %1', own.name)}
+        </button>
+      ) : (
+        commands.hasCommand(CommandIDs.attachNotebook) && (
+          <button
+            type="button"
+            className="jp-DtrainUi-link"
+            onClick={() =>
+              void commands.execute(CommandIDs.attachNotebook, { id, name })
+            }
+          >
+            {trans.__('Use %1', name)}
+          </button>
+        )
+      )}
     </p>
   );
 }

@@ -132,3 +132,15 @@ function timeOf(job: Job, trans: TranslationBundle): string {
   const ran = ranFor(job, Date.now());
   return ran === null ? jobState(job, trans) : formatSpan(ran);
 }
+
+/** How many are under way, for the section's heading. */
+export function jobNote(model: IClusters, trans: TranslationBundle): string {
+  // trials are one with their sweep, as its row is
+  const active = new Set(
+    model.jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)
+  );
+  if (active.size) {
+    return trans.__('%1 active', active.size);
+  }
+  return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
+}
