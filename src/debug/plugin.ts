@@ -19,7 +19,7 @@ import { CommandIDs } from '../commands';
 import { showNotebook } from '../places/open';
 import { onceAtATime } from '../request/once';
 import { Cluster, IClusters } from '../tokens';
-import { isDebugged, pressDebugButton } from './debugButton';
+import { isDebugged, pressDebugButton, untilOn } from './debugButton';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
@@ -195,8 +195,27 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     commands.addCommand(CommandIDs.compareVariable, {
       label: trans.__('Compare Across Ranks'),
       caption: trans.__('Compare a value across all ranks, side by side'),
-      isEnabled: () => !!model.view?.on,
+      isEnabled: args => !!model.view?.on || !!args.id,
       execute: async args => {
+        const stands = (): boolean =>
+          !!model.view?.ranks.some(r => r.phase === 'paused');
+        if (args.id) {
+          // where a cell failed: its frames, and in which variables ranks differ there
+          const { id, rank } = args;
+          await commands.execute(CommandIDs.debugRank, {
+            id,
+            rank,
+            failed: true
+          });
+        }
+        if (stands() && !args.expression && !args.selected) {
+          app.shell.activateById('jp-debugger-sidebar');
+          await model.compareVariables().catch(onError);
+          return;
+        }
+        if (args.id) {
+          return; // it was said why not
+        }
         const selected = args.selected
           ? debug.model.variables.selectedVariable?.name
           : undefined;
@@ -225,7 +244,12 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             selected: {
               type: 'boolean',
               description: 'Take the variable that is selected'
-            }
+            },
+            id: {
+              type: 'string',
+              description: 'Of its cluster: look where its last cell failed'
+            },
+            rank: { type: 'number', description: 'The rank to look at' }
           }
         }
       }
@@ -246,36 +270,12 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** Until the ranks are being debugged. */
-function untilOn(model: DebugModel): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      window.clearTimeout(timer);
-      model.changed.disconnect(look);
-    };
-    const look = (): void => {
-      if (model.view?.on) {
-        end();
-        resolve();
-      }
-    };
-    const timer = window.setTimeout(() => {
-      end();
-      reject(new Error('The debugger did not start.'));
-    }, ON_WITHIN);
-    model.changed.connect(look);
-  });
-}
-
 function after(ms: number): Promise<void> {
   return new Promise(resolve => window.setTimeout(resolve, ms));
 }
 
 /** Ms in which JupyterLab has shown the globals, once the debugger is on. */
 const SHOWN_WITHIN = 10_000;
-/** Ms; pydevd takes a second to begin in each rank. */
-const ON_WITHIN = 30_000;
-
 const OURS = [
   CommandIDs.debugRank,
   CommandIDs.continueRanks,

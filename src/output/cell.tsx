@@ -213,6 +213,19 @@ export class CellOutputView extends ReactWidget {
       commands.isEnabled(id, { id: cluster.id, ...args })
         ? () => void commands.execute(id, { id: cluster.id, ...args })
         : null;
+    const look = (
+      command: string,
+      rank: number
+    ): { act: (() => void) | null; why: string } => {
+      const lost = cluster?.ranks[rank]?.state === 'lost';
+      const act = lost ? null : can(command, { rank, failed: true });
+      const why = !cluster
+        ? gone
+        : lost
+          ? trans.__('Rank %1 was lost.', rank)
+          : trans.__('The debugger is not available here.');
+      return { act, why };
+    };
     return {
       choose: choice => {
         this._chosen = choice;
@@ -223,24 +236,8 @@ export class CellOutputView extends ReactWidget {
       place: (cell, line) =>
         goTo(cell, line, !record || record.cell === cell ? this._cell : null),
       file,
-      debug: rank => {
-        const lost = cluster?.ranks[rank]?.state === 'lost';
-        const act = lost
-          ? null
-          : can(CommandIDs.debugRank, { rank, failed: true });
-        const why = !cluster
-          ? gone
-          : lost
-            ? trans.__('Rank %1 was lost.', rank)
-            : trans.__('The debugger is not available here.');
-        return { act, why };
-      },
-      compare: () => ({
-        act: can(CommandIDs.compareVariable),
-        why: cluster
-          ? trans.__('The debugger is off. “Debug rank … here” turns it on.')
-          : gone
-      })
+      debug: rank => look(CommandIDs.debugRank, rank),
+      compare: rank => look(CommandIDs.compareVariable, rank)
     };
   }
 

@@ -18,7 +18,7 @@ export interface IFailureActions {
   };
   /** Look at a rank in the debugger; or why not. */
   debug: (rank: number) => { act: (() => void) | null; why: string };
-  compare: () => { act: (() => void) | null; why: string };
+  compare: (rank: number) => { act: (() => void) | null; why: string };
 }
 
 /** What ranks have raised: the first one's traceback, those of others behind a line each. */
@@ -128,7 +128,7 @@ function Traceback(props: {
     0
   );
   const debug = actions.debug(rank);
-  const compare = actions.compare();
+  const compare = actions.compare(rank);
   const frames = unfolded && library ? library : traceback.frames;
   return (
     <>

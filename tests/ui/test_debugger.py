@@ -122,7 +122,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
         ranks.locator("[aria-selected='true']").focus()
         execute(page, "debugger:next")
         stack(page, line)
-        at_lines(page, f"line {line}")
+        at_lines(page, f"cell [2], line {line}")
         page.wait_for_function(IN_NOTEBOOK)
     output(page, 1).get_by_text("Paused on 4 ranks.").wait_for()
 
@@ -168,7 +168,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     # one rank alone waits, and the others are brought to it
     execute(page, "debugger:continue")
     stack(page, 5)
-    at_lines(page, "line 5")
+    at_lines(page, "cell [2], line 5")
     ranks.get_by_role("radio", name="Rank 1").click()
     ranks.locator("[role='radio'][aria-checked='true']").get_by_text("Rank 1").wait_for()
     execute(page, "debugger:next")
@@ -183,7 +183,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     assert ranks.locator(".jp-DtrainDebug-grid").evaluate(columns) >= 4
     shot(page, "debugger-waits")
     ranks.get_by_role("button", name="Step the others to it").click()
-    at_lines(page, "line 7")
+    at_lines(page, "cell [2], line 7")
     ranks.get_by_role("radio", name="All ranks").click()
     ranks.locator("[role='radio'][aria-checked='true']").get_by_text("All ranks").wait_for()
 
@@ -276,10 +276,11 @@ def test_the_rank_that_others_wait_for_is_debugged_from_the_panel(lab: Lab, page
 
 
 RAISES = """%%distributed
-def normalize(rows):
+limit = rank + 1
+def normalize(rows, limit):
     if rank == 1:
         raise ValueError(rows)
-normalize([3, 4])"""
+normalize([3, 4], limit)"""
 
 
 def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, page: Any) -> None:
@@ -297,5 +298,15 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
         rows.wait_for()
         execute(page, "debugger:continue")
         ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
+    # the debugger is on already, or not: the variables of the frame that differ are shown at once
+    page.locator(".jp-DebuggerBugButton").click()
+    ranks.get_by_text("The debugger is off.").wait_for()
+    output(page, 1).get_by_role("button", name="Compare variables").click()
+    across = page.locator(".jp-DtrainDebug-across")
+    across.get_by_text("1 variable differs, 1 is only on this rank.").wait_for()
+    across.locator("[data-variable='limit']").get_by_text("1: 2").wait_for()
+    shot(page, "debugger-differences")
+    execute(page, "debugger:continue")
+    across.locator("[data-variable='limit']").wait_for(state="detached")
     page.locator(".jp-DebuggerBugButton").click()
     lab.request("DELETE", "clusters/failed")

@@ -2,6 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../../api/types';
+import { differencesIn, IDifferences, variablesOf } from './variables';
 
 export type DebugView = components['schemas']['DebugView'];
 export type RankView = components['schemas']['RankView'];
@@ -80,6 +81,36 @@ export class DebugModel {
     }
   }
 
+  /** Variables of the frame that is looked at, as far as ranks differ in them; null until somebody asks. */
+  get differences(): IDifferences | null {
+    return this._differences;
+  }
+
+  /** Lay the variables of the frame that is looked at beside those of the other ranks; again where they stop next. */
+  async compareVariables(): Promise<void> {
+    const rank = this._view?.focus ?? this._view?.ranks.find(isPaused)?.rank;
+    if (rank === undefined || !this._view || !stands(this._view)) {
+      return;
+    }
+    const round = (this._round += 1);
+    const goesOn = (): boolean => round === this._round;
+    this._tellDifferences({ rows: [], same: 0, own: 0, left: -1 });
+    const names = await variablesOf((...asked) => this.send(...asked), rank);
+    if (goesOn()) {
+      await differencesIn(
+        names,
+        name => this._across(name),
+        found => this._tellDifferences(found),
+        goesOn
+      );
+    }
+  }
+
+  private _tellDifferences(found: IDifferences | null): void {
+    this._differences = found;
+    this._changed.emit();
+  }
+
   forget(expression: string): void {
     this._expressions = this._expressions.filter(e => e !== expression);
     this._rows.delete(expression);
@@ -117,7 +148,18 @@ export class DebugModel {
       // what they were is not what they are
       this._rows.clear();
     }
-    if (stands(this._view) && places(before) !== places(this._view)) {
+    const moved = places(before) !== places(this._view);
+    const looksAt = before?.focus !== this._view.focus;
+    if (this._differences && !stands(this._view)) {
+      this._round += 1;
+      this._differences = null;
+    } else if (this._differences && (moved || looksAt)) {
+      window.clearTimeout(this._again);
+      this._again = window.setTimeout(() => {
+        this.compareVariables().catch(() => this._tellDifferences(null));
+      }, SETTLE);
+    }
+    if (stands(this._view) && moved) {
       // ranks stop one after another: once they have, not once for each
       window.clearTimeout(this._timer);
       this._timer = window.setTimeout(() => {
@@ -133,11 +175,11 @@ export class DebugModel {
     }
     let row: AcrossRow;
     try {
-      const answer = await this.send('dtrain/across', { expression });
-      if (!answer || !this._view.on) {
+      const found = await this._across(expression);
+      if (!found) {
         return;
       }
-      row = answer.body as AcrossRow;
+      row = found;
     } catch (error) {
       row = {
         expression,
@@ -154,6 +196,16 @@ export class DebugModel {
     this._changed.emit();
   }
 
+  /** What an expression is on all ranks; null where they are debugged no more. */
+  private async _across(expression: string): Promise<AcrossRow | null> {
+    const answer = await this.send('dtrain/across', { expression });
+    return answer && this._view?.on ? (answer.body as AcrossRow) : null;
+  }
+
+  private _again = 0;
+  private _differences: IDifferences | null = null;
+  /** Of comparing variables: an older one goes on no more. */
+  private _round = 0;
   private _view: DebugView | null = null;
   private _expressions: string[] = [];
   private _rows = new Map<string, AcrossRow>();
@@ -165,7 +217,11 @@ export class DebugModel {
 const SETTLE = 120;
 
 function stands(view: DebugView): boolean {
-  return view.ranks.some(r => r.phase === 'paused');
+  return view.ranks.some(isPaused);
+}
+
+function isPaused(rank: RankView): boolean {
+  return rank.phase === 'paused';
 }
 
 function places(view: DebugView | null): string {

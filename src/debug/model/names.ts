@@ -152,6 +152,16 @@ export class CellNames {
     return nameOf(named, this._clusters.clusters, this._trans);
   }
 
+  /** Ranks that the cell of this path runs on; null where it does not run. */
+  ranksOf(path: string): readonly number[] | null {
+    const cell = this._cellsOf(path).find(found => isRunning(found.cell))?.cell;
+    if (!cell) {
+      return null;
+    }
+    const running = this._clusters.clusters.flatMap(c => c.running);
+    return running.find(one => one.cell_id === cell.model.id)?.ranks ?? null;
+  }
+
   /** The open cells whose text has this id: ids are hashes, made anew only where texts or the kernel changed. */
   private _cellsOf(path: string): readonly IFound[] {
     const ofKernel = this._debug.getCodeId('');

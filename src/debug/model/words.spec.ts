@@ -3,10 +3,24 @@ import { expect, it } from 'vitest';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { DebugView, RankView } from './model';
-import { byPlace, compact, glyphOf, isCell, placeOf, sentence } from './words';
+import {
+  byPlace,
+  compact,
+  doneIn,
+  glyphOf,
+  IKnownCells,
+  isCell,
+  placeOf,
+  sentence
+} from './words';
 
 const trans = nullTranslator.load('');
 const CELL = '/tmp/ipykernel_12/345.py';
+const none = new Set<number>();
+const cells: IKnownCells = {
+  nameOf: path => (path === CELL ? 'cell [7]' : path),
+  ranksOf: path => (path === CELL ? [0, 1] : null)
+};
 
 function rank(number: number, more: Partial<RankView> = {}): RankView {
   return {
@@ -45,22 +59,36 @@ it('names ranks in spans', () => {
 
 it('says where a rank is in a few letters', () => {
   const waits = { name: 'all_reduce', sequence: 4, shape: [2], ranks: [0, 1] };
-  expect(placeOf(rank(0), false, trans)).toBe('line 6');
+  expect(placeOf(rank(0), false, cells, none, trans)).toBe(
+    'cell [7], line\u00a06'
+  );
   const file = { file: '/home/me/model.py', line: 42, function: 'f' };
-  expect(placeOf(rank(0, { place: file }), false, trans)).toBe('model.py:42');
+  expect(placeOf(rank(0, { place: file }), false, cells, none, trans)).toBe(
+    'model.py:42'
+  );
   const waiting = rank(0, { phase: 'running', operation: waits });
-  expect(placeOf(waiting, false, trans)).toBe('waits');
+  expect(placeOf(waiting, false, cells, none, trans)).toBe('waits');
   expect(glyphOf(waiting, false)).toBe('in collective');
-  expect(placeOf(rank(0, { phase: 'running' }), false, trans)).toBe('runs');
+  expect(
+    placeOf(rank(0, { phase: 'running' }), false, cells, none, trans)
+  ).toBe('runs');
   const gone = rank(0, { phase: 'gone', place: null });
-  expect(placeOf(gone, false, trans)).toBe('lost');
+  expect(placeOf(gone, false, cells, none, trans)).toBe('lost');
   expect(glyphOf(gone, false)).toBe('lost');
   // the whole cluster has ended, as somebody wanted: none of its ranks was lost
-  expect(placeOf(gone, true, trans)).toBe('ended');
+  expect(placeOf(gone, true, cells, none, trans)).toBe('ended');
   expect(glyphOf(gone, true)).toBe('todo');
-  expect(placeOf(rank(0, { phase: 'idle', place: null }), false, trans)).toBe(
-    'idle'
-  );
+  expect(
+    placeOf(rank(0, { phase: 'idle', place: null }), false, cells, none, trans)
+  ).toBe('idle');
+});
+
+it('says of a rank that has ended the cell in which others are that it has', () => {
+  const idle = [1, 2].map(n => rank(n, { phase: 'idle', place: null }));
+  const all = view([rank(0), ...idle]); // the cell was not sent to rank 2
+  const done = doneIn(all, cells);
+  const told = all.ranks.map(r => placeOf(r, false, cells, done, trans));
+  expect(told).toEqual(['cell [7], line\u00a06', 'has ended the cell', 'idle']);
 });
 
 it('tells cells from files', () => {
@@ -71,9 +99,9 @@ it('tells cells from files', () => {
 it('groups many ranks by place, most first', () => {
   const other = { file: CELL, line: 9, function: 'step' };
   const ranks = [rank(0), rank(1, { place: other }), rank(2), rank(3)];
-  expect(byPlace(view(ranks), trans)).toEqual([
-    { place: 'line 6', glyph: 'paused', ranks: [0, 2, 3] },
-    { place: 'line 9', glyph: 'paused', ranks: [1] }
+  expect(byPlace(view(ranks), cells, trans)).toEqual([
+    { place: 'cell [7], line\u00a06', glyph: 'paused', ranks: [0, 2, 3] },
+    { place: 'cell [7], line\u00a09', glyph: 'paused', ranks: [1] }
   ]);
 });
 

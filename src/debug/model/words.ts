@@ -41,10 +41,41 @@ export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
   }
 }
 
-/** Where a rank is, in a few letters: "line 6", "model.py:42", "waits", "runs". */
+/** What the notebook knows of the cells in which ranks are. */
+export interface IKnownCells {
+  /** "cell [7]"; the path where it is not open. */
+  nameOf(path: string): string;
+  /** Ranks that a cell was sent to that still runs; null where it does not, or is not known. */
+  ranksOf(path: string): readonly number[] | null;
+}
+
+/** Ranks that have ended the cell in which others are. */
+export function doneIn(
+  view: Pick<DebugView, 'ranks'>,
+  cells: IKnownCells
+): ReadonlySet<number> {
+  const paths = new Set(
+    view.ranks.map(r => r.place?.file ?? '').filter(isCell)
+  );
+  const sent = new Set([...paths].flatMap(path => cells.ranksOf(path) ?? []));
+  return new Set(
+    view.ranks
+      .filter(r => r.phase === 'idle' && sent.has(r.rank))
+      .map(r => r.rank)
+  );
+}
+
+/**
+ * Where a rank is, in a few words: "cell [7], line 6", "model.py:42", "waits", "runs".
+ *
+ * @param ended - whether its whole cluster has
+ * @param done - ranks that have ended the cell in which others are
+ */
 export function placeOf(
   rank: RankView,
   ended: boolean,
+  cells: IKnownCells,
+  done: ReadonlySet<number>,
   trans: TranslationBundle
 ): string {
   if (rank.phase === 'gone') {
@@ -54,11 +85,16 @@ export function placeOf(
     return rank.operation ? trans.__('waits') : trans.__('runs');
   }
   if (rank.phase !== 'paused' || !rank.place) {
-    return trans.__('idle');
+    return done.has(rank.rank)
+      ? trans.__('has ended the cell')
+      : trans.__('idle');
   }
   const { file, line } = rank.place;
+  const name = cells.nameOf(file);
   return isCell(file)
-    ? trans.__('line %1', line)
+    ? name === file
+      ? trans.__('line\u00a0%1', line)
+      : trans.__('%1, line\u00a0%2', name, line)
     : `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 }
 
@@ -107,14 +143,16 @@ export function sentence(view: DebugView, trans: TranslationBundle): string {
 /** Ranks that stand at one place, for worlds with too many to show each. */
 export function byPlace(
   view: DebugView,
+  cells: IKnownCells,
   trans: TranslationBundle
 ): { place: string; glyph: GlyphKind; ranks: number[] }[] {
   const groups = new Map<
     string,
     { place: string; glyph: GlyphKind; ranks: number[] }
   >();
+  const done = doneIn(view, cells);
   for (const rank of view.ranks) {
-    const place = placeOf(rank, hasEnded(view), trans);
+    const place = placeOf(rank, hasEnded(view), cells, done, trans);
     const glyph = glyphOf(rank, hasEnded(view));
     const group = groups.get(`${glyph} ${place}`) ?? {
       place,

@@ -3,6 +3,7 @@ import React, { useState } from 'react';
 
 import { formatRanks, formatValue } from '../../ui/figures/format';
 import { AcrossRow, DebugModel } from '../model/model';
+import { IDifferences } from '../model/variables';
 
 interface IProps {
   model: DebugModel;
@@ -15,6 +16,7 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
   const [text, setText] = useState('');
   return (
     <div className="jp-DtrainDebug-across">
+      <Differences model={model} trans={trans} onError={onError} />
       <table aria-label={trans.__('Expressions across ranks')}>
         <thead>
           <tr>
@@ -71,6 +73,82 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
       </form>
     </div>
   );
+}
+
+/** The variables of the frame that is looked at in which ranks differ. */
+function Differences({ model, trans, onError }: IProps): JSX.Element | null {
+  const { differences: found, view } = model;
+  if (!view?.on || !view.ranks.some(r => r.phase === 'paused')) {
+    return null;
+  }
+  const idle = view.ranks.filter(r => r.phase === 'idle').map(r => r.rank);
+  if (!found) {
+    return (
+      <p>
+        <button
+          type="button"
+          className="jp-DtrainUi-button"
+          onClick={() => void model.compareVariables().catch(onError)}
+        >
+          {trans.__('Compare variables')}
+        </button>
+      </p>
+    );
+  }
+  return (
+    <>
+      <p className="jp-DtrainUi-under" role="status">
+        {differencesText(found, trans)}
+      </p>
+      {idle.length > 0 && found.rows.length > 0 && (
+        <p className="jp-DtrainUi-under">
+          {trans._n(
+            'Rank %2 is not stopped: its values are those after its last cell.',
+            'Ranks %2 are not stopped: their values are those after their last cell.',
+            idle.length,
+            formatRanks(idle)
+          )}
+        </p>
+      )}
+      {found.rows.length > 0 && (
+        <table aria-label={trans.__('Variables that differ')}>
+          <tbody>
+            {found.rows.map(row => (
+              <tr key={row.expression} data-variable={row.expression}>
+                <th scope="row">
+                  <code>{row.expression}</code>
+                </th>
+                <td>
+                  <Values
+                    row={row}
+                    model={model}
+                    trans={trans}
+                    onError={onError}
+                  />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+function differencesText(
+  { rows, same, own, left }: IDifferences,
+  trans: TranslationBundle
+): string {
+  if (left) {
+    return trans.__('Comparing variables…');
+  }
+  const parts = [
+    trans._n('%1 variable differs', '%1 variables differ', rows.length),
+    trans._n('%1 is the same', '%1 are the same', same),
+    trans._n('%1 is only on this rank', '%1 are only on this rank', own)
+  ];
+  const told = parts.filter((_, i) => [rows.length, same, own][i] || i === 0);
+  return `${told.join(', ')}.`;
 }
 
 function Values(props: IProps & { row: AcrossRow }): JSX.Element {

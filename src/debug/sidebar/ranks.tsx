@@ -9,8 +9,10 @@ import { DebugModel, DebugView, MANY } from '../model/model';
 import {
   byPlace,
   compact,
+  doneIn,
   glyphOf,
   hasEnded,
+  IKnownCells,
   placeOf,
   sentence
 } from '../model/words';
@@ -18,6 +20,7 @@ import {
 interface IProps {
   model: DebugModel;
   view: DebugView;
+  cells: IKnownCells;
   trans: TranslationBundle;
   /** Something could not be done. */
   onError: (error: unknown) => void;
@@ -165,7 +168,9 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
 }
 
 /** A square for each rank; one tab stop, arrows move. */
-function Grid({ model, view, trans, onError }: ISending): JSX.Element {
+function Grid(props: ISending): JSX.Element {
+  const { model, view, cells: known, trans, onError } = props;
+  const done = doneIn(view, known);
   const grid = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<number | null>(null);
   const tab = active ?? view.focus ?? 0;
@@ -212,7 +217,7 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
           onClick={() => void model.focus(rank.rank).catch(onError)}
           title={
             rank.place
-              ? `${rank.place.function} · ${rank.place.file}:${rank.place.line}`
+              ? `${rank.place.function} · ${known.nameOf(rank.place.file)}:${rank.place.line}`
               : undefined
           }
         >
@@ -222,7 +227,7 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
             // where it is paused stands beside it; otherwise its state does
             label={rank.phase === 'paused' ? trans.__('paused') : ''}
           />
-          <span>{placeOf(rank, hasEnded(view), trans)}</span>
+          <span>{placeOf(rank, hasEnded(view), known, done, trans)}</span>
         </button>
       ))}
     </div>
@@ -230,7 +235,7 @@ function Grid({ model, view, trans, onError }: ISending): JSX.Element {
 }
 
 /** Too many ranks for a square each: one by its number, or where they are, and how many. */
-function Places({ model, view, trans, onError }: ISending): JSX.Element {
+function Places({ model, view, cells, trans, onError }: ISending): JSX.Element {
   return (
     <>
       <ByNumber
@@ -239,7 +244,7 @@ function Places({ model, view, trans, onError }: ISending): JSX.Element {
         look={rank => void model.focus(rank).catch(onError)}
       />
       <ul className="jp-DtrainDebug-places">
-        {byPlace(view, trans).map(group => (
+        {byPlace(view, cells, trans).map(group => (
           <li key={`${group.glyph} ${group.place}`}>
             <button
               type="button"

@@ -64,48 +64,9 @@ abstract class Section extends ReactWidget {
     this.update();
   }
 
-  private _focus: KeyboardFocus;
-}
-
-/** The ranks: who is looked at, and whom a step moves. */
-export class RanksSection extends Section {
-  constructor(args: IDebugWidgets) {
-    super(args);
-    this.id = 'dtrain-debug-ranks';
-    this.title.label = args.trans.__('Ranks');
-    this.node.setAttribute('aria-label', args.trans.__('Ranks'));
-  }
-
-  protected content(): JSX.Element {
-    const { model, trans, onError } = this.args;
-    const { view } = model;
-    if (!view) {
-      return (
-        <p className="jp-DtrainUi-under">
-          {trans.__(
-            'Ranks appear here with the debugger on (the bug in the notebook’s toolbar) and a distributed cell.'
-          )}
-        </p>
-      );
-    }
-    return <Ranks model={model} view={view} trans={trans} onError={onError} />;
-  }
-}
-
-/** Breakpoints, in JupyterLab's own section for them: each has one name, and one place. */
-export class PointsSection extends Section {
-  constructor(
-    args: IDebugWidgets,
-    /** JupyterLab's section; its own list is hidden while ranks are debugged. */
-    private _panel: Widget
-  ) {
-    super(args);
-    args.clusters.changed.connect(this._ran, this);
-    this.id = 'dtrain-debug-points';
-    this.node.setAttribute('aria-label', args.trans.__('Breakpoints of ranks'));
-    const { breakpoints } = args.debug.model;
-    breakpoints.changed.connect(this.changed, this);
-    breakpoints.restored.connect(this.changed, this);
+  /** Is told where cells begin and end, too. */
+  protected followCells(): void {
+    this.args.clusters.changed.connect(this._ran, this);
   }
 
   /** Clusters tell something several times a second; a cell begins, and so gets its number, far less often. */
@@ -118,6 +79,59 @@ export class PointsSection extends Section {
   }
 
   private _running = '';
+
+  private _focus: KeyboardFocus;
+}
+
+/** The ranks: who is looked at, and whom a step moves. */
+export class RanksSection extends Section {
+  constructor(args: IDebugWidgets) {
+    super(args);
+    this.followCells();
+    this.id = 'dtrain-debug-ranks';
+    this.title.label = args.trans.__('Ranks');
+    this.node.setAttribute('aria-label', args.trans.__('Ranks'));
+  }
+
+  protected content(): JSX.Element {
+    const { model, names, trans, onError } = this.args;
+    const { view } = model;
+    if (!view) {
+      return (
+        <p className="jp-DtrainUi-under">
+          {trans.__(
+            'Ranks appear here with the debugger on (the bug in the notebook’s toolbar) and a distributed cell.'
+          )}
+        </p>
+      );
+    }
+    return (
+      <Ranks
+        model={model}
+        view={view}
+        cells={names}
+        trans={trans}
+        onError={onError}
+      />
+    );
+  }
+}
+
+/** Breakpoints, in JupyterLab's own section for them: each has one name, and one place. */
+export class PointsSection extends Section {
+  constructor(
+    args: IDebugWidgets,
+    /** JupyterLab's section; its own list is hidden while ranks are debugged. */
+    private _panel: Widget
+  ) {
+    super(args);
+    this.followCells();
+    this.id = 'dtrain-debug-points';
+    this.node.setAttribute('aria-label', args.trans.__('Breakpoints of ranks'));
+    const { breakpoints } = args.debug.model;
+    breakpoints.changed.connect(this.changed, this);
+    breakpoints.restored.connect(this.changed, this);
+  }
 
   protected content(): JSX.Element | null {
     const { model, debug, names, trans } = this.args;
