@@ -25,7 +25,7 @@ class AdviceDiffs:
     def given(self, advice: Sequence[Advice], orders: Sequence[clients.Run]) -> tuple[Advice, ...]:
         """Return advice with the diff of the last cell that the change applies to.
 
-        Its `values` name that cell, where it is a notebook's: `notebook` and `cell_id`.
+        Its `values` name that cell, where it is a notebook's: `notebook`, `cell_id` and `cell`, its number.
 
         Args:
             advice: Advice without a diff.
@@ -85,5 +85,6 @@ def _as_they_are_now(orders: Sequence[clients.Run]) -> list[clients.Run]:
 
 
 def _place(order: clients.Run) -> dict[str, str]:
-    named = {"notebook": order.notebook, "cell_id": order.cell_id}
+    cell = order.label if order.notebook and order.label.startswith("[") else None
+    named = {"notebook": order.notebook, "cell_id": order.cell_id, "cell": cell}
     return {name: value for name, value in named.items() if value is not None}

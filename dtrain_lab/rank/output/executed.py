@@ -17,6 +17,9 @@ EVERY_S = 2.0
 MOST_TEXT = 1 << 20
 """Characters of stdout and stderr kept per cell; the log has the rest."""
 
+HEADING = "# Parameters of this job, from Submit"
+"""First line of the cell that the submission has inserted: the notebook itself has no such cell."""
+
 
 class Executed:
     """The executed notebook; a thread writes it every 2 s while it changes.
@@ -126,8 +129,8 @@ class Executed:
         made: dict[str, Any] = {
             "cell_type": "code",
             "id": "injected-parameters",
-            "metadata": {"tags": ["injected-parameters"]},
-            "source": source,
+            "metadata": {"tags": ["injected-parameters"]},  # as papermill tags it
+            "source": f"{HEADING}\n{source}",
             "outputs": [],
             "execution_count": None,
         }

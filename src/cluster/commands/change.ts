@@ -9,7 +9,8 @@ import { Widget } from '@lumino/widgets';
 
 import { Advice } from '../../tokens';
 import { TOAST_MS } from '../../ui/action';
-import { words } from '../../ui/advice/words';
+import { cellName } from '../../places/words';
+import { cellOf, words } from '../../ui/advice/words';
 
 /** A line of a unified diff. */
 export interface IDiffLine {
@@ -53,13 +54,19 @@ export async function showChange(
 ): Promise<void> {
   const { change, cost } = words(advice, trans);
   const own = advice.diff !== '';
+  const cell = cellOf(advice);
+  const place = cell ? cellName(cell, trans) : trans.__('your cell');
   const body = new Widget();
   body.addClass('jp-DtrainCluster-change');
   const note = document.createElement('p');
   note.textContent = kept
-    ? trans.__('This change is in your cell; undo takes it back. %1', cost)
+    ? trans.__('This change is in %1; undo takes it back. %2', place, cost)
     : own
-      ? trans.__('In your cell. Nothing is applied automatically. %1', cost)
+      ? trans.__(
+          'A change in %1. Nothing is applied automatically. %2',
+          place,
+          cost
+        )
       : trans.__(
           'The place in your cells was not found; these lines make the change. %1',
           cost
@@ -77,7 +84,7 @@ export async function showChange(
   }
   body.node.append(list);
   const { button } = await showDialog({
-    title: change,
+    title: cell ? trans.__('Change in %1: %2', place, change) : change,
     body,
     buttons: [
       Dialog.cancelButton({ label: trans.__('Close') }),

@@ -66,7 +66,12 @@ it('says what to change, what it gains and what it costs', () => {
   expect(said).toContain('Accumulate 4 batches: about 9 % faster');
   expect(said).toContain('1,286 → 1,407 samples/s.');
   expect(said).toContain('Effective batch 512; scale the learning rate by 4.');
-  expect(said).toContain('Show the change');
+  expect(said).toContain('|Show the change|');
+  const values = { ...accumulate.values, cell: '[3]' };
+  const diff = '--- cell\n+++ cell\n@@ -1 +1 @@\n-a\n+b';
+  expect(text({ ...accumulate, values, diff }, 1286)).toContain(
+    '|Show the change in cell [3]|'
+  );
   expect(text(accumulate, null)).not.toContain('→');
   expect(text(accumulate, null, { last: 100 })).toContain(
     'Last run: 100 → 109 samples/s.'

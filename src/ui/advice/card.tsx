@@ -6,7 +6,7 @@ import { adviceTitle, helped, rateText, triedText } from './tried';
 import { unbroken } from '../figures/format';
 import { Icon } from '../icons/icon';
 import { useViewState } from '../viewState';
-import { words } from './words';
+import { cellOf, words } from './words';
 
 /** Advice in the order in which it is shown: what was tried in vain comes last. */
 export function inOrder(advice: readonly Advice[]): Advice[] {
@@ -144,6 +144,7 @@ function Item(
     : metrics.samples_per_s;
   const { tried } = item;
   const shows = item.diff !== '' || !!item.values?.code;
+  const cell = cellOf(item);
   const kept = !!tried && props.kept(item);
   return (
     <>
@@ -176,7 +177,9 @@ function Item(
             className="jp-DtrainUi-link"
             onClick={() => props.onShow(item)}
           >
-            {trans.__('Show the change')}
+            {cell
+              ? unbroken(trans.__('Show the change in cell %1', cell))
+              : trans.__('Show the change')}
           </button>
         )}
         <button

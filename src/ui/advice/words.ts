@@ -67,3 +67,9 @@ export function words(
       return advice;
   }
 }
+
+/** Number of the cell that the change is in, "[3]"; null where its place is not known. */
+export function cellOf({ diff, values }: Advice): string | null {
+  const cell: unknown = values?.cell;
+  return diff && typeof cell === 'string' ? cell : null;
+}

@@ -54,6 +54,7 @@ def test_the_change_says_whose_it_is_where_cells_are_alike() -> None:
         given = {a.id: a for a in AdviceDiffs().given(advise(replace(BOUND, gpu=True)), orders)}
         values = given["accumulate"].values
         assert (values["notebook"], values["cell_id"], values["every"]) == ("/n/2.ipynb", "id-2", 4)
+        assert values["cell"] == "[2]", "its change names it"
         assert "cell_id" not in given["bf16"].values, "it has no diff"
     [plain] = [a for a in AdviceDiffs().given(advise(BOUND), [clients.Run("1", LOOP, "[1]")]) if a.diff]
     assert "notebook" not in plain.values, "a script's cell has none"
