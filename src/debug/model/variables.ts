@@ -52,7 +52,7 @@ export async function variablesOf(
     return [];
   }
   const scopes = await ask('scopes', { frameId: frame.id });
-  const [locals] = ((scopes?.body ?? {}) as { scopes?: Locals[] }).scopes ?? [];
+  const [locals] = ((scopes?.body ?? {}) as { scopes?: IScope[] }).scopes ?? [];
   if (!locals) {
     return [];
   }
@@ -62,7 +62,7 @@ export async function variablesOf(
   return variables.filter(isValue).map(variable => variable.name);
 }
 
-interface Locals {
+interface IScope {
   variablesReference: number;
 }
 

@@ -87,7 +87,7 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
       <p>
         <button
           type="button"
-          className="jp-DtrainUi-button"
+          className="jp-DtrainUi-link"
           onClick={() => void model.compareVariables().catch(onError)}
         >
           {trans.__('Compare variables')}
