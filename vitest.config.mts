@@ -1,6 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 
 import { defineConfig } from 'vitest/config';
+
+const specs = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter(path => /\.spec\.tsx?$/.test(path))
+  .map(path => `src/${path}`);
+
+/** Specs that replace modules, which others would meet, too; JupyterLab's are loaded for each of them anew. */
+const alone = specs.filter(path =>
+  /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(path, 'utf8'))
+);
 
 export default defineConfig({
   plugins: [
@@ -18,9 +27,26 @@ export default defineConfig({
   ],
   test: {
     environment: 'jsdom',
-    include: ['src/**/*.spec.{ts,tsx}'],
     setupFiles: ['src/testing/setup.ts'],
+    // forks are shared, threads are not: vitest knows it by kind of worker, not by project
+    pool: 'forks',
+    poolOptions: { forks: { isolate: false }, threads: { isolate: true } },
+    // what a spec leaves behind would be there in the next one
+    unstubGlobals: true,
     // @jupyterlab ships modules with extension-less imports: vite has to transform them
-    server: { deps: { inline: [/@jupyterlab\//, /@jupyter\//, /@lumino\//] } }
+    server: { deps: { inline: [/@jupyterlab\//, /@jupyter\//, /@lumino\//] } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: specs.filter(path => !alone.includes(path))
+        }
+      },
+      {
+        extends: true,
+        test: { name: 'alone', include: alone, pool: 'threads' }
+      }
+    ]
   }
 });

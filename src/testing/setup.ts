@@ -1,3 +1,5 @@
+import { afterAll, vi } from 'vitest';
+
 /** What jsdom lacks and @lumino or @jupyterlab touch when they are imported. */
 const target = globalThis as unknown as Record<string, unknown>;
 
@@ -37,3 +39,10 @@ if (!('rawJSON' in JSON)) {
           )?.replace(/"\\u0001(.*?)\\u0001"/g, '$1')
   });
 }
+
+// the next spec may run in the same document
+afterAll(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  document.body.replaceChildren();
+});
