@@ -6,10 +6,12 @@ import ast
 import traceback
 import warnings
 from functools import cache
-
-from IPython.core.inputtransformer2 import TransformerManager
+from typing import TYPE_CHECKING
 
 from dtrain_lab.errors import BadCell
+
+if TYPE_CHECKING:
+    from IPython.core.inputtransformer2 import TransformerManager
 
 PYTHON_BODY = ("time", "timeit", "capture", "prun")
 """Cell magics whose body is Python."""
@@ -120,6 +122,9 @@ def pointed(error: SyntaxError, place: str, text: str = "") -> list[str]:
 
 @cache
 def _transformer() -> TransformerManager:
+    # loaded with the first cell: it is a third of the time that a command takes to start
+    from IPython.core.inputtransformer2 import TransformerManager
+
     return TransformerManager()
 
 

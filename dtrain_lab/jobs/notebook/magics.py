@@ -12,8 +12,8 @@ import io
 import re
 import tokenize
 from functools import cache
+from typing import TYPE_CHECKING
 
-from IPython.core.inputtransformer2 import TransformerManager
 from msgspec import Struct
 
 from dtrain_lab.cells import rank_sets
@@ -23,6 +23,9 @@ from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion, edited
 from dtrain_lab.jobs.notebook.line_magics import line_magic, system
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding, problems
+
+if TYPE_CHECKING:
+    from IPython.core.inputtransformer2 import TransformerManager
 
 ANY_SIZE = 1 << 20
 """World size for parsing rank sets: the job's size is unknown when the notebook is converted."""
@@ -196,21 +199,24 @@ def _indented(text: str) -> str:
 _PARTS = (getattr(tokenize, "FSTRING_MIDDLE", -1), getattr(tokenize, "TSTRING_MIDDLE", -1))
 
 
-class _Transformer(TransformerManager):  # type: ignore[misc]
-    """IPython's, but lines after a magic over several lines, which it joins, stay where they are."""
-
-    def do_one_token_transform(self, lines: list[str]) -> tuple[bool, list[str]]:
-        changed, made = super().do_one_token_transform(lines)
-        gone = len(lines) - len(made)
-        if gone > 0:
-            joined = next(at for at, (old, new) in enumerate(zip(lines, made, strict=False)) if old != new)
-            made[joined + 1 : joined + 1] = ["\n"] * gone
-        return changed, made
-
-
 @cache
 def _transformer() -> TransformerManager:
-    return _Transformer()
+    """IPython's, but lines after a magic over several lines, which it joins, stay where they are."""
+    # loaded where a notebook is read, as in `cells.syntax`
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    class Transformer(TransformerManager):  # type: ignore[misc]
+        def do_one_token_transform(self, lines: list[str]) -> tuple[bool, list[str]]:
+            changed, made = super().do_one_token_transform(lines)
+            gone = len(lines) - len(made)
+            if gone > 0:
+                joined = next(
+                    at for at, (old, new) in enumerate(zip(lines, made, strict=False)) if old != new
+                )
+                made[joined + 1 : joined + 1] = ["\n"] * gone
+            return changed, made
+
+    return Transformer()
 
 
 def _lines(made: Conversion, source: str, first: int) -> str:
