@@ -8,8 +8,9 @@ export OMP_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-# Parts of the tests. Two run at a time, and the next begins where one is over: the longest come first.
-PARTS := test-hosts test-machine-a test-machine-p test-browser test-machine-j test-unit test-pure
+# Parts of the tests. Three run at a time, and the next begins where one is over: the longest come first. Each waits
+# for processes and networks now and then: two would leave a core of two idle.
+PARTS := test-hosts test-browser test-machine-j test-machine-a test-machine-p test-unit test-pure
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
 .PHONY: frameworks demo test test-front test-machine $(PARTS) sheet baselines pictures lab notebooks bench gallery gpu matrix hub lint lint-python lint-front fix types setup system-packages locks clean
@@ -20,7 +21,7 @@ demo: setup  ## start ranks, train the quickstart on them, show the figures
 test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j3 system-packages $(VENV)/.test $(VENV)/.hub
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
-	@$(MAKE) --no-print-directory -j2 --keep-going $(PARTS)
+	@$(MAKE) --no-print-directory -j3 --keep-going $(PARTS)
 	@cat $(VENV)/tried-*/races 2>/dev/null | sed 's/^/Passed at the second try only, a race: /'
 
 J_TO_O := $(wildcard tests/integration/test_[j-o]*.py)
