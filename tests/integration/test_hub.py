@@ -107,7 +107,7 @@ def test_a_browsers_cookies_need_xsrf_and_its_own_origin(hub: Hub) -> None:
 def work(hub: Hub) -> dict[str, Any]:
     """What Ann has: a cluster that has run a cell, and a job that has ended."""
     home = hub.homes / ANN
-    training(home / "train.ipynb")
+    training(home / "train.ipynb", plain=True)
     (home / "train.ipynb").chmod(0o644)
     asked = hub.ask(ANN, "POST", "clusters", {"ranks": 2, "name": "own"})
     asked.raise_for_status()

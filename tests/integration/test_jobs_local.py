@@ -156,7 +156,7 @@ def test_habits_of_notebooks_hold_in_a_job(tmp_path: Path) -> None:
 
 def test_a_job_is_planned_followed_and_exported_from_the_terminal(tmp_path: Path) -> None:
     """Each command is a process of its own: the job belongs to none of them."""
-    book = str(training(shadow(tmp_path) / "train.ipynb"))
+    book = str(training(shadow(tmp_path) / "train.ipynb", plain=True))
     size = ["--nodes", "2", "--ranks-per-node", "1"]
     plan = terminal("submit", book, *size, "--param", "steps=8", "--dry-run")
     assert plan["size"] == {"nodes": 2, "ranks_per_node": 1}
@@ -187,7 +187,7 @@ def test_a_job_is_planned_followed_and_exported_from_the_terminal(tmp_path: Path
 
 def test_jobs_go_on_are_copied_cancelled_and_deleted_from_the_terminal(tmp_path: Path) -> None:
     """The jobs are small: under load a dozen commands take their time."""
-    book = training(tmp_path / "train.ipynb")
+    book = training(tmp_path / "train.ipynb", plain=True)
     first: Job = dt.submit(book, ranks=1, name="first", parameters={"steps": 9, "fails": 7})
     assert first.wait(60) == "failed"
     before = {job.id for job in dt.jobs()} - {first.id}

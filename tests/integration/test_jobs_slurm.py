@@ -110,7 +110,7 @@ def test_nothing_secret_reaches_a_job(hosts: Hosts, tmp_path: Path) -> None:
 def test_the_error_is_named_by_its_cell_and_a_resumed_job_goes_on(
     hosts: Hosts, tmp_path: Path, launcher: Any
 ) -> None:
-    book = training(tmp_path / "train.ipynb")
+    book = training(tmp_path / "train.ipynb", plain=True)
     parameters = {"steps": 9, "fails": 7}
     job: Job = dt.submit(
         book, "queue", nodes=2, ranks_per_node=2, launcher=launcher, parameters=parameters, name="fails"

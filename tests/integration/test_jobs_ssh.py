@@ -68,7 +68,7 @@ def held(node: str, slots: int) -> Iterator[None]:
 
 
 def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_path: Path) -> None:
-    book = training(tmp_path / "train.ipynb")
+    book = training(tmp_path / "train.ipynb", plain=True)
     with held("node2", total(local_facts())):
         job: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1, parameters={"steps": 4})
         wait_until(lambda: "node2" in (job.info()["reason"] or {}).get("message", ""), 20, "a reason")
@@ -147,7 +147,7 @@ def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Pa
 
 def test_jobs_that_come_at_once_run_one_after_the_other(hosts: Hosts, tmp_path: Path) -> None:
     room = total(local_facts())
-    book = training(tmp_path / "train.ipynb")
+    book = training(tmp_path / "train.ipynb", plain=True)
     with held("node1", room - 2), held("node2", room - 2):
         jobs = [
             dt.submit(book, "hosts", nodes=2, ranks_per_node=2, parameters={"steps": 4}, name=f"at-once-{n}")
@@ -219,7 +219,8 @@ def test_a_failing_rank_ends_its_peers_on_other_hosts(hosts: Hosts, tmp_path: Pa
 
 def test_error_stacks_and_cancel(hosts: Hosts, tmp_path: Path) -> None:
     book = training(tmp_path / "train.ipynb")
-    job: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1, parameters={"steps": 9, "fails": 7})
+    plain = training(tmp_path / "plain.ipynb", plain=True)
+    job: Job = dt.submit(plain, "hosts", nodes=2, ranks_per_node=1, parameters={"steps": 9, "fails": 7})
     assert job.wait(90) == "failed"
     error = job.info()["error"]
     assert (error["rank"], error["cell"], error["line"]) == (1, "[4]", FAILING_LINE)
