@@ -70,7 +70,7 @@ def test_its_base_install_has_no_jupyterlab(wheel: Path) -> None:
 
 
 def test_it_installs_without_node_and_jupyter_says_ok(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "fresh", with_pip=True, system_site_packages=False)
+    venv.create(tmp_path / "fresh", with_pip=False, system_site_packages=False)
     python = tmp_path / "fresh" / "bin" / "python"
     # this environment's packages stand in for a download; the wheel itself is installed for real
     site = next((tmp_path / "fresh" / "lib").glob("python*/site-packages"))
@@ -82,7 +82,8 @@ def test_it_installs_without_node_and_jupyter_says_ok(wheel: Path, tmp_path: Pat
         "PYTHONPATH": "",
         "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
     }
-    pip = [python, "-m", "pip", "install", "-q", "--no-deps", "--ignore-installed", str(wheel)]
+    install = ["install", "-q", "--no-deps", "--ignore-installed", str(wheel)]
+    pip = [sys.executable, "-m", "pip", "--python", python, *install]
     subprocess.run(pip, check=True, env=environment, cwd=tmp_path)
     for command in ("labextension", "serverextension"):
         module = (
