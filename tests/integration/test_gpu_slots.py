@@ -16,6 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
+import dtrain_lab as dt
+from dtrain_lab.api.job import Job
 from tests.books import write
 from tests.gpus import Gpus, computing
 from tests.integration.test_ssh import write_profile
@@ -44,6 +46,7 @@ def gpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpus]:
         patch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         patch.setenv("PYTHONPATH", str(there.folder))
         patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        patch.setattr("dtrain_lab.api.portal.Portal._instance", None)
         yield there
 
 
@@ -54,7 +57,7 @@ def no_job_left() -> Iterator[None]:
     for job in terminal("job", "list"):
         if job["ended_at"] is None:
             terminal("job", "cancel", job["id"])
-            wait_until(lambda i=job["id"]: terminal("job", "show", i)["ended_at"], 60, "a job to end")
+            job_of(job["id"]).wait(60)
 
 
 def terminal(*words: str, code: int = 0) -> Any:
@@ -64,6 +67,11 @@ def terminal(*words: str, code: int = 0) -> Any:
         return json.loads(done.stdout)
     error = json.loads(done.stderr)
     return f"{error['message']} {error['hint']}"
+
+
+def job_of(identity: str) -> Job:
+    """To wait for: each command of a terminal is a process, so it tells once and is not polled."""
+    return next(job for job in dt.jobs() if job.id == identity)
 
 
 def holders() -> list[str | None]:
@@ -77,6 +85,7 @@ def test_jobs_and_clusters_get_gpus_that_nobody_has(tmp_path: Path, gpus: Gpus) 
     until = tmp_path / "until"
     book = str(write(tmp_path / "shows.ipynb", [SHOWS.replace("until", repr(str(until)))]))
     first = terminal("submit", book, "--profile", "gpus", "--ranks", "1")["id"]
+    wait_until(lambda: job_of(first).info()["state"] == "running", 30, "the first job to run")
     wait_until(lambda: holders()[0] == "job shows", 30, "the first job to have a GPU")
     started = terminal(
         "cluster", "start", "--profile", "gpus", "--nodes", "2", "--ranks-per-node", "1", "--name", "pair"
@@ -95,9 +104,8 @@ def test_jobs_and_clusters_get_gpus_that_nobody_has(tmp_path: Path, gpus: Gpus) 
 
         wait_until(lambda: used() == ["0.2", "0.3"], 20, "their GPUs to be looked at, and not the first ones")
         late = terminal("submit", book, "--profile", "gpus", "--ranks", "1")["id"]
-        job = wait_until(
-            lambda: (j := terminal("job", "show", late)) and j["reason"] and j, 30, "the late job to say why"
-        )
+        wait_until(lambda: job_of(late).info()["reason"], 30, "the late job to say why")
+        job = terminal("job", "show", late)
         why = "It needs 1 slot; 0 of 3 are free: job shows holds 1, cluster pair holds 2."
         assert job["reason"]["message"] == why
         held = terminal("slots")["nodes"][0]["slots"][1]["held_by"]
@@ -107,9 +115,8 @@ def test_jobs_and_clusters_get_gpus_that_nobody_has(tmp_path: Path, gpus: Gpus) 
         terminal("cluster", "stop", started["id"])
         until.touch()
     for identity in (first, late):
-        wait_until(
-            lambda i=identity: terminal("job", "show", i)["state"] == "succeeded", 30, "the jobs to end"
-        )
+        job_of(identity).wait(30)
+        assert terminal("job", "show", identity)["state"] == "succeeded"
     for identity in (first, late):
         shown = ["dtrain-lab", "job", "logs", identity]
         log = subprocess.run(shown, capture_output=True, text=True, check=True).stdout

@@ -178,10 +178,9 @@ def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> Non
     )  # fmt: skip
     assert (made["total"], made["parallel"], made["state"]) == (2, 1, "running")
 
-    def first() -> Any:
-        return next(iter(terminal("sweep", "trials", "search")), None)
-
-    wait_until(lambda: (t := first()) and t["checkpoint_step"], 60, "a checkpoint")
+    # each command is a process: it tells once, it is not polled
+    wait_until(lambda: (t := dt.sweeps()[0].trials()) and t[0]["checkpoint_step"], 60, "a checkpoint")
+    assert terminal("sweep", "trials", "search")[0]["checkpoint_step"]
     stopped = terminal("sweep", "stop", made["id"])
     assert (stopped["state"], stopped["may"]) == ("stopped", ["resume"])
     assert stopped["trials"][0]["state"] == "stopped"
