@@ -80,6 +80,8 @@ if "dtrain_lab.node.forkserver" in words:
     usual_import, usual_order = __import__("importlib").import_module, fork_messages.decode_order
 
     def import_module(name, *given, **more):
+        if name == "torch.utils.data":  # else each rank loads it, at its first optimizer step
+            usual_import("torch._dynamo")
         # each rank imports our modules itself, without its own names of torch
         return None if name == "dtrain_lab.rank.main" else usual_import(name, *given, **more)
 
