@@ -28,7 +28,7 @@ JOB = (
     "DDP(torch.nn.Linear(4, 1))(torch.ones(2, 4)).sum().backward()\n"
     "print('SUM', int(t), 'of', dist.get_rank())"
 )
-ALL_FORMS = [("ssh6", None), ("slurm6", "torchrun")]
+ALL_FORMS = [("ssh6", None, 2), ("slurm6", "torchrun", 1)]
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +70,15 @@ def test_a_world_trains_is_viewed_and_mended(hosts: Hosts) -> None:
     wait_until(lambda: not any(hosts.running(n) for n in hosts.names), 20, "its end")
 
 
-@pytest.mark.parametrize(("profile", "launcher"), ALL_FORMS)
-def test_a_job_forms_its_group(profile: str, launcher: str | None, hosts: Hosts) -> None:
+@pytest.mark.parametrize(("profile", "launcher", "on_each"), ALL_FORMS)
+def test_a_job_forms_its_group(profile: str, launcher: str | None, on_each: int, hosts: Hosts) -> None:
     folder = hosts.root / "work" / f"{profile}-{launcher}"
     folder.mkdir()
     book = write(folder / "job.ipynb", [JOB])
-    job = dt.submit(book, profile=profile, nodes=2, ranks_per_node=2, launcher=launcher)
+    job = dt.submit(book, profile=profile, nodes=2, ranks_per_node=on_each, launcher=launcher)
     assert job.wait(90) == "succeeded", (job.info()["summary"], job.logs())
-    assert sorted(re.findall(r"SUM 6 of (\d)", job.logs())) == ["0", "1", "2", "3"]
+    ranks = range(2 * on_each)
+    assert sorted(re.findall(rf"SUM {sum(ranks)} of (\d)", job.logs())) == [str(rank) for rank in ranks]
 
 
 def test_the_check_measures_between_two(hosts: Hosts) -> None:

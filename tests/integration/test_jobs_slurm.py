@@ -106,24 +106,25 @@ def test_nothing_secret_reaches_a_job(hosts: Hosts, tmp_path: Path) -> None:
     assert job.logs() == "[0] {}\n"
 
 
-@pytest.mark.parametrize("launcher", ["srun", "torchrun"])
+@pytest.mark.parametrize(("launcher", "on_each"), [("srun", 2), ("torchrun", 1)])
 def test_the_error_is_named_by_its_cell_and_a_resumed_job_goes_on(
-    hosts: Hosts, tmp_path: Path, launcher: Any
+    hosts: Hosts, tmp_path: Path, launcher: Any, on_each: int
 ) -> None:
+    last = 2 * on_each - 1
     book = training(tmp_path / "train.ipynb", plain=True)
     parameters = {"steps": 9, "fails": 7}
     job: Job = dt.submit(
-        book, "queue", nodes=2, ranks_per_node=2, launcher=launcher, parameters=parameters, name="fails"
+        book, "queue", nodes=2, ranks_per_node=on_each, launcher=launcher, parameters=parameters, name="fails"
     )
     assert job.wait(120) == "failed"
     info = job.info()
     error = info["error"]
-    assert (error["rank"], error["cell"], error["line"]) == (3, "[4]", FAILING_LINE), job.logs()
+    assert (error["rank"], error["cell"], error["line"]) == (last, "[4]", FAILING_LINE), job.logs()
     assert (error["type"], error["message"]) == ("ValueError", "the data ended early")
-    assert info["failed_rank"] == 3
-    assert "rank 3 failed in cell [4]" in info["summary"]["text"]
+    assert info["failed_rank"] == last
+    assert f"rank {last} failed in cell [4]" in info["summary"]["text"]
     assert "ValueError: the data ended early" in info["summary"]["text"]
-    assert f'File "train.ipynb[4]", line {FAILING_LINE}' in job.logs(3)
+    assert f'File "train.ipynb[4]", line {FAILING_LINE}' in job.logs(last)
     assert info["checkpoint_step"] == 5
 
     # its code as it was, but for what made it fail
