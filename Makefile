@@ -20,7 +20,7 @@ demo: setup  ## start ranks, train the quickstart on them, show the figures
 
 test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j3 system-packages $(VENV)/.test $(VENV)/.hub
-	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python test-front
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-front test-front lint-python
 	@$(MAKE) --no-print-directory -j3 --keep-going $(PARTS)
 	@cat $(VENV)/tried-*/races 2>/dev/null | sed 's/^/Passed at the second try only, a race: /'
 
@@ -104,7 +104,7 @@ lint-python: setup $(VENV)/.test
 lint-front: setup $(VENV)/.test
 	npm run -s lint
 
-test-front: lint-front
+test-front: setup $(VENV)/.test
 	npm run -s types:check
 	npm run -s test
 

@@ -28,6 +28,9 @@ export default defineConfig({
   test: {
     environment: 'jsdom',
     setupFiles: ['src/testing/setup.ts'],
+    // on a machine that has other work
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
     // forks are shared, threads are not: vitest knows it by kind of worker, not by project
     pool: 'forks',
     poolOptions: { forks: { isolate: false }, threads: { isolate: true } },
