@@ -76,3 +76,22 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   expect(view.node.querySelectorAll('[data-square]')).toHaveLength(2);
   expect(view.node.textContent).toContain('idle 2');
 });
+
+it('gives no advice on a cluster that has ended', async () => {
+  const model = new TestModel();
+  show(model);
+  const cluster = makeCluster();
+  const advised = {
+    ...cluster,
+    metrics: {
+      ...cluster.metrics,
+      current: false,
+      no_advice: 'Advice would be a guess.'
+    }
+  };
+  model.receive({ type: 'clusters', seq: 0, clusters: [advised] });
+  await drawn('Advice would be a guess.');
+  model.receive({ type: 'clusters', seq: 1, clusters: [] });
+  await drawn('This cluster has ended. These figures are from ');
+  expect(view.node.textContent).not.toContain('Advice');
+});

@@ -125,12 +125,15 @@ function View(props: IViewProps): JSX.Element {
         trans={trans}
         now={Date.now()}
       />
-      <ShownAdvice
-        cluster={cluster}
-        selection={selection}
-        commands={commands}
-        trans={trans}
-      />
+      {live && (
+        // what has ended can't be measured or changed
+        <ShownAdvice
+          cluster={cluster}
+          selection={selection}
+          commands={commands}
+          trans={trans}
+        />
+      )}
       <Charts cluster={cluster} points={points} axis={axis} trans={trans} />
       <OwnValues points={shown.points} axis={axis} trans={trans} />
       {figures.length > 0 ? (

@@ -150,6 +150,17 @@ it('puts a lost rank first and offers to restart it', async () => {
   expect(ran[1]).toEqual([CommandIDs.leaveOutRanks, { id: 'c1' }]);
 });
 
+it('counts what it lists: also the cluster that has just stopped', async () => {
+  const advised = makeCluster();
+  advised.metrics.no_advice = 'Advice would be a guess.';
+  const { model } = show([advised]);
+  await text('1 running');
+  model.receive({ type: 'clusters', seq: 1, clusters: [] });
+  await text('1 stopped');
+  expect(panel.node.textContent).not.toContain('Clustersnone');
+  expect(panel.node.textContent).not.toContain('Advice');
+});
+
 it('shows progress and a way out while it starts', async () => {
   const progress = [
     { phase: 'load', done: 1, total: 1, elapsed_s: 3.2, late_nodes: [] },

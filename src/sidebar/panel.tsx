@@ -23,7 +23,7 @@ import {
 } from '../cluster/card/banners';
 import { ClusterCard } from '../cluster/card/card';
 import { Empty, NoJobs } from '../cluster/card/empty';
-import { ClusterList, countOf } from '../cluster/card/list';
+import { ClusterList, countOf, listedClusters } from '../cluster/card/list';
 import { PastCard, PastEmpty, PastNoJobs } from '../cluster/card/pastClusters';
 import { ProfileList } from '../cluster/profiles/list';
 import { isThere } from '../cluster/card/progress';
@@ -67,7 +67,11 @@ function Body(props: IBodyProps): JSX.Element {
         {selection.notebook.lacks && <KernelLacks trans={trans} />}
         <Section
           title={trans.__('Clusters')}
-          note={lost ? asOf(model, trans) : countOf(model.clusters, trans)}
+          note={
+            lost
+              ? asOf(model, trans)
+              : countOf(listedClusters(model, selection), trans)
+          }
           {...section('clusters', true)}
         >
           {(model.clusters.length > 0 || selected) && (

@@ -30,6 +30,20 @@ export function menuOfCluster(cluster: Cluster): IMenuItem[] {
   return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
 }
 
+/** What the list shows: all clusters, and the chosen one also when it has just ended. */
+export function listedClusters(
+  model: IClusters,
+  selection: ISelection
+): Cluster[] {
+  const chosen = selection.cluster?.id;
+  return [
+    ...model.clusters,
+    ...selection.ended.filter(
+      c => c.id === chosen && !model.clusters.some(m => m.id === c.id)
+    )
+  ];
+}
+
 /** All clusters, those that have just ended last. */
 export function ClusterList(props: {
   model: IClusters;
@@ -42,10 +56,7 @@ export function ClusterList(props: {
   const { model, selection, commands, trans } = props;
   const selected = selection.cluster;
   const readOnly = model.site?.may_write === false;
-  const all = [
-    ...model.clusters,
-    ...selection.ended.filter(c => c.id === selected?.id)
-  ];
+  const all = listedClusters(model, selection);
   return (
     <ul className="jp-DtrainUi-list">
       {all.map(cluster => (
