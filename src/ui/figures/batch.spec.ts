@@ -47,7 +47,7 @@ it('says the effective batch where gradients are accumulated', () => {
   const last = { global_batch: 16, rank_batch: 8, accumulated: 2 };
   expect(batchFact(cluster({ current: false, last }), trans)).toContain('= 32');
   expect(weakScalingShort(four, trans)).toBe(
-    'With 4 ranks: 128, half the steps'
+    'With 4 ranks: 128 samples a step, half the steps an epoch'
   );
   const eight = cluster({
     rank_batch: 8,
@@ -56,7 +56,7 @@ it('says the effective batch where gradients are accumulated', () => {
     epoch: { number: 1, done: 2, total: 100 }
   });
   expect(weakScalingShort(eight, trans)).toBe(
-    'With 4 ranks: 256, 7 steps an epoch'
+    'With 4 ranks: 256 samples a step, 7 steps an epoch'
   );
   expect(weakScaling(eight, trans)).toContain('has 7 steps instead of 13');
 });
@@ -69,11 +69,11 @@ it('says both batches beside their name', () => {
 
 it('says what more ranks do in a few words', () => {
   expect(weakScalingShort(trains, trans)).toBe(
-    'With 4 ranks: 128, 51 steps an epoch'
+    'With 4 ranks: 128 samples a step, 51 steps an epoch'
   );
   expect(
     weakScalingShort(cluster({ rank_batch: 32, global_batch: 64 }), trans)
-  ).toBe('With 4 ranks: 128, half the steps');
+  ).toBe('With 4 ranks: 128 samples a step, half the steps an epoch');
   expect(weakScalingShort(cluster({ global_batch: 60 }), trans)).toBeNull();
 });
 

@@ -100,7 +100,7 @@ function grownOf(cluster: Cluster): IGrown | null {
   };
 }
 
-/** `weakScaling` in a few words: "With 4 ranks: 128, 51 steps an epoch"; null where it is not known. */
+/** `weakScaling` in a few words: "With 4 ranks: 128 samples a step, 51 steps an epoch"; null where it is not known. */
 export function weakScalingShort(
   cluster: Cluster,
   trans: TranslationBundle
@@ -110,14 +110,18 @@ export function weakScalingShort(
     grown &&
     (grown.steps
       ? trans._n(
-          'With %2 ranks: %3, %4 step an epoch',
-          'With %2 ranks: %3, %4 steps an epoch',
+          'With %2 ranks: %3 samples a step, %4 step an epoch',
+          'With %2 ranks: %3 samples a step, %4 steps an epoch',
           grown.steps,
           grown.ranks,
           grown.batch,
           formatCount(grown.steps)
         )
-      : trans.__('With %1 ranks: %2, half the steps', grown.ranks, grown.batch))
+      : trans.__(
+          'With %1 ranks: %2 samples a step, half the steps an epoch',
+          grown.ranks,
+          grown.batch
+        ))
   );
 }
 
