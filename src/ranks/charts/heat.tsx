@@ -11,6 +11,8 @@ export const HEAT_LEFT = 52;
 const AXIS = 20;
 const HEIGHT = 300;
 const GAP = 3;
+/** Room around the rows for the frame of the chosen one. */
+const EDGE = 1;
 const FAST = -0.06;
 const SLOW = 0.2;
 /** A rank that differs by less is like the others. */
@@ -97,7 +99,7 @@ function draw(
   const { heat, selected, marked } = props;
   const row = rowHeight(heat.rows.length);
   const tops = topsOf(heat, row);
-  const bottom = (tops[tops.length - 1] ?? 0) + row;
+  const bottom = (tops[tops.length - 1] ?? EDGE) + row + EDGE;
   const ratio = devicePixelRatio;
   canvas.width = width * ratio;
   canvas.height = (bottom + AXIS) * ratio;
@@ -107,8 +109,11 @@ function draw(
     return;
   }
   context.scale(ratio, ratio);
-  const room = width - HEAT_LEFT - 1;
+  const room = width - HEAT_LEFT - EDGE;
   const column = room / heat.columns;
+  // to whole pixels of the screen: half-covered ones would be seams
+  const edge = (at: number): number =>
+    Math.round((HEAT_LEFT + at * column) * ratio) / ratio;
   const ground = themeColour('--jp-layout-color2');
   heat.rows.forEach((_, i) => {
     context.globalAlpha = 1;
@@ -119,7 +124,7 @@ function draw(
       if (share > 0) {
         context.globalAlpha = share;
         context.fillStyle = themeColour(name);
-        context.fillRect(HEAT_LEFT + at * column, tops[i], column + 0.5, row);
+        context.fillRect(edge(at), tops[i], edge(at + 1) - edge(at), row);
       }
     }
   });
@@ -130,7 +135,7 @@ function draw(
   const index = heat.rows.findIndex(r => r.ranks.includes(selected ?? -1));
   if (index >= 0) {
     context.strokeStyle = themeColour('--jp-ui-font-color0');
-    context.strokeRect(HEAT_LEFT - 0.5, tops[index] - 0.5, room, row + 1);
+    context.strokeRect(HEAT_LEFT - 0.5, tops[index] - 0.5, room + 1, row + 1);
   }
   const slow = heat.rows.findIndex(r => r.ranks.includes(marked ?? -1));
   if (slow >= 0) {
@@ -147,7 +152,7 @@ function draw(
 
 /** Top of each row: nodes stand apart from each other. */
 function topsOf(heat: IHeat, row: number): number[] {
-  let top = 0;
+  let top = EDGE;
   return heat.rows.map((entry, i) => {
     if (i > 0) {
       const apart = entry.group !== heat.rows[i - 1].group;

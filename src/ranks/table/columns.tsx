@@ -4,6 +4,7 @@ import React from 'react';
 import { Rank, Verdict } from '../../tokens';
 import {
   formatGiB,
+  formatLonger,
   formatRate,
   formatShare,
   UNKNOWN
@@ -115,7 +116,7 @@ export function columnsOf(
       show: f =>
         f.rank.slow && f.over !== null && f.over >= 0.005 ? (
           <b>
-            {amount(f.own, scale)} +{Math.round(f.over * 100)} %
+            {amount(f.own, scale)} {formatLonger(f.over)}
           </b>
         ) : (
           amount(f.own, scale)

@@ -48,7 +48,7 @@ function table(): (own: readonly number[], slow?: number) => string[] {
     );
     return [...node.querySelectorAll<HTMLElement>('[data-row]')].map(
       ({ dataset, innerHTML }) =>
-        `${dataset.row}${dataset.slow ? ' slow' : ''}${innerHTML.includes('+') ? ' marked' : ''}`
+        `${dataset.row}${dataset.slow ? ' slow' : ''}${/[+×]/.test(innerHTML) ? ' marked' : ''}`
     );
   };
 }

@@ -4,6 +4,7 @@ import {
   formatDigits,
   formatFixed,
   formatGiB,
+  formatLonger,
   formatMegabytes,
   formatRanks,
   formatRate,
@@ -20,6 +21,13 @@ it('formats rates: one decimal below 100, whole to 9,999, then k and M', () => {
   expect(formatRate(212_300)).toBe('212k');
   expect(formatRate(1_240_000)).toBe('1.24M');
   expect(formatRate(999_700)).toBe('1.00M');
+});
+
+it('tells a large difference as a factor', () => {
+  expect(formatLonger(0.15)).toBe('+15\u00a0%');
+  expect(formatLonger(0.996)).toBe('+100\u00a0%');
+  expect(formatLonger(1.3)).toBe('2.3×');
+  expect(formatLonger(114.79)).toBe('116×');
 });
 
 it('formats times in the unit that people would use', () => {

@@ -1,3 +1,5 @@
+import { TIMES_GAIN } from '../../api/thresholds';
+
 /** What is shown where nothing is known. */
 export const UNKNOWN = '–';
 
@@ -145,6 +147,15 @@ export function formatMegabytes(bytes: number | null): string {
 /** A share 0 to 1 as "23 %". */
 export function formatShare(share: number | null): string {
   return share === null ? UNKNOWN : `${Math.round(share * 100)}${NBSP}%`;
+}
+
+/** How much longer something takes than usual: "+15 %", from twice as long on "2.3×", "115×". */
+export function formatLonger(over: number): string {
+  if (over + 1 < TIMES_GAIN) {
+    return `+${formatShare(over)}`;
+  }
+  const times = over + 1;
+  return `${times < 9.95 ? formatDigits(times, 2) : plain.format(times)}×`;
 }
 
 /** Ranks as short as can be: [0, 2, 3, 4] is "0, 2–4". */
