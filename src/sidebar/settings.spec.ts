@@ -1,3 +1,4 @@
+import { DefaultSchemaValidator } from '@jupyterlab/settingregistry';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
@@ -24,4 +25,21 @@ it('has settings of kinds whose titles JupyterLab shows, and their defaults', ()
       Object.entries(properties).map(([key, known]) => [key, known.default])
     )
   ).toEqual(DEFAULT_PREFERENCES);
+});
+
+it('keeps the others where one is of another version', () => {
+  const id = 'dtrain-lab:panel';
+  const schema = JSON.parse(readFileSync('schema/panel.json', 'utf-8'));
+  const read = (raw: string): { errors: unknown; composite: unknown } => {
+    const none = { composite: {}, user: {} };
+    const plugin = { id, data: none, raw, schema, version: '1' };
+    const errors = new DefaultSchemaValidator().validateData(plugin);
+    return { errors, composite: plugin.data.composite };
+  };
+  const known = { ...DEFAULT_PREFERENCES, notifyCells: false };
+  expect(read('{"slowFrom": 0.2, "notifyCells": false}')).toEqual({
+    errors: null,
+    composite: expect.objectContaining(known)
+  });
+  expect(read('{"updatesPerSecond": 99}').errors).not.toBeNull();
 });
