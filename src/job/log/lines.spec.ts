@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { LogLine } from '../../tokens';
-import { followsFrom, goesOn, placeOf, rowsOf } from './lines';
+import { followsFrom } from './follows';
+import { goesOn, placeOf, rowsOf } from './lines';
 import { extended } from './reader';
 
 const line = (rank: number, text: string, time = 0): LogLine => ({

@@ -1,6 +1,7 @@
 import { LogLine } from '../../tokens';
 import { formatRanks } from '../../ui/figures/format';
-import { foldTracebacks, isHead } from './tracebacks';
+import { followingLines, ICause } from './follows';
+import { foldTracebacks, isHead, markFailed } from './tracebacks';
 
 /** A row of the log as it is shown: equal lines of several ranks are one. */
 export interface ILogRow {
@@ -20,6 +21,10 @@ export interface ILogRow {
   like: number;
   /** Frames of libraries that this row stands for; 0 for an ordinary line. */
   frames: number;
+  /** An error that only follows from another rank's. */
+  follows: boolean;
+  /** Further lines of such errors that this row stands for. */
+  folded: number;
 }
 
 const TOGETHER_S = 1;
@@ -59,6 +64,8 @@ function rowOf(
     failed: false,
     like: 0,
     frames: 0,
+    follows: false,
+    folded: 0,
     members: [line.rank, ...others]
   };
 }
@@ -67,18 +74,21 @@ function rowOf(
  * Rows of a log. A line that says anything of its own is a row: what differs in a number, too.
  *
  * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too;
- * equal tracebacks of several ranks are one
+ * equal tracebacks of several ranks are one, and so is all that only follows from the cause
  * @param open - keys of rows that are not folded
  * @param from - number of the first line, where earlier ones have gone: keys stay
+ * @param cause - the error that failed the job: it stands above what follows from it
  */
 export function rowsOf(
   lines: readonly LogLine[],
   fold: boolean,
   open: ReadonlySet<string> = new Set(),
-  from = 0
+  from = 0,
+  cause: ICause | null = null
 ): ILogRow[] {
-  const rows = together(lines, fold, open, from);
-  markFailed(rows);
+  const made = together(lines, fold, open, from, cause);
+  markFailed(made);
+  const rows = causeFirst(made, cause);
   const found: IMade[] = [];
   /** The first of the rows that are the same. */
   let first: IMade | undefined;
@@ -98,49 +108,24 @@ export function rowsOf(
   }));
 }
 
-/** The head of a traceback, also of an error in a group and of one that is the cause of another. */
-const HEAD = /^[ |+-]*(?:Exception Group )?Traceback \(/;
-/** The line of an error: "KeyError: 3", "torch.OutOfMemoryError: …", "KeyboardInterrupt". */
-const ERROR =
-  /^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)|^Fatal Python error/;
-
-/** What stands between an error and its cause. */
-const BETWEEN = /^(?:During handling of the above|The above exception was) /;
-
-/** Mark what tracebacks consist of, and lines of errors: from its head to the first line that is not indented. */
-function markFailed(rows: readonly IMade[]): void {
-  const inside = new Set<number>();
-  /** Ranks whose last line was one of these. */
-  const behind = new Set<number>();
-  for (const row of rows) {
-    if (!row.error) {
-      continue;
-    }
-    const within = row.members.some(rank => inside.has(rank));
-    const goesOn =
-      (!row.text.trim() || BETWEEN.test(row.text)) &&
-      row.members.some(rank => behind.has(rank));
-    if (HEAD.test(row.text)) {
-      row.failed = true;
-      row.members.forEach(rank => inside.add(rank));
-    } else if (within) {
-      row.failed = true;
-      if (/^\S/.test(row.text) && !row.frames) {
-        row.members.forEach(rank => inside.delete(rank));
-      }
-    } else {
-      row.failed = goesOn || ERROR.test(row.text);
-    }
-    row.members.forEach(rank =>
-      row.failed ? behind.add(rank) : behind.delete(rank)
-    );
-  }
+/** Who lost the connection may have said so before the rank that ended it said why. */
+function causeFirst(rows: IMade[], cause: ICause | null): IMade[] {
+  const last = rows
+    .map(row => row.failed && row.members.includes(cause?.rank ?? -1))
+    .lastIndexOf(true);
+  const above = rows.slice(0, last + 1);
+  const early = above.filter(row => row.follows);
+  return early.length
+    ? [...above.filter(row => !row.follows), ...early, ...rows.slice(last + 1)]
+    : rows;
 }
 
 function isSame(one: IMade, other: IMade): boolean {
   return (
     !one.frames &&
     !other.frames &&
+    !one.folded &&
+    !other.folded &&
     one.text === other.text &&
     one.error === other.error &&
     one.members.join() === other.members.join()
@@ -152,32 +137,54 @@ function together(
   lines: readonly LogLine[],
   fold: boolean,
   open: ReadonlySet<string>,
-  from: number
+  from: number,
+  cause: ICause | null
 ): IMade[] {
   const rows: IMade[] = [];
+  const following = followingLines(lines, cause);
+  /** All that follows from the cause. */
+  let followers: IMade | undefined;
   /** Rank → where its last line is; the next one comes after it. */
   const reached = new Map<number, number>();
   /** Rank → the row that its library frames are folded into. */
   const library = new Map<number, IMade>();
   const { left, others } = foldTracebacks(fold ? lines : []);
   lines.forEach((line, number) => {
+    const error = following.get(number);
+    if (fold && error !== undefined) {
+      if (!followers) {
+        followers = rowOf(line, from + number);
+        followers.follows = true;
+        if (!open.has(followers.key)) {
+          followers.text = error;
+          rows.push(followers);
+        }
+      } else if (!followers.members.includes(line.rank)) {
+        followers.members.push(line.rank);
+      }
+      if (!open.has(followers.key)) {
+        followers.folded += line.text === followers.text ? 0 : 1;
+        return;
+      }
+    }
     if (left.has(number)) {
       return;
     }
     const also = others.get(number);
+    const follows = error !== undefined;
     // what these ranks wrote next stands below
     also?.forEach(rank => reached.set(rank, rows.length));
     if (fold && inLibrary(line, library.has(line.rank))) {
       const known = library.get(line.rank);
       if (known && open.has(known.key)) {
-        rows.push(rowOf(line, from + number, also));
+        rows.push({ ...rowOf(line, from + number, also), follows });
         return;
       }
       if (known) {
         known.frames += isFrame(line.text) ? 1 : 0;
         return;
       }
-      const row = rowOf(line, from + number, also);
+      const row = { ...rowOf(line, from + number, also), follows };
       library.set(line.rank, row);
       if (!open.has(row.key)) {
         row.text = '';
@@ -197,6 +204,7 @@ function together(
         row.text === line.text &&
         row.error === (line.error ?? false) &&
         !row.frames &&
+        row.follows === follows &&
         // a traceback begins anew: its lines stay below its own head
         !isHead(line.text) &&
         !also &&
@@ -209,7 +217,7 @@ function together(
       }
     }
     reached.set(line.rank, rows.length);
-    rows.push(rowOf(line, from + number, also));
+    rows.push({ ...rowOf(line, from + number, also), follows });
   });
   for (const row of rows) {
     row.members.sort((a, b) => a - b);
@@ -254,11 +262,4 @@ export function placeOf(text: string): {
         after: text.slice(match.index + match[0].length)
       }
     : null;
-}
-
-const FOLLOWS = /connection (closed by peer|reset by peer)|broken pipe/i;
-
-/** This line only says that another rank has ended. */
-export function followsFrom(text: string): boolean {
-  return FOLLOWS.test(text);
 }

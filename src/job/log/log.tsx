@@ -5,6 +5,7 @@ import React, { useEffect, useMemo, useRef } from 'react';
 import { Job } from '../../tokens';
 import { useViewState, useViewStateRef } from '../../ui/viewState';
 import { useFind } from './find';
+import { causeOf } from './follows';
 import { goesOn, isOf, rowsOf } from './lines';
 import { LogRow } from './logrow';
 import { Jobs } from '../model/model';
@@ -36,9 +37,10 @@ export function JobLog(props: {
   );
   const isAtEnd = useRef((): boolean => true);
   const reader = useLog(jobs, job, ranks, () => isAtEnd.current(), trans);
+  const cause = useMemo(() => causeOf(job.error), [job.error]);
   const rows = useMemo(
-    () => rowsOf(reader.lines, fold, open, reader.from),
-    [reader.lines, fold, open, reader.from]
+    () => rowsOf(reader.lines, fold, open, reader.from, cause),
+    [reader.lines, fold, open, reader.from, cause]
   );
   const host = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -213,7 +215,10 @@ export function JobLog(props: {
                 ref={virtual.measureElement}
                 data-index={item.index}
                 data-error={row.failed || undefined}
-                data-stderr={(row.error && !row.failed) || undefined}
+                data-stderr={
+                  (row.error && !row.failed && !row.follows) || undefined
+                }
+                data-follows={row.follows || undefined}
                 data-culprit={(row.failed && isOf(row, failed)) || undefined}
                 data-hit={row.key === hit?.key || undefined}
                 data-goes-on={goesOn(rows[item.index - 1], row) || undefined}
@@ -223,6 +228,7 @@ export function JobLog(props: {
                 <LogRow
                   row={row}
                   found={hit?.text ?? ''}
+                  cause={cause}
                   trans={trans}
                   unfold={() => setOpen(new Set([...open, row.key]))}
                   openCell={props.openCell}

@@ -2,7 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { formatClock } from '../../ui/figures/format';
-import { followsFrom, ILogRow, placeOf } from './lines';
+import { followsFrom, ICause, shortError } from './follows';
+import { ILogRow, placeOf } from './lines';
 
 /** Maximum length of a list of ranks; a longer one is replaced by their number. */
 const NAMED = 8;
@@ -12,14 +13,17 @@ export function LogRow(props: {
   row: ILogRow;
   /** What is looked for; empty for nothing. */
   found: string;
+  /** The error that failed the job; null where it is not known. */
+  cause: ICause | null;
   trans: TranslationBundle;
   /** Show what it folds. */
   unfold: () => void;
   openCell: (cell: string, line: number) => void;
 }): JSX.Element {
-  const { row, trans, unfold } = props;
+  const { row, cause, trans, unfold } = props;
   const place = placeOf(row.text);
-  const text = <Marked text={row.text} found={props.found} />;
+  const shown = row.folded > 0 ? shortError(row.text) : row.text;
+  const text = <Marked text={shown} found={props.found} />;
   const more = (text: string): JSX.Element => (
     <button
       type="button"
@@ -68,8 +72,24 @@ export function LogRow(props: {
         {row.error && followsFrom(row.text) && (
           <span className="jp-DtrainUi-under">
             {' '}
-            {trans.__('(follows from another rank)')}
+            {!row.follows || !cause
+              ? trans.__('(follows from another rank’s end)')
+              : cause.killed
+                ? trans.__('(follows from the end of rank %1)', cause.rank)
+                : trans.__('(follows from rank %1’s error)', cause.rank)}
           </span>
+        )}
+        {row.folded > 0 && (
+          <>
+            {' '}
+            {more(
+              trans._n(
+                '▸ %1 more line. Show',
+                '▸ %1 more lines. Show',
+                row.folded
+              )
+            )}
+          </>
         )}
         {row.like > 0 && (
           <>

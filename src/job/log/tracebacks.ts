@@ -7,7 +7,7 @@ const TOGETHER_S = 10;
 const MESSAGE_S = 0.1;
 
 /** A traceback of one rank: from its head to the last line of its error's message. */
-interface IBlock {
+export interface IBlock {
   rank: number;
   time: number;
   /** Where its lines are in the log. */
@@ -31,7 +31,7 @@ export function isHead(text: string): boolean {
 const BETWEEN = /^$|^(?:During handling of the above|The above exception was) /;
 
 /** Whole tracebacks with those of their causes, in the order of their last lines. */
-function blocksIn(lines: readonly LogLine[]): IBlock[] {
+export function blocksIn(lines: readonly LogLine[]): IBlock[] {
   const whole: IBlock[] = [];
   /** Rank → the traceback that it is in; `behind`: lines after its error, which belong to it if another follows. */
   const begun = new Map<
@@ -106,4 +106,54 @@ export function foldTracebacks(lines: readonly LogLine[]): IFolded {
     known.set(text, { block, ranks });
   }
   return { left, others };
+}
+
+/** What of a row tells whether it belongs to an error. */
+interface IMarked {
+  text: string;
+  error: boolean;
+  frames: number;
+  members: readonly number[];
+  follows: boolean;
+  failed: boolean;
+}
+
+/** The head of a traceback, also of an error in a group and of one that is the cause of another. */
+const HEAD = /^[ |+-]*(?:Exception Group )?Traceback \(/;
+/** The line of an error: "KeyError: 3", "torch.OutOfMemoryError: …", "KeyboardInterrupt". */
+const ERROR =
+  /^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)|^Fatal Python error/;
+
+/** What stands between an error and its cause. */
+const AMONG = /^(?:During handling of the above|The above exception was) /;
+
+/** Mark what tracebacks consist of, and lines of errors: from its head to the first line that is not indented. */
+export function markFailed(rows: readonly IMarked[]): void {
+  const inside = new Set<number>();
+  /** Ranks whose last line was one of these. */
+  const behind = new Set<number>();
+  for (const row of rows) {
+    if (!row.error) {
+      continue;
+    }
+    const within = row.members.some(rank => inside.has(rank));
+    const goesOn =
+      (!row.text.trim() || AMONG.test(row.text)) &&
+      row.members.some(rank => behind.has(rank));
+    if (HEAD.test(row.text)) {
+      row.failed = true;
+      row.members.forEach(rank => inside.add(rank));
+    } else if (within) {
+      row.failed = true;
+      if (/^\S/.test(row.text) && !row.frames) {
+        row.members.forEach(rank => inside.delete(rank));
+      }
+    } else {
+      row.failed = goesOn || ERROR.test(row.text);
+    }
+    row.members.forEach(rank =>
+      row.failed ? behind.add(rank) : behind.delete(rank)
+    );
+    row.failed &&= !row.follows;
+  }
 }

@@ -110,6 +110,14 @@ TRACEBACK = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.12 GiB. GPU 3 has a total capacity of "
     "79.15 GiB of which 0.91 GiB is free.",
 )
+CLOSED = (
+    "Traceback (most recent call last):",
+    '  File "train.ipynb[9]", line 6, in train_step',
+    "    loss.backward()",
+    '  File "/opt/envs/torch/lib/python3.12/site-packages/torch/_tensor.py", line 647, in backward',
+    "    torch.autograd.backward(",
+)
+"""What a rank writes before the error that its peer's end gives it."""
 ERROR = JobError(
     rank=11,
     cell="[9]",
@@ -174,8 +182,12 @@ def _log(job: Job, query: str) -> LogPiece:
     if job.error:
         at = job.error.time
         lines += [Log(at, 11, text, error=True) for text in TRACEBACK]
-        closed = "RuntimeError: [gloo] Connection closed by peer [10.0.0.2]:31337"
-        lines += [Log(at + 0.4, rank, closed, error=True) for rank in range(32) if rank != 11]
+        lines += [
+            Log(at + 0.4, rank, text, error=True)
+            for rank in range(32)
+            if rank != 11
+            for text in (*CLOSED, f"RuntimeError: [gloo] Connection closed by peer [10.0.0.2]:{31000 + rank}")
+        ]
     elif job.state == "running":
         lines.append(
             Log(began + 130, 3, "UserWarning: dataset/part-0412.parquet has 3 empty rows", error=True)

@@ -1,0 +1,71 @@
+import { Job, LogLine } from '../../tokens';
+import { blocksIn, isHead } from './tracebacks';
+
+/** The error that failed a job: other ranks lose their connection to that rank, and fail, too. */
+export interface ICause {
+  rank: number;
+  time: number;
+  /** It was ended by a signal, and has raised nothing. */
+  killed: boolean;
+}
+
+/** Errors that other ranks report later than this are of something else, s: earlier attempts are in the log, too. */
+const NEAR_S = 60;
+
+/** What a rank reports whose peer has ended; as `cells/errors.py` has it. */
+const FOLLOWS =
+  /connection closed by peer|connection reset by peer|connection was aborted|broken pipe|nccl communicator was aborted|process group has been aborted|ended on this rank, too/i;
+
+/** This line only says that another rank has ended. */
+export function followsFrom(text: string): boolean {
+  return FOLLOWS.test(text);
+}
+
+/** Who made others fail; null where nobody did, or where it is not known. */
+export function causeOf(error: Job['error']): ICause | null {
+  return error && !followsFrom(error.message)
+    ? { rank: error.rank, time: error.time, killed: error.signal !== null }
+    : null;
+}
+
+/** Lines of errors that only follow from another rank's: number of a line → the error that it belongs to. */
+export function followingLines(
+  lines: readonly LogLine[],
+  cause: ICause | null
+): ReadonlyMap<number, string> {
+  const found = new Map<number, string>();
+  if (!cause) {
+    return found;
+  }
+  const near = ({ rank, time }: { rank: number; time: number }): boolean =>
+    rank !== cause.rank && Math.abs(time - cause.time) <= NEAR_S;
+  const inBlocks = new Set<number>();
+  for (const block of blocksIn(lines)) {
+    block.numbers.forEach(number => inBlocks.add(number));
+    const texts = block.numbers.map(number => lines[number].text);
+    // an error in its chain may follow, and be dealt with: the last one counts
+    const last = texts.slice(texts.map(isHead).lastIndexOf(true) + 1);
+    const error = last.find(text => /^\S/.test(text) && followsFrom(text));
+    if (near(block) && error !== undefined) {
+      block.numbers.forEach(number => found.set(number, error));
+    }
+  }
+  lines.forEach((line, number) => {
+    if (
+      line.error &&
+      !inBlocks.has(number) &&
+      near(line) &&
+      followsFrom(line.text)
+    ) {
+      found.set(number, line.text);
+    }
+  });
+  return found;
+}
+
+/** An error of which details are folded: "RuntimeError: … Connection reset by peer". */
+export function shortError(text: string): string {
+  const words = FOLLOWS.exec(text)?.[0];
+  const type = /^[\w.]+(?=: )/.exec(text)?.[0];
+  return words && type ? `${type}: … ${words}` : text;
+}
