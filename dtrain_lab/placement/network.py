@@ -42,6 +42,7 @@ def choose(nodes: Mapping[str, Sequence[Interface]], wanted: str | None = None) 
                 else f"{node} has no network interface that other nodes could reach.",
                 f"It has: {known}. Set [network] interface in the profile.",
                 code="no_interface",
+                details={"field": "interface"} if wanted else None,
             )
     common = set.intersection(*({i.network for i in interfaces} for interfaces in usable.values()))
     if not common:

@@ -224,10 +224,16 @@ def _hosts(profile: Profile) -> tuple[str, ...]:
 
 
 def _addresses(checks: dict[str, Check], interface: str | None) -> dict[str, str]:
-    """Return each host's address for the others; empty if they share no network, so that names are used."""
+    """Return each host's address for the others; empty if they share no network, so that names are used.
+
+    Raises:
+        StartFailed: A host lacks the interface that was asked for.
+    """
     try:
         chosen = network.choose({host: check.interfaces for host, check in checks.items()}, interface)
     except StartFailed:
+        if interface is not None:
+            raise
         return {}
     return {host: found.address for host, found in chosen.items()}
 

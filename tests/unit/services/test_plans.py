@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,20 @@ def test_a_plan_has_an_age(tmp_path: Path, host: Host, book: Path, monkeypatch: 
             await jobs.submit(REQUEST, book, plan=plan.id)
         assert (old.value.code, host.handed) == ("plan_unknown", [])
         await jobs.submit(REQUEST, book, plan=(await jobs.plan(REQUEST, book)).id)
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_network_interface_has_to_be_there(tmp_path: Path, host: Host, book: Path) -> None:
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(replace(REQUEST, interface="ib9"), book)
+        [found] = [f for f in plan.findings if f.code == "no_interface"]
+        assert (found.severity, found.field) == ("problem", "interface")
+        assert found.message == "This machine has no network interface ib9."
+        assert found.fix.startswith("It has: ")
+        there = socket.if_nameindex()[0][1]
+        plan = await jobs.plan(replace(REQUEST, interface=there), book)
+        assert "no_interface" not in [f.code for f in plan.findings]
 
     with_jobs(tmp_path, main)
 
