@@ -75,7 +75,12 @@ OPERATIONS = (
     Operation("get", "/profiles/{identity}", "Text of a profile's file.", ProfileText),
     Operation("put", "/profiles/{identity}", "Write a profile's file.", list[Listed], body=ProfileText),
     Operation("post", "/profiles/{identity}/check", "Ask every node of it.", dict[str, Any]),
-    Operation("get", "/quickstart", "The quickstart notebook, and those it leads to.", dict[str, Any]),
+    Operation(
+        "get",
+        "/quickstart",
+        "The quickstart notebook, with the notebooks and pages that it leads to.",
+        dict[str, Any],
+    ),
     Operation("get", "/site", "What this machine has, and what this user may do.", Site),
     Operation("get", "/clusters", "All clusters, oldest first.", list[Cluster]),
     Operation("post", "/clusters", "Start a cluster.", Cluster, 202, Request),

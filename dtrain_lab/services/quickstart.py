@@ -1,10 +1,12 @@
-"""The quickstart notebook that the package ships, and those that it leads to."""
+"""The quickstart notebook that the package ships, with the notebooks and pages that it leads to."""
 
 from __future__ import annotations
 
 import base64
 import json
+import posixpath
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,17 @@ PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE / "notebooks", PACKAGE.parent / "notebooks")
 """Their folder in the wheel, and in a checkout."""
 FIRST = "quickstart.ipynb"
+PAGES = "dtrain-lab-docs"
+"""Folder beside the notebooks that the documentation's pages go to."""
+_DOCS = "../docs/"
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
-def quickstart() -> dict[str, dict[str, Any]]:
-    """Return the quickstart notebook and those that it leads to, without outputs: file name → notebook.
+def quickstart() -> dict[str, dict[str, Any] | str]:
+    """Return the quickstart notebook and all it leads to: path → notebook without outputs, or a page's words.
 
-    They stand by themselves: their pictures are in them, and a link to a page that is not beside them is
-    text that says where the page is.
+    They stand by themselves: their pictures are in them, pages of the documentation lie in a folder beside
+    them, and what else they lead to is text that says where it is.
 
     Raises:
         NotFound: This installation does not contain it.
@@ -32,18 +37,39 @@ def quickstart() -> dict[str, dict[str, Any]]:
             "This installation has no quickstart notebook.", "Install the wheel of dtrain-lab again."
         )
     found: dict[str, dict[str, Any]] = {}
+    pages: dict[str, None] = {}
     wanted = [FIRST]
     while wanted:
         name = wanted.pop(0)
         if name not in found and (folder / name).exists():
             notebook, led = _alone(folder, json.loads((folder / name).read_text(encoding="utf-8")))
             found[name] = notebook
-            wanted += led
-    return found
+            wanted += [file for file in led if file.endswith(".ipynb")]
+            pages |= dict.fromkeys(file for file in led if file.endswith(".md"))
+    docs = (folder / _DOCS).resolve()
+    texts = {page: _page(docs, page, pages, found) for page in pages}
+    return {**found, **{f"{PAGES}/{page}": text for page, text in texts.items()}}
+
+
+def _page(docs: Path, name: str, pages: Collection[str], notebooks: Collection[str]) -> str:
+    """A page of the documentation by itself, beside other pages, and below the notebooks."""
+
+    def changed(match: re.Match[str]) -> str:
+        picture, label, target = match.groups()
+        file = target.partition("#")[0]
+        if picture:
+            return str(label)
+        if "://" in target or not file or file in pages:
+            return match[0]
+        if file.rpartition("/")[2] in notebooks:
+            return f"[{label}](../{file.rpartition('/')[2]})"
+        return f"{label} (`{posixpath.normpath(f'docs/{file}')}` of the sources)"
+
+    return _LINK.sub(changed, (docs / name).read_text(encoding="utf-8"))
 
 
 def _alone(folder: Path, notebook: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A notebook without outputs and by itself, and the notebooks that it leads to."""
+    """A notebook without outputs and by itself, and names of the notebooks and pages that it leads to."""
     led: list[str] = []
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -58,7 +84,7 @@ def _alone(folder: Path, notebook: dict[str, Any]) -> tuple[dict[str, Any], list
 
 
 def _prose(folder: Path, text: str) -> tuple[str, dict[str, Any], list[str]]:
-    """A cell's text, its pictures as attachments, and names of the notebooks that it leads to."""
+    """A cell's text, its pictures as attachments, and names of the notebooks and pages that it leads to."""
     pictures: dict[str, Any] = {}
     led: list[str] = []
 
@@ -75,6 +101,10 @@ def _prose(folder: Path, text: str) -> tuple[str, dict[str, Any], list[str]]:
         if target == name and (folder / target).exists():
             led.append(name)
             return match[0]
+        file, mark, heading = target.partition("#")
+        if file == f"{_DOCS}{name.partition('#')[0]}" and file.endswith(".md") and (folder / file).is_file():
+            led.append(file.removeprefix(_DOCS))
+            return f"[{label}]({PAGES}/{file.removeprefix(_DOCS)}{mark}{heading})"
         return f"{label} (`{target.removeprefix('../').partition('#')[0]}` of the sources)"
 
     return _LINK.sub(changed, text), pictures, led

@@ -1567,7 +1567,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The quickstart notebook, and those it leads to. */
+        /** The quickstart notebook, with the notebooks and pages that it leads to. */
         get: {
             parameters: {
                 query?: never;

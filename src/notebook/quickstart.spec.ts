@@ -5,7 +5,12 @@ import { expect, it, vi } from 'vitest';
 import { openQuickstart } from './quickstart';
 
 vi.mock('../request/rest', () => ({
-  request: async () => ({ 'quickstart.ipynb': {}, 'output.ipynb': {} })
+  request: async () => ({
+    'quickstart.ipynb': {},
+    'output.ipynb': {},
+    'docs/guide.md': 'words',
+    'docs/sweeps.md': 'words'
+  })
 }));
 
 it('writes what the quickstart leads to beside it, and over no file', async () => {
@@ -25,6 +30,11 @@ it('writes what the quickstart leads to beside it, and over no file', async () =
     ServerConnection.makeSettings(),
     commands
   );
-  expect(saved).toEqual(['work/output.ipynb']);
+  expect(saved).toEqual([
+    'work/output.ipynb',
+    'work/docs',
+    'work/docs/guide.md',
+    'work/docs/sweeps.md'
+  ]);
   expect(opened).toEqual(['work/quickstart.ipynb']);
 });

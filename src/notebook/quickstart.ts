@@ -6,8 +6,8 @@ import { request } from '../request/rest';
 const NAME = 'quickstart.ipynb';
 
 /**
- * Open a copy of the quickstart notebook, with those that it leads to beside it: files that are there stay as
- * they are.
+ * Open a copy of the quickstart notebook, with the notebooks that it leads to beside it, and pages of the
+ * documentation in a folder: what is there stays as it is.
  *
  * @param folder where they are put.
  */
@@ -23,19 +23,27 @@ export async function openQuickstart(
   const there = new Set(
     (listed.content as Contents.IModel[]).map(file => file.name)
   );
-  const notebooks = await request<Record<string, object>>(
+  const files = await request<Record<string, object | string>>(
     settings,
     'GET',
     'quickstart'
   );
-  for (const [name, content] of Object.entries(notebooks)) {
-    if (!there.has(name)) {
-      await contents.save(pathOf(name), {
-        type: 'notebook',
-        format: 'json',
-        content
-      });
+  const made = new Set<string>();
+  for (const [name, content] of Object.entries(files)) {
+    const [first, ...below] = name.split('/');
+    if (there.has(first)) {
+      continue;
     }
+    if (below.length && !made.has(first)) {
+      await contents.save(pathOf(first), { type: 'directory' });
+      made.add(first);
+    }
+    await contents.save(
+      pathOf(name),
+      typeof content === 'string'
+        ? { type: 'file', format: 'text', content }
+        : { type: 'notebook', format: 'json', content }
+    );
   }
   await commands.execute('docmanager:open', {
     path: pathOf(NAME),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import posixpath
 import re
 import secrets
 import signal
@@ -298,14 +299,21 @@ async def test_a_profile_is_written_only_if_it_can_be_used(jp_fetch: Any) -> Non
 async def test_the_quickstart_is_there_with_all_it_leads_to_and_has_not_been_run(jp_fetch: Any) -> None:
     answer = json.loads((await jp_fetch("dtrain-lab", "quickstart")).body)
     assert next(iter(answer)) == "quickstart.ipynb"
-    cells = [cell for notebook in answer.values() for cell in notebook["cells"]]
+    notebooks = {name: file for name, file in answer.items() if name.endswith(".ipynb")}
+    cells = [cell for notebook in notebooks.values() for cell in notebook["cells"]]
     assert any("%%distributed" in "".join(cell["source"]) for cell in answer["quickstart.ipynb"]["cells"])
     assert not any(cell.get("outputs") for cell in cells)
     for cell in cells:
         if cell["cell_type"] == "markdown":
             for target in re.findall(r"\]\(([^)]+)\)", "".join(cell["source"])):
                 known = {f"attachment:{name}" for name in cell.get("attachments", {})} | set(answer)
-                assert target in known or "://" in target
+                assert target.partition("#")[0] in known or "://" in target
+    assert "](dtrain-lab-docs/guide.md)" in notebooks["quickstart.ipynb"]["cells"][-1]["source"]
+    for name in answer.keys() - notebooks.keys():
+        folder, _, _ = name.partition("/")
+        for target in re.findall(r"\]\(([^)\s]+)\)", answer[name]):
+            file = posixpath.normpath(f"{folder}/{target.partition('#')[0]}")
+            assert file in answer or target.startswith("#") or "://" in target, target
     assert any(cell.get("attachments") for cell in cells)
 
 

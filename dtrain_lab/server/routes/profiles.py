@@ -61,7 +61,7 @@ class QuickstartHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Return the quickstart notebook and those that it leads to."""
+        """Return the quickstart notebook, with the notebooks and pages that it leads to."""
         self.answer(await asyncio.to_thread(quickstart))
 
 
