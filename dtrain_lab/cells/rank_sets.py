@@ -1,4 +1,4 @@
-"""Rank sets: parsing ("0,2-4") and formatting ("ranks 0, 2 and 3")."""
+"""Rank sets: parsing ("0,2-4") and formatting, for commands ("0,2-4") and for people ("ranks 0, 2–4")."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _whole(value: object) -> int | None:
 
 
 def _span(part: str, text: str) -> range:
-    first, dash, last = part.partition("-")
+    first, dash, last = part.replace("–", "-").partition("-")
     if not first.isdecimal() or (dash and not last.isdecimal()):
         raise BadRankSet(f'"{text.strip()}" is not a rank set.', HINT)
     if max(len(first), len(last)) > MOST_DIGITS:
@@ -94,7 +94,7 @@ def _span(part: str, text: str) -> range:
 
 
 def compact(ranks: Iterable[int]) -> str:
-    """Format ranks in the shortest form: [0, 2, 3, 4] is "0,2-4"."""
+    """Format ranks as commands take them: [0, 2, 3, 4] is "0,2-4"."""
     spans: list[list[int]] = []
     for rank in sorted(set(ranks)):
         if spans and rank == spans[-1][1] + 1:
@@ -105,14 +105,9 @@ def compact(ranks: Iterable[int]) -> str:
 
 
 def name(ranks: Iterable[int]) -> str:
-    """Format ranks for a sentence: "rank 2", "ranks 0, 2 and 3", "ranks 0-6"."""
-    numbers = sorted(set(ranks))
-    if len(numbers) == 1:
-        return f"rank {numbers[0]}"
-    spans = compact(numbers).split(",")
-    if len(spans) == 1:
-        return f"ranks {spans[0]}"
-    return f"ranks {', '.join(spans[:-1])} and {spans[-1]}"
+    """Format ranks for people, as `formatRanks` of the page does: "rank 2", "ranks 0, 2–4"."""
+    spans = compact(ranks).replace(",", ", ").replace("-", "–")
+    return f"rank {spans}" if spans.isdecimal() else f"ranks {spans}"
 
 
 def sentence_name(ranks: Iterable[int]) -> str:

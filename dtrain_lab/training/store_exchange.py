@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.training import averages, ranks
 
 TOLD_S = 10.0
@@ -43,8 +44,8 @@ class Absent(Exception):
 
     @property
     def names(self) -> str:
-        """The ranks in words: "rank 1", "ranks 1, 3"."""
-        return f"rank{'s' if len(self.ranks) > 1 else ''} {', '.join(map(str, self.ranks))}"
+        """The ranks in words: "rank 1", "ranks 1, 3–4"."""
+        return rank_sets.name(self.ranks)
 
 
 def begin_cell(cell: str, store: Any) -> None:

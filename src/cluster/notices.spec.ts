@@ -90,7 +90,7 @@ it("tells the end of one's own interrupt without an alarm", async () => {
       started_at: 1,
       cell: '[3]',
       notebook: '/x/train.ipynb',
-      result: { sentence: 'Ranks 0-1 were interrupted.', interrupted }
+      result: { sentence: 'Ranks 0–1 were interrupted.', interrupted }
     }) as unknown as CellRecord;
   const cells = vi.spyOn(actions, 'cells');
   announceCells(model, actions, trans, () => false);

@@ -40,7 +40,7 @@ it('counts no ranks of a cell that waits and whose ranks are not known yet', () 
 });
 
 it('keeps what ranks hung in once they are interrupted, and names whose variables are lost', () => {
-  const mere = 'Ranks 0-1 were interrupted; variables are kept.';
+  const mere = 'Ranks 0–1 were interrupted; variables are kept.';
   const record = {} as IStanding['record'];
   expect(said('interrupted', [0, 1], mere, { plain: true, record })).toBe(
     'Interrupted. Variables are kept.'

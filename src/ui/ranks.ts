@@ -1,3 +1,5 @@
+import { formatRanks } from './figures/format';
+
 /**
  * Ranks as a person writes them: "0,2-3".
  *
@@ -24,6 +26,11 @@ export function parseRanks(text: string, size: number): number[] | null {
     }
   }
   return [...found].sort((a, b) => a - b);
+}
+
+/** Ranks as fields and commands take them: [0, 2, 3] is "0,2-3". */
+export function rankSet(ranks: readonly number[]): string {
+  return formatRanks(ranks).replace(/–/g, '-').replace(/, /g, ',');
 }
 
 /** Ranks as the server writes them: "0,2-3"; none of an empty text. */

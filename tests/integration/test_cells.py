@@ -150,7 +150,7 @@ def test_a_syntax_error_fails_before_anything_is_sent(pair: dt.Cluster) -> None:
 def test_a_time_out_interrupts_and_says_so(pair: dt.Cluster) -> None:
     result = pair.run("import time\ntime.sleep(60)", timeout=0.5, check=False)
     assert result.timed_out
-    assert result.sentence.startswith("The cell took longer than 0.5 s. Ranks 0-1 were interrupted")
+    assert result.sentence.startswith("The cell took longer than 0.5 s. Ranks 0–1 were interrupted")
     with pytest.raises(BadRequest):
         pair.run("1", timeout=0)
 
@@ -185,7 +185,7 @@ def test_modules_of_others_names_beside_the_notebook_end_nothing(
 
 def test_text_that_is_no_unicode_ends_no_cell(pair: dt.Cluster) -> None:
     result = pair.run("print('\\udcff.txt')\nraise ValueError('\\ud800')", check=False, timeout=20)
-    assert result.sentence == "Ranks 0-1 failed: ValueError: ?."
+    assert result.sentence == "Ranks 0–1 failed: ValueError: ?."
     assert result.stdout == {0: "?.txt\n", 1: "?.txt\n"}
     # not as the cell's first expression: Python 3.13 can't compile such a docstring
     assert pair.run("text = '\\ud800'\ntext", timeout=20).ok

@@ -63,7 +63,7 @@ def test_diff_names_the_first_parameter_its_ranks_and_how_far(pair: dt.Cluster) 
     same = pair.diff("net")
     assert same.equal
     assert not same
-    assert str(same) == "net is the same on ranks 0-1 (2 parts compared)."
+    assert str(same) == "net is the same on ranks 0–1 (2 parts compared)."
     pair.run("with torch.no_grad():\n    net[0].bias[1] += 0.25", ranks=[1])
     found = pair.diff("net")
     assert found.first is not None

@@ -148,7 +148,7 @@ def test_a_torch_that_carries_no_sharded_model_over_says_so(pair: dt.Cluster) ->
     pair.interrupt()
     thread.join(20)
     told = wait_until(lambda: pair.info()["metrics"]["verdicts"], 20, "what was left behind")[0]
-    assert told["text"] == "FSDPSequential, sharded by FSDP2 has no connection to the new group on ranks 0-1."
+    assert told["text"] == "FSDPSequential, sharded by FSDP2 has no connection to the new group on ranks 0–1."
     assert told["hint"] == "Make them again: run their cells."
     assert len(set(pair.run(f"{SHARDED}\nprint(train_sharded())", timeout=60).stdout.values())) == 1
 
@@ -174,7 +174,7 @@ def test_an_interrupt_in_a_collective_names_it(trained: dt.Cluster) -> None:
     stands_in(trained, 0, ("in collective",))
     trained.interrupt()
     thread.join(20)
-    assert results[0].sentence == "Ranks 0-1 were interrupted (rank 0 in barrier); variables are kept."
+    assert results[0].sentence == "Ranks 0–1 were interrupted (rank 0 in barrier); variables are kept."
     same_everywhere(trained)
 
 

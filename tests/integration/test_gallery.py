@@ -84,7 +84,7 @@ def test_an_interrupt_of_lightning_is_an_interrupt(pair: dt.Cluster) -> None:
         pair.interrupt()
     # whichever collective of Lightning a rank was in
     assert re.fullmatch(
-        r"Ranks 0-1 were interrupted( in [\w ]+| \(.*\))?; variables are kept\.", cell.result().sentence or ""
+        r"Ranks 0–1 were interrupted( in [\w ]+| \(.*\))?; variables are kept\.", cell.result().sentence or ""
     )
     assert pair.run("print(module.seen > 0)").stdout == dict.fromkeys((0, 1), "True\n")
     assert fit(pair)

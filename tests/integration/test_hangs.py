@@ -75,7 +75,7 @@ HANGS = {
         "if rank == 1: dist.all_reduce(x)",
         "mismatch",
         [1],
-        "Rank 1 called all_reduce once more than ranks 0 and 2-3, which have ended the cell.",
+        "Rank 1 called all_reduce once more than ranks 0, 2–3, which have ended the cell.",
     ),
 }
 
@@ -152,14 +152,14 @@ def test_a_rank_that_has_ended_the_cell_is_idle_and_its_restart_is_said_to_lose_
 ) -> None:
     thread, results = begun(world, BEFORE + "if rank != 3: dist.all_reduce(x)")
     told = wait_until(lambda: world.info()["metrics"]["verdicts"], 20, "a verdict")[0]
-    assert told["text"] == "Ranks 0-2 wait in all_reduce; rank 3 has ended the cell."
+    assert told["text"] == "Ranks 0–2 wait in all_reduce; rank 3 has ended the cell."
     assert told["actions"] == ["interrupt", "stacks"]
     assert [r["state"] for r in world.info()["ranks"]] == [*["in collective"] * 3, "idle"]
     world.restart("3")
     thread.join(30)
     assert results[0].sentence == (
         "Rank 3 had ended the cell. Rank 3 was restarted: its variables are lost. "
-        "Ranks 0-2 were interrupted in all_reduce; variables are kept."
+        "Ranks 0–2 were interrupted in all_reduce; variables are kept."
     )
     again(world)
 
@@ -171,7 +171,7 @@ def test_a_restart_of_a_stuck_rank_says_that_its_variables_are_lost(world: dt.Cl
     thread.join(30)
     assert results[0].sentence == (
         "Rank 3 was restarted: its variables are lost. "
-        "Ranks 0-2 were interrupted in all_reduce; variables are kept."
+        "Ranks 0–2 were interrupted in all_reduce; variables are kept."
     )
     again(world)
 

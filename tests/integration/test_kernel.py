@@ -183,7 +183,7 @@ def test_an_interrupt_of_the_kernel_interrupts_the_ranks_and_keeps_variables(sta
         "dist.barrier() if rank == 0 else time.sleep(600)",
         interrupt_when=lambda: cluster.info()["ranks"][0]["state"] == "in collective",
     )
-    assert ran.error == "Ranks 0-1 were interrupted (rank 0 in barrier); variables are kept."
+    assert ran.error == "Ranks 0–1 were interrupted (rank 0 in barrier); variables are kept."
     assert by_rank(started.run("%%distributed\nprint(kept)").stdout) == {0: ["0"], 1: ["1"]}
 
 

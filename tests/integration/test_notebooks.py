@@ -95,7 +95,7 @@ def check_debugging(said: str) -> None:
     assert re.search(r"parameter\.grad: .*-?\d\.\d+.* on all", said), "a small tensor shows its values"
     assert "model[1].running_mean: 2 different values" in said
     assert "model[0].weight: float32[16, 8] on all" in said
-    assert "model is the same on ranks 0-1" in said
+    assert "model is the same on ranks 0–1" in said
 
 
 def check_tuning(said: str) -> None:

@@ -36,7 +36,7 @@ def test_a_world_grows_and_shrinks_and_its_models_train_on() -> None:
         cluster.run(SETUP)
         said = cluster.resize(3)
         assert said.startswith(f"{cluster.name} has 3 ranks now. Process group 1")
-        assert "no connection to the new group on ranks 0-1" in said
+        assert "no connection to the new group on ranks 0–1" in said
         cluster.run("import torch, torch.distributed as dist", ranks=[2])
         assert set(cluster.run(SUM).stdout.values()) == {"3.0 3 3\n"}
         assert cluster.info()["world"]["size"] == 3

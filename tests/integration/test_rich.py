@@ -206,7 +206,7 @@ def test_a_syntax_error_shows_its_line_once(notebook: Notebook) -> None:
         ("%%time\n\n1 / 0", ["cell [N], line 4", "----> 4 1 / 0"]),
         ("%%capture out\nprint(1)\n1 / 0", ["cell [N], line 4", "----> 4 1 / 0"]),
         ("%time 1 / 0", ["cell [N], line 2", "----> 2 %time 1 / 0"]),
-        ("%nope", ["Ranks 0-1: UsageError: Line magic function `%nope` not found.", "----> 2 %nope"]),
+        ("%nope", ["Ranks 0–1: UsageError: Line magic function `%nope` not found.", "----> 2 %nope"]),
         ("exec('a = (')", ["----> 2 exec('a = (')", "<string>, line 1", "a = (", "^"]),
         (
             "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e",

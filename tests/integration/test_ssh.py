@@ -156,7 +156,7 @@ def test_a_breakpoint_in_a_file_that_one_host_lacks_says_who_does_not_stop(
         notes = " ".join(debugger.state.notes)
         assert "There is no file" in notes
         assert "on node2" in notes
-        assert "Ranks 2-3 do not stop there." in notes
+        assert "Ranks 2–3 do not stop there." in notes
         running = threading.Thread(target=cluster.run, args=("print(only_here.work(rank))",))
         running.start()
         assert debugger.wait(20, [0, 1]) == (0, 1)
@@ -228,7 +228,7 @@ def test_an_agent_is_killed_and_its_node_comes_back(cluster: Any, hosts: Hosts) 
         time.monotonic() - began,
     )
     text = cluster.info()["summary"]["text"]
-    assert "Ranks 2-3 were lost" in text
+    assert "Ranks 2–3 were lost" in text
     assert "node agent of node2" in str(cluster.info()["summary"]["values"])
     cluster.restart("2-3")
     assert cluster.state == "ready"

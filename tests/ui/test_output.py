@@ -143,7 +143,7 @@ def test_the_output_of_ranks_and_their_view(lab: Lab, page: Any) -> None:
     run_cell(page, 2)
     bar = output(page, 2).get_by_role("group", name="Output of ranks")
     bar.get_by_text("Rank 2 failed.", exact=True).wait_for()
-    bar.get_by_text("Ranks 0 and 3 were interrupted in barrier; variables are kept.").wait_for()
+    bar.get_by_text("Ranks 0, 3 were interrupted in barrier; variables are kept.").wait_for()
     failure = output(page, 2).locator(".jp-DtrainOutput-failure")
     failure.get_by_text("Rank 2 failed: ValueError: max()").wait_for()
     failure.locator("[data-here]", has_text="----> 5     return max(").wait_for()

@@ -70,7 +70,7 @@ def by_operation(samples: Iterable[RankSample]) -> dict[str, tuple[int, ...]]:
 
 
 def waits(samples: Iterable[RankSample]) -> str:
-    """Say which ranks wait where, as `Ranks 0-1 wait in all_reduce and rank 2 waits in broadcast`."""
+    """Say which ranks wait where, as `Ranks 0–1 wait in all_reduce and rank 2 waits in broadcast`."""
     parts = [
         f"{rank_names.name(ranks)} {'waits' if len(ranks) == 1 else 'wait'} in {operation}"
         for operation, ranks in by_operation(samples).items()

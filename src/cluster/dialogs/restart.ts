@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
-import { parseRanks } from '../../ui/ranks';
+import { parseRanks, rankSet } from '../../ui/ranks';
 import { Cluster } from '../../tokens';
 import { formatRanks } from '../../ui/figures/format';
 
@@ -41,7 +41,7 @@ export class RestartBody
   ) {
     super();
     this.addClass('jp-DtrainCluster-form');
-    this._ranks.value = formatRanks(chosen).replace(/–/g, '-');
+    this._ranks.value = rankSet(chosen);
     this._row(_trans.__('Ranks'), this._ranks);
     this._row(_trans.__('Variables'), this._source);
     this._loss.setAttribute('role', 'status');

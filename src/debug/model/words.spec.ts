@@ -5,7 +5,6 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { DebugView, RankView } from './model';
 import {
   byPlace,
-  compact,
   doneIn,
   glyphOf,
   IKnownCells,
@@ -51,11 +50,6 @@ function view(ranks: RankView[], more: Partial<DebugView> = {}): DebugView {
     ...more
   };
 }
-
-it('names ranks in spans', () => {
-  expect(compact([0, 1, 2, 5, 7, 8])).toBe('0-2,5,7-8');
-  expect(compact([])).toBe('');
-});
 
 it('says where a rank is in a few letters', () => {
   const waits = { name: 'all_reduce', sequence: 4, shape: [2], ranks: [0, 1] };

@@ -4,20 +4,6 @@ import { GlyphKind } from '../../ui/icons/glyph';
 import { formatRanks } from '../../ui/figures/format';
 import { DebugView, RankView } from './model';
 
-/** "0-3,5" of ranks in order, as a field takes them. */
-export function compact(ranks: readonly number[]): string {
-  const spans: string[] = [];
-  for (let i = 0; i < ranks.length;) {
-    let j = i;
-    while (j + 1 < ranks.length && ranks[j + 1] === ranks[j] + 1) {
-      j++;
-    }
-    spans.push(i === j ? `${ranks[i]}` : `${ranks[i]}-${ranks[j]}`);
-    i = j + 1;
-  }
-  return spans.join(',');
-}
-
 /** Has the whole cluster or job ended? That loses no rank. */
 export function hasEnded(view: Pick<DebugView, 'code'>): boolean {
   return view.code === 'ended';

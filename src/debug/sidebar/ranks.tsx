@@ -3,12 +3,12 @@ import React, { useRef, useState } from 'react';
 
 import { parseRanks } from '../../output/lines/lines';
 import { formatRanks, unbroken } from '../../ui/figures/format';
+import { rankSet } from '../../ui/ranks';
 import { Glyph } from '../../ui/icons/glyph';
 import { ByNumber } from './byNumber';
 import { DebugModel, DebugView, MANY } from '../model/model';
 import {
   byPlace,
-  compact,
   doneIn,
   glyphOf,
   hasEnded,
@@ -113,7 +113,7 @@ interface ISending extends IProps {
 
 /** Whom a step moves. */
 function Mode({ view, trans, send }: ISending): JSX.Element {
-  const [text, setText] = useState(compact(view.chosen));
+  const [text, setText] = useState(rankSet(view.chosen));
   const modes: { mode: DebugView['mode']; label: string }[] = [
     { mode: 'all', label: trans.__('All ranks') },
     {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { labelOf, linesOf, parseBar, parseLines, parseRanks } from './lines';
+import { linesOf, parseBar, parseLines, parseRanks } from './lines';
 
 it('reads rank sets', () => {
   expect(parseRanks('0,2-4')).toEqual([0, 2, 3, 4]);
@@ -33,8 +33,4 @@ it('reads a progress bar, with its name', () => {
     rest: '00:01'
   });
   expect(parseBar('epoch 3')).toBeNull();
-});
-
-it('labels as the kernel does', () => {
-  expect(labelOf([3, 0, 2])).toBe('0,2-3');
 });

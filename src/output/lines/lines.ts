@@ -1,5 +1,3 @@
-import { formatRanks } from '../../ui/figures/format';
-
 /** A line whose number differs: where it stands, and both ends of what the ranks printed. */
 export interface IRange {
   start: number;
@@ -95,9 +93,4 @@ export function parseBar(text: string): IBar | null {
         rest: match[4] ?? ''
       }
     : null;
-}
-
-/** Ranks as the kernel labels lines: "0,2-4". */
-export function labelOf(ranks: readonly number[]): string {
-  return formatRanks(ranks).replace(/–/g, '-').replace(/, /g, ',');
 }

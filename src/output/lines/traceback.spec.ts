@@ -14,7 +14,7 @@ const ROWS = [
   '     30     lengths = []',
   '---> 31     pad = max(lengths)',
   '',
-  'Ranks 3 and 5-6: KeyError: a',
+  'Ranks 3, 5–6: KeyError: a',
   'more of the message',
   '  cell [12], line 4',
   '----> 4 x'

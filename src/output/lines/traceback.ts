@@ -150,7 +150,7 @@ export function parseTracebacks(rows: readonly string[]): ITraceback[] {
   return found;
 }
 
-/** Ranks of "0, 2-3" and of "0, 2 and 3". */
+/** Ranks of "0, 2–3", and as notebooks of earlier versions have them: "0, 2 and 3-4". */
 function ranksIn(text: string): number[] {
   return [...text.matchAll(/(\d+)(?:[-–](\d+))?/g)].flatMap(match => {
     const first = Number(match[1]);

@@ -3,7 +3,7 @@ import { IOutput } from '@jupyterlab/nbformat';
 import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
 import { addText, IItem, lastState, rows } from '../lines/items';
-import { labelOf } from '../lines/lines';
+import { rankSet } from '../../ui/ranks';
 import { Parts } from '../lines/parts';
 import { enameOf } from './run';
 import { MARK_TEXT, trimmed } from '../lines/trim';
@@ -57,7 +57,7 @@ export class JournalOutputs {
         addText(
           found,
           item.name ?? 'stdout',
-          `[${labelOf(item.ranks)}] ${item.text}\n`
+          `[${rankSet(item.ranks)}] ${item.text}\n`
         );
       }
     });
@@ -68,7 +68,7 @@ export class JournalOutputs {
     }
     const area = rows(this._texts, ended ? new Map() : this._bars);
     if (area.length) {
-      const text = area.map(r => `[${labelOf(r.ranks)}] ${r.text}`).join('\n');
+      const text = area.map(r => `[${rankSet(r.ranks)}] ${r.text}`).join('\n');
       found.push({
         output_type: 'display_data',
         data: { 'text/plain': text },
@@ -105,7 +105,7 @@ export class JournalOutputs {
       } else {
         found.lines.push({
           name: name ?? 'stdout',
-          text: `[${labelOf(ranks)}] ${text ?? ''}`,
+          text: `[${rankSet(ranks)}] ${text ?? ''}`,
           part: parts.text(ranks)
         });
       }

@@ -18,7 +18,7 @@ it('says who failed, and what became of the others, by their codes', () => {
   const sentence = 'Worded in another way by a newer head.';
   expect(outcomeOf([RAISED, TAKEN], sentence, true, true, trans)).toEqual({
     head: 'Rank 2 failed.',
-    rest: 'Ranks 0 and 3 were interrupted in broadcast; variables are kept.'
+    rest: 'Ranks 0, 3 were interrupted in broadcast; variables are kept.'
   });
   // what was raised stands nowhere else
   expect(outcomeOf([RAISED], sentence, false, true, trans).head).toBe(

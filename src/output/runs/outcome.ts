@@ -68,7 +68,7 @@ function words(
 ): string | null {
   const numbers = ranksIn(values.ranks);
   const count = numbers.length;
-  const ranks = named(numbers, trans);
+  const ranks = formatRanks(numbers);
   const value = (key: string): string => String(values[key] ?? '');
   switch (code) {
     case 'raised':
@@ -148,7 +148,7 @@ function interrupted(
   numbers: readonly number[],
   trans: TranslationBundle
 ): string {
-  const ranks = named(numbers, trans);
+  const ranks = formatRanks(numbers);
   const list = Array.isArray(values.operations) ? values.operations : [];
   const operations = list.join(', ');
   const inside = ranksIn(values.inside);
@@ -176,7 +176,7 @@ function interrupted(
       'rank %2 in %3',
       'ranks %2 in %3',
       inside.length,
-      named(inside, trans),
+      formatRanks(inside),
       operations
     )
   );
@@ -201,24 +201,17 @@ export function soFar(
       'Rank %2 failed.',
       'Ranks %2 failed.',
       failed.length,
-      named(failed, trans)
+      formatRanks(failed)
     ),
     left.length
       ? trans._n(
           'Rank %2 still runs.',
           'Ranks %2 still run.',
           left.length,
-          named(left, trans)
+          formatRanks(left)
         )
       : ''
   ]
     .join(' ')
     .trim();
-}
-
-/** Ranks as they stand in a sentence: "0, 2–4 and 6". */
-function named(ranks: readonly number[], trans: TranslationBundle): string {
-  const spans = formatRanks(ranks).split(', ');
-  const last = spans.pop() ?? '';
-  return spans.length ? trans.__('%1 and %2', spans.join(', '), last) : last;
 }

@@ -193,9 +193,7 @@ export function Label(props: { ranks: readonly number[] }): JSX.Element {
       className="jp-DtrainOutput-label"
       title={ranks.length > 3 ? formatRanks(ranks) : undefined}
     >
-      {ranks.length > 0 && (
-        <span>{formatRanks(ranks).replace(/, /g, ',')}</span>
-      )}
+      {ranks.length > 0 && <span>{formatRanks(ranks)}</span>}
     </span>
   );
 }

@@ -40,7 +40,7 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         'Debugging rank %2.',
         'Debugging ranks %2.',
         number('count'),
-        word('ranks')
+        formatRanks(ranksIn(values.ranks))
       );
     case 'running':
       if (!word('cell').startsWith('[')) {
@@ -93,7 +93,7 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         'Rank %2 is slow. %3 rank waits for it.',
         'Rank %2 is slow. %3 ranks wait for it.',
         number('count'),
-        word('ranks'),
+        formatRanks(ranksIn(values.ranks)),
         count('count')
       );
     case 'failing': {

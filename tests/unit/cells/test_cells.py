@@ -74,8 +74,7 @@ def test_the_sentence_names_who_is_at_fault_and_whom_they_took_along() -> None:
         failed(2, "", "aborted", operation="barrier"),
     ]
     assert cell_errors.joined(cell_errors.failure_parts(found, (0, 1, 2))) == (
-        "Rank 1 failed: RuntimeError: bad batch. "
-        "Ranks 0 and 2 were interrupted in barrier; variables are kept."
+        "Rank 1 failed: RuntimeError: bad batch. Ranks 0, 2 were interrupted in barrier; variables are kept."
     )
 
 
@@ -115,8 +114,8 @@ def test_equal_tracebacks_are_shown_once_with_the_source_line() -> None:
         Frame("/x/site-packages/torch/nn/linear.py", 20, "forward", "return g()"),
     )
     found = [Failure(r, "raised", "ValueError", "no", frames) for r in (0, 1)]
-    lines = cell_errors.render_failure(found, "Ranks 0-1 failed.")
-    assert lines.count("Ranks 0-1: ValueError: no") == 1
+    lines = cell_errors.render_failure(found, "Ranks 0–1 failed.")
+    assert lines.count("Ranks 0–1: ValueError: no") == 1
     assert "  cell [5], line 3" in lines
     assert "----> 3 train(batch)" in lines
     assert "  … 1 library frame" in lines

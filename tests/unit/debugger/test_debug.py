@@ -399,7 +399,7 @@ def test_a_rank_that_waits_says_for_whom() -> None:
     state = events.stands(state, 1, body)
     shown = view(state)
     assert shown.sentence == "Paused on 2 ranks. Rank 1 waits in all_reduce."
-    assert shown.waits[0].text == "Rank 1 waits in all_reduce no. 412 for ranks 0 and 2."
+    assert shown.waits[0].text == "Rank 1 waits in all_reduce no. 412 for ranks 0, 2."
     assert state.waiting[1] == Collective("all_reduce", 412, (2,), (0, 1, 2))
 
 
@@ -408,7 +408,7 @@ def test_ranks_that_were_in_a_collective_before_are_told_once_and_until_they_go_
         replace(attached(), held={0: "all_reduce", 1: "all_reduce", 2: "broadcast"}), [0, 1, 2]
     )
     assert view(state).notes == (
-        "Ranks 0-1 were in all_reduce already: that one keeps its own time-out.",
+        "Ranks 0–1 were in all_reduce already: that one keeps its own time-out.",
         "Rank 2 was in broadcast already: that one keeps its own time-out.",
     )
     place = {"file": "dtrain-cell:77.py", "line": 6, "function": "step"}
@@ -545,7 +545,7 @@ def test_shapes_that_differ_are_said() -> None:
         return glance(f"float32[{n}, 4]", leaf, tensor={"shape": [n, 4], "dtype": "float32", "device": "cpu"})
 
     row = compared.row("x", {0: batch(32), 1: batch(32), 2: batch(17)}, {}, {})
-    assert row.text == "shape (32, 4) on ranks 0-1"
+    assert row.text == "shape (32, 4) on ranks 0–1"
     assert row.groups[1].ranks == (2,)
 
 

@@ -295,7 +295,7 @@ def test_idle_ranks_are_paused_too_as_others_run_cells() -> None:
 def test_values_side_by_side() -> None:
     groups = (AcrossGroup((0, 2), "1.5"), AcrossGroup((1,), "nan", outlier=True))
     row = AcrossRow("loss", False, groups, text="1.5 to nan")
-    assert dialect.side_by_side(row) == "1.5 to nan\nranks 0 and 2: 1.5\nrank 1: nan"
+    assert dialect.side_by_side(row) == "1.5 to nan\nranks 0, 2: 1.5\nrank 1: nan"
     assert dialect.side_by_side(replace(row, same=True, text="1.5 on all")) == "1.5 on all"
 
 

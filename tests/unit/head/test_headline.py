@@ -297,7 +297,7 @@ def test_it_is_never_said_of_a_straggler_that_it_keeps_pace(world: World) -> Non
 
 @pytest.mark.parametrize(
     ("cell", "text"),
-    [("diagnose", "Diagnosing…"), ("try", "Trying a change…"), ("%debug", "Debugging ranks 0-1.")],
+    [("diagnose", "Diagnosing…"), ("try", "Trying a change…"), ("%debug", "Debugging ranks 0–1.")],
 )
 def test_what_runs_in_the_place_of_a_cell_is_not_called_a_cell(world: World, cell: str, text: str) -> None:
     found = world.head.cluster(world.state, (RunningCell(cell, None, (0, 1), 0.0),), ())

@@ -26,7 +26,7 @@ def test_sets_are_read(text: str, expected: tuple[int, ...]) -> None:
     [
         ("1,1", "Rank 1 appears twice"),
         ("0-2,1", "Rank 1 appears twice"),
-        ("4", "There is no rank 4: the world has 4 ranks, ranks 0-3"),
+        ("4", "There is no rank 4: the world has 4 ranks, ranks 0–3"),
         ("3-1", "runs backwards"),
         ("x", "is not a rank set"),
         ("-1", "is not a rank set"),
@@ -50,9 +50,9 @@ def test_an_empty_list_is_no_rank_set() -> None:
     ("numbers", "name"),
     [
         ([2], "rank 2"),
-        ([0, 1, 2], "ranks 0-2"),
-        ([3, 0, 2], "ranks 0 and 2-3"),
-        ([0, 2, 4], "ranks 0, 2 and 4"),
+        ([0, 1, 2], "ranks 0–2"),
+        ([3, 0, 2], "ranks 0, 2–3"),
+        ([0, 2, 4], "ranks 0, 2, 4"),
     ],
 )
 def test_names(numbers: list[int], name: str) -> None:

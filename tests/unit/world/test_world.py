@@ -134,7 +134,7 @@ def test_each_interrupt_has_its_own_time() -> None:
     state, _ = play(state, on.TimerFired("deaf", 1))
     assert state.deaf == (0, 1)
     assert state.reason is not None
-    assert state.reason[1] == "Ranks 0-1 do not answer the interrupt."
+    assert state.reason[1] == "Ranks 0–1 do not answer the interrupt."
 
 
 def test_asking_again_does_not_put_the_verdict_off() -> None:
