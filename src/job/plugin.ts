@@ -21,6 +21,7 @@ import { compactItem } from '../notebook/compactToolbar';
 import { IClusters, ISweeps } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
 import { jobsIcon } from '../ui/icons/viewIcons';
+import { addView, showView } from '../places/views';
 import { addJobCommands, JOB_ARGS } from './jobCommands';
 import { ExecutedDrive } from './executed';
 import { Jobs } from './model/model';
@@ -92,9 +93,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
         if (!view || view.isDisposed) {
           view = new JobsView({ model, jobs, sweeps, commands, trans });
           void lists.add(view);
-          shell.add(view, 'main');
+          addView(shell, view);
         }
-        shell.activateById(view.id);
+        showView(shell, view);
       },
       describedBy: { args: { type: 'object', properties: {} } }
     });
@@ -122,9 +123,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
               void openNotebook(path, cell, line)
           });
           void views.add(view);
-          shell.add(view, 'main');
+          addView(shell, view);
         }
-        shell.activateById(view.id);
+        showView(shell, view);
       },
       describedBy: JOB_ARGS
     });

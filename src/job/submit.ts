@@ -23,6 +23,7 @@ import {
   OpenNotebook
 } from './form/notebook';
 import { submitIcon } from '../ui/icons/icons';
+import { addView, showView } from '../places/views';
 import type { SubmitView } from './widgets';
 
 /** What the form leans on; what a front end lacks is null. */
@@ -76,7 +77,7 @@ export function addSubmit(around: IAround): void {
     const { submitId, SubmitView } = await import('./widgets');
     const found = forms.find(f => f.id === submitId(path, like));
     if (found) {
-      shell.activateById(found.id);
+      showView(shell, found);
       return;
     }
     const view: SubmitView = new SubmitView({
@@ -103,8 +104,8 @@ export function addSubmit(around: IAround): void {
       confirmLarge
     });
     void forms.add(view);
-    shell.add(view, 'main');
-    shell.activateById(view.id);
+    addView(shell, view);
+    showView(shell, view);
   };
   commands.addCommand(CommandIDs.submitNotebook, {
     label: args =>

@@ -68,6 +68,11 @@ export async function showNotebook(
   { commands, tracker, trans }: IOpener
 ): Promise<NotebookPanel | null> {
   const open = openNotebookOf(tracker, notebook);
+  if (open?.isVisible) {
+    // Notebook 7 has one document a page: asked to open it again, it opens another page and closes it here
+    open.activate();
+    return open;
+  }
   const path = open?.context.path ?? labPath(notebook, serverRoot());
   if (path === null) {
     outside(notebook, trans);

@@ -8,6 +8,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
 import { IClusterActions, IClusters, ISelection } from '../tokens';
+import { addView, showView } from '../places/views';
 import type { RanksView } from './view';
 
 /** The Ranks view in the main area. */
@@ -45,9 +46,9 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
           const { RanksView } = await import('./view');
           view = new RanksView({ id, name, model, selection, commands, trans });
           void tracker.add(view);
-          shell.add(view, 'main');
+          addView(shell, view);
         }
-        shell.activateById(view.id);
+        showView(shell, view);
         const ranks = args.ranks as number[] | undefined;
         if (ranks?.length) {
           selection.selectRank(ranks[0]);

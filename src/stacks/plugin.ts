@@ -15,6 +15,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
 import { IClusters, ISelection, Stack, Verdict } from '../tokens';
+import { addView, showView } from '../places/views';
 import type { IStacksOf, StacksView } from './view';
 
 /** The Stacks view in the main area. */
@@ -93,11 +94,11 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
           });
           view.ask(ranks);
           void tracker.add(view);
-          shell.add(view, 'main');
+          addView(shell, view);
         } else {
           view.ask(ranks);
         }
-        shell.activateById(view.id);
+        showView(shell, view);
       },
       describedBy: {
         args: {

@@ -19,6 +19,7 @@ import {
 import { onceAtATime } from '../request/once';
 import { IClusters, ISweeps, Sweep } from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
+import { addView, showView } from '../places/views';
 import type { SweepFormView, SweepView } from './widgets';
 
 /** What the commands lean on; what a front end lacks is null. */
@@ -72,9 +73,9 @@ export function addSweepCommands(around: IAroundSweeps): void {
           openNotebook: path => void openNotebook(path)
         });
         void views.add(view);
-        shell.add(view, 'main');
+        addView(shell, view);
       }
-      shell.activateById(view.id);
+      showView(shell, view);
     },
     describedBy: SWEEP_ARGS
   });
@@ -129,7 +130,7 @@ function addForm(around: IAroundSweeps): void {
     const { sweepFormId, SweepFormView } = await import('./widgets');
     const found = forms.find(f => f.id === sweepFormId(path));
     if (found) {
-      shell.activateById(found.id);
+      showView(shell, found);
       return;
     }
     const view: SweepFormView = new SweepFormView({
@@ -154,8 +155,8 @@ function addForm(around: IAroundSweeps): void {
       trans
     });
     void forms.add(view);
-    shell.add(view, 'main');
-    shell.activateById(view.id);
+    addView(shell, view);
+    showView(shell, view);
   };
 
   commands.addCommand(CommandIDs.sweepNotebook, {
