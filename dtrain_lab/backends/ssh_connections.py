@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import shlex
+import socket
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -147,7 +148,7 @@ async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_
     except TimeoutError:
         raise Unreachable(f"{host} did not answer in {within_s:.0f} s.", f"Try: ssh {host}") from None
     except (asyncssh.ConnectionLost, asyncssh.ChannelOpenError, OSError) as error:
-        raise Unreachable(f"{host} can't be reached: {error}.", "Try: ssh " + host) from error
+        raise _unreachable(host, error) from error
     out = done.stdout if isinstance(done.stdout, bytes) else b""
     err = done.stderr if isinstance(done.stderr, bytes) else b""
     return Done(done.returncode if done.returncode is not None else 255, out, err.decode("utf-8", "replace"))
@@ -222,7 +223,17 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
     except (OSError, asyncssh.Error) as error:
         if signin.unanswered:
             raise _unanswered(host) from error
-        raise Unreachable(f"{host} can't be reached: {error}.", f"Try: ssh {host}") from error
+        raise _unreachable(host, error) from error
+
+
+def _unreachable(host: str, error: Exception) -> Unreachable:
+    if isinstance(error, socket.gaierror):
+        return Unreachable(
+            f"There is no host {host}: its name can't be resolved.",
+            f"Correct it in the profile, or name its address in ~/.ssh/config. Try: ssh {host}",
+        )
+    why = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return Unreachable(f"{host} can't be reached: {why}.", f"Try: ssh {host}")
 
 
 def _refusal(host: str, reason: str) -> SignInNeeded:

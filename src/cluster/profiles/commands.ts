@@ -196,19 +196,24 @@ async function check(
 ): Promise<void> {
   const path = `profiles/${encodeURIComponent(name)}/check`;
   const asked = request<Report>(settings, 'POST', path, {});
-  Notification.promise(asked, {
-    pending: { message: trans.__('Asking the nodes of %1…', name) },
-    success: {
-      message: report => said(name, report as Report, trans),
-      options: { autoClose: 2 * TOAST_MS }
-    },
-    error: {
-      message: problem =>
-        problem instanceof Error ? problem.message : String(problem),
-      options: { autoClose: false }
-    }
-  });
-  await asked.catch(() => undefined);
+  const id = Notification.emit(
+    trans.__('Asking the nodes of %1…', name),
+    'in-progress',
+    { autoClose: false }
+  );
+  try {
+    const report = await asked;
+    Notification.update({
+      id,
+      message: said(name, report, trans),
+      type: 'success',
+      autoClose: 2 * TOAST_MS
+    });
+  } catch (problem) {
+    // a dialog says it: a notification would cut off what to do
+    Notification.dismiss(id);
+    throw problem;
+  }
 }
 
 function said(name: string, report: Report, trans: TranslationBundle): string {
