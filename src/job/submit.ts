@@ -90,7 +90,7 @@ export function addSubmit(around: IAround): void {
             contents,
             open: around.openNotebook,
             restored: app.restored,
-            opened: () => shell.activateById(view.id)
+            opened: () => showView(shell, view)
           })
       },
       drafts,

@@ -143,7 +143,7 @@ function addForm(around: IAroundSweeps): void {
             contents: serviceManager.contents,
             open: openNotebook,
             restored: app.restored,
-            opened: () => shell.activateById(view.id)
+            opened: () => showView(shell, view)
           })
       },
       drafts,
