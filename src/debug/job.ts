@@ -11,7 +11,7 @@ import { Jobs } from '../job/model/model';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { IClusters, Job } from '../tokens';
-import { pressDebugButton } from './debugButton';
+import { isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
 
 interface IAround {
@@ -81,14 +81,16 @@ async function running(
   if (error) {
     throw new Error(error.evalue);
   }
+  app.shell.activateById(panel.id);
+  if (!(await isDebugged(panel))) {
+    await pressDebugButton(panel, debug);
+  }
   app.shell.activateById('jp-debugger-sidebar');
   Notification.info(
-    debug.session?.isStarted
-      ? trans.__('Breakpoints of this notebook stop %1 now.', job.name)
-      : trans.__(
-          'Turn the debugger on (the bug in the toolbar): breakpoints of this notebook stop %1 then.',
-          job.name
-        ),
+    trans.__(
+      'Breakpoints of this notebook stop %1 now; Pause stops it where it is.',
+      job.name
+    ),
     { autoClose: TOLD_MS }
   );
 }

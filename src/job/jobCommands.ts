@@ -5,6 +5,7 @@ import { reportErrors } from '../cluster/commands/actions';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { executedPath } from './executed';
+import { Job } from '../tokens';
 import { Jobs } from './model/model';
 import { onceAtATime } from '../request/once';
 
@@ -24,6 +25,7 @@ export function addJobCommands(
   app: JupyterFrontEnd,
   jobs: Jobs,
   trans: TranslationBundle,
+  known: (id: string) => Job | undefined,
   deleted: (id: string) => void
 ): void {
   const { commands } = app;
@@ -46,12 +48,15 @@ export function addJobCommands(
     });
   };
   act(CommandIDs.cancelJob, trans.__('Cancel…'), async (id, name) => {
+    const waits = known(id)?.started_at === null;
     const sure = await confirmLoss(
       trans.__('Cancel the job %1?', name),
-      trans.__('Its ranks end. What it wrote stays, its checkpoints too.'),
+      waits
+        ? trans.__('It has not started, so nothing of it is lost.')
+        : trans.__('Its ranks end. What it wrote stays, its checkpoints too.'),
       trans.__('Cancel job'),
       trans,
-      trans.__('Keep it running')
+      waits ? trans.__('Keep it') : trans.__('Keep it running')
     );
     if (sure) {
       await jobs.cancel(id);

@@ -130,8 +130,12 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       describedBy: JOB_ARGS
     });
 
-    addJobCommands(app, jobs, trans, id =>
-      views.find(v => v.args.id === id)?.close()
+    addJobCommands(
+      app,
+      jobs,
+      trans,
+      id => model.jobs.find(j => j.id === id),
+      id => views.find(v => v.args.id === id)?.close()
     );
     addSubmit({
       app,

@@ -521,8 +521,7 @@ def test_a_running_job_of_two_nodes_is_debugged_from_its_notebook(queue: Lab, pa
     fill(page, "Time limit", "00:30:00")  # without one, the account's hours would not do
     view = submit(page)
     view.get_by_role("status").get_by_text("2 ranks").wait_for(timeout=90_000 * PATIENCE)
-    view.get_by_role("button", name="Debug").click()
-    page.locator(".jp-DebuggerBugButton:visible").click()
+    view.get_by_role("button", name="Debug").click()  # turns the notebook's debugger on
     ranks = page.locator(".jp-DtrainDebug-ranks")
     ranks.get_by_text("2 ranks run.").wait_for(timeout=60_000 * PATIENCE)
     cell = page.locator(".jp-Notebook:visible .jp-CodeCell").first

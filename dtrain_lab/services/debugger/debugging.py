@@ -155,7 +155,10 @@ class Debugging:
             await asyncio.sleep(RENEW_S)
             try:
                 await self._connection.ask(order)
-            except DtrainError:  # the world has ended, or another client debugs it now
+            except Unreachable:  # its head is gone, and with it the world: no rank was lost
+                self._ended()
+                return
+            except DtrainError:  # another client debugs it now
                 self._lost()
                 return
 

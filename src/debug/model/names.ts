@@ -152,6 +152,25 @@ export class CellNames {
     return nameOf(named, this._clusters.clusters, this._trans);
   }
 
+  /** The name of a cell in which ranks are; in a job, whose cells need no magic, by where it stands: "cell [2]". */
+  nameOfRanks(path: string): string {
+    const name = this.nameOf(path);
+    if (name !== path || !isCell(path)) {
+      return name;
+    }
+    let position = 0;
+    this._tracker.forEach(panel => {
+      const cells = panel.content.widgets.filter(
+        (cell): cell is CodeCell => cell instanceof CodeCell
+      );
+      const at = cells.findIndex(
+        cell => this._idOf(cell, textOf(cell)) === path
+      );
+      position ||= at + 1;
+    });
+    return position ? cellName(`[${position}]`, this._trans) : path;
+  }
+
   /** Ranks that the cell of this path runs on; null where it does not run. */
   ranksOf(path: string): readonly number[] | null {
     const cell = this._cellsOf(path).find(found => isRunning(found.cell))?.cell;

@@ -17,7 +17,7 @@ const trans = nullTranslator.load('');
 const CELL = '/tmp/ipykernel_12/345.py';
 const none = new Set<number>();
 const cells: IKnownCells = {
-  nameOf: path => (path === CELL ? 'cell [7]' : path),
+  nameOfRanks: path => (path === CELL ? 'cell [7]' : path),
   ranksOf: path => (path === CELL ? [0, 1] : null)
 };
 

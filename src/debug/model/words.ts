@@ -30,7 +30,7 @@ export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
 /** What the notebook knows of the cells in which ranks are. */
 export interface IKnownCells {
   /** "cell [7]"; the path where it is not open. */
-  nameOf(path: string): string;
+  nameOfRanks(path: string): string;
   /** Ranks that a cell was sent to that still runs; null where it does not, or is not known. */
   ranksOf(path: string): readonly number[] | null;
 }
@@ -76,7 +76,7 @@ export function placeOf(
       : trans.__('idle');
   }
   const { file, line } = rank.place;
-  const name = cells.nameOf(file);
+  const name = cells.nameOfRanks(file);
   return isCell(file)
     ? name === file
       ? trans.__('line\u00a0%1', line)

@@ -45,7 +45,7 @@ it('looks at any one of many ranks by keyboard', async () => {
           } as unknown as DebugModel
         }
         view={view(focus)}
-        cells={{ nameOf: path => path, ranksOf: () => null }}
+        cells={{ nameOfRanks: path => path, ranksOf: () => null }}
         trans={nullTranslator.load('x')}
         onError={error => expect(error).toBeUndefined()}
       />

@@ -217,7 +217,7 @@ function Grid(props: ISending): JSX.Element {
           onClick={() => void model.focus(rank.rank).catch(onError)}
           title={
             rank.place
-              ? `${rank.place.function} · ${known.nameOf(rank.place.file)}:${rank.place.line}`
+              ? `${rank.place.function} · ${known.nameOfRanks(rank.place.file)}:${rank.place.line}`
               : undefined
           }
         >
