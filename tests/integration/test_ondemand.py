@@ -1,9 +1,10 @@
-"""Behind a proxy as Open OnDemand's: /node/HOST/PORT/ is passed on whole, to a server with that base URL."""
+"""Behind a proxy as Open OnDemand's: /node/HOST/PORT/ is passed on whole, /rnode/HOST/PORT/ is cut off."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +32,15 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     if lacking:
         pytest.skip(lacking)
     with running_portal(tmp_path_factory.mktemp("portal")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cutting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    lacking = missing()
+    if lacking:
+        pytest.skip(lacking)
+    with running_portal(tmp_path_factory.mktemp("cutting"), cut=True) as running:
         yield running
 
 
@@ -72,3 +82,24 @@ def test_a_browser_at_the_portal_has_the_socket_and_needs_xsrf(portal: Lab) -> N
         f"{portal.url}/dtrain-lab/clusters", json={"ranks": 0}, headers={"X-XSRFToken": token}, timeout=60
     )
     assert asked.status_code == 400
+
+
+def test_where_the_portal_cuts_its_path_off_programs_reach_us(cutting: Lab) -> None:
+    identity = cutting.request("POST", "clusters", {"ranks": 1, "name": "cut"})["id"]
+    wait_until(lambda: cutting.request("GET", f"clusters/{identity}")["state"] == "ready", 90, "the cluster")
+    (shown,) = live(cutting, {"Authorization": f"token {TOKEN}"})["clusters"]
+    assert shown["name"] == "cut"
+    cutting.request("DELETE", f"clusters/{identity}")
+
+
+def test_where_the_portal_cuts_its_path_off_pages_of_jupyterlab_lead_elsewhere(cutting: Lab) -> None:
+    """What docs/administrators.md says of /rnode/: it is JupyterLab's, with nothing of ours in it."""
+    page = requests.get(f"{cutting.url}/lab?token={TOKEN}", timeout=60).text
+    assert '"baseUrl": "/"' in page
+    scripts = re.findall(r'<script [^>]*src="([^"]+)"', page)
+    assert scripts
+    portal = cutting.url.partition("/rnode/")[0]
+    for script in scripts:
+        assert requests.get(f"{portal}{script}", timeout=60).status_code == 404
+    sent_on = requests.get(f"{cutting.url}/?token={TOKEN}", timeout=60, allow_redirects=False)
+    assert sent_on.headers["Location"].startswith("/lab")
