@@ -206,7 +206,7 @@ def replace_backend(group: Any, device: str, kind: int, backend: Any, *, alone: 
         backend: the new back-end.
         alone: whether it serves all devices of the group.
     """
-    backend._set_sequence_number_for_group()
+    # no _set_sequence_number_for_group: numbers begin at 0 in each back-end, and torch 2.14 warns of the call
     for target in group._device_types:
         if target.type == device or alone:
             group._register_backend(target, dist.ProcessGroup.BackendType(kind), backend)

@@ -55,7 +55,6 @@ REBUILD = Feature(
         f"{GLOO}._Options._devices",
         f"{GLOO}._Options._threads",
         f"{GLOO}._Options._timeout",
-        f"{GLOO}._set_sequence_number_for_group",
     ),
     "After an interrupted collective the process group is made anew: models and groups over it are not "
     "carried along, and their set-up cells have to run again.",
