@@ -24,6 +24,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(add_help=False, allow_abbrev=False, **options)
+        self.color = False  # Python 3.14 colours help in a kernel, which sets FORCE_COLOR
         self.add_argument("-h", "--help", action="store_true", help=argparse.SUPPRESS)
         self.commands: dict[str, _Parser] = {}
         self._nothing: dict[str, Any] | None = None

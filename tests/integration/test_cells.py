@@ -155,6 +155,18 @@ def test_a_time_out_interrupts_and_says_so(pair: dt.Cluster) -> None:
         pair.run("1", timeout=0)
 
 
+def test_a_group_made_anew_after_an_interrupt_prints_nothing(pair: dt.Cluster) -> None:
+    """A newer torch warns of calls that older ones had: the next cell would begin with it."""
+    from dtrain_lab.wire import clients
+
+    pair.run("print('before')")
+    before = pair._portal.call(pair.ask(clients.ReadOutput()))[-1].seq
+    pair.run(f"import time\nif rank: time.sleep(60){ALL_REDUCE}", timeout=1, check=False)
+    assert not any(pair.run(ALL_REDUCE).stderr.values())
+    later = pair._portal.call(pair.ask(clients.ReadOutput(after=before)))
+    assert [output.text for output in later if output.kind == "stderr"] == []
+
+
 def test_push_pull_and_view(pair: dt.Cluster) -> None:
     pair.push(a=[1, 2])
     pair.run("b = [rank] * 2")

@@ -55,3 +55,12 @@ def test_each_command_has_its_own_help(name: str) -> None:
     with pytest.raises(options.HelpAsked) as asked:
         options.parse(LINES, f"{name} --help")
     assert str(asked.value).startswith(f"usage: %distributed {name}")
+
+
+def test_help_is_plain_text_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):  # as IPython's kernels have them
+        monkeypatch.setenv(name, "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with pytest.raises(options.HelpAsked) as asked:
+        options.parse(options.line_parser(), "restart --help")
+    assert "\x1b" not in str(asked.value)
