@@ -252,7 +252,8 @@ def set_timeout(timeout: timedelta, group: Any = None) -> None:
     Does nothing where this torch can't set it.
     """
     if names.has(names.TIMEOUTS):
-        c10d._set_pg_timeout(timeout, group)
+        public = getattr(dist, "set_timeout", None)  # torch 2.14 and newer, which warn of the private one
+        (public or c10d._set_pg_timeout)(timeout, group)
 
 
 # ---- names that the guard gives its groups

@@ -23,7 +23,8 @@ class Feature:
 
     Attributes:
         key: short name of the feature.
-        names: as `module:attribute.attribute`; after ` sets ` follows an attribute that a method sets.
+        names: as `module:attribute.attribute`; after ` sets ` follows an attribute that a method sets, after
+            ` or ` another path that serves as well.
         without: what happens where a name is missing, as a text for the user.
         told_in_use: whether the user is told when the feature would have been used; otherwise at the start.
     """
@@ -90,7 +91,7 @@ TIMEOUTS = Feature(
     (
         *GROUPS.names,
         f"{C10D}:_new_process_group_helper",
-        f"{C10D}:_set_pg_timeout",
+        f"torch.distributed:set_timeout or {C10D}:_set_pg_timeout",
         f"{GLOO}._Options._timeout",
     ),
     "Time-outs of collectives stay on while ranks are paused in the debugger.",
@@ -189,7 +190,10 @@ def find(path: str) -> Any:
     Raises:
         AttributeError, ImportError: this torch has no such name.
     """
-    path, _, attribute = path.partition(" sets ")
+    first, _, other = path.partition(" or ")
+    if other and not _there(first, find):
+        return find(other)
+    path, _, attribute = first.partition(" sets ")
     module, _, names = path.partition(":")
     found: Any = importlib.import_module(module)
     for name in names.split("."):

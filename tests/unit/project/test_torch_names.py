@@ -181,6 +181,13 @@ def test_what_is_not_there_is_not_found(path: str) -> None:
         names.find(path)
 
 
+def test_one_of_two_names_is_enough() -> None:
+    for path in ("torch.nn:Module or torch.nn:no_such_name", "torch.nn:no_such_name or torch.nn:Module"):
+        assert names.find(path) is torch.nn.Module
+    with pytest.raises(AttributeError):
+        names.find("torch.nn:no_such_name or torch.nn:nor_this_one")
+
+
 def test_a_name_is_found_beneath_our_own_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job's rank looks names up one by one, when DDP's constructor has a hook already."""
     construct = DistributedDataParallel.__init__
