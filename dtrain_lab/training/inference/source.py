@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -73,12 +74,19 @@ def loader(
         workers = min(1, num_workers)
         collate = collate or default_collate
         return DataLoader(  # type: ignore[no-any-return]
-            taken, batch_size=None, collate_fn=collate, num_workers=workers, generator=generator
+            taken, batch_size=None, collate_fn=collate, generator=generator, **_workers(workers)
         )
     indices = [list(batches.of(number)) for number in numbers]
     return DataLoader(  # type: ignore[no-any-return]
-        dataset, batch_sampler=indices, collate_fn=collate, num_workers=num_workers, generator=generator
+        dataset, batch_sampler=indices, collate_fn=collate, generator=generator, **_workers(num_workers)
     )
+
+
+def _workers(number: int) -> dict[str, Any]:
+    """Options for workers that have what cells have defined: Python 3.14 would start them without it."""
+    chosen = multiprocessing.get_start_method(allow_none=True)
+    fork = number and chosen is None and "fork" in multiprocessing.get_all_start_methods()
+    return {"num_workers": number, "multiprocessing_context": "fork" if fork else None}
 
 
 class _Taken(IterableDataset):  # type: ignore[misc]

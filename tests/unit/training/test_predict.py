@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing.context
 from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,7 +182,12 @@ def test_an_iterable_with_a_length_is_read_in_turn(net: Net, num_workers: int) -
     )
 
 
-def test_samples_are_collated_by_the_user_and_loaded_by_workers(net: Net) -> None:
+def test_samples_are_collated_by_the_user_and_loaded_by_workers(
+    net: Net, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default = multiprocessing.context._default_context
+    spawn = multiprocessing.get_context("spawn")  # as Python 3.14: without functions of here
+    monkeypatch.setattr(default, "_default_context", spawn)
     found = dt.predict(net, list(range(25)), batch_size=4, collate_fn=lambda some: X[some], num_workers=2)
     assert torch.equal(found, by_hand(net, 4))
 
