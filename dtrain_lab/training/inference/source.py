@@ -84,8 +84,9 @@ def loader(
 
 def _workers(number: int) -> dict[str, Any]:
     """Options for workers that have what cells have defined: Python 3.14 would start them without it."""
-    chosen = multiprocessing.get_start_method(allow_none=True)
-    fork = number and chosen is None and "fork" in multiprocessing.get_all_start_methods()
+    default = multiprocessing.get_all_start_methods()[0]
+    now = multiprocessing.get_start_method(allow_none=True)  # the default, too, once it has been used
+    fork = number and default == "forkserver" and now in (None, default)
     return {"num_workers": number, "multiprocessing_context": "fork" if fork else None}
 
 

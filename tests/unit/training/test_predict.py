@@ -182,12 +182,16 @@ def test_an_iterable_with_a_length_is_read_in_turn(net: Net, num_workers: int) -
     )
 
 
+@pytest.mark.parametrize("used", [False, True])
 def test_samples_are_collated_by_the_user_and_loaded_by_workers(
-    net: Net, monkeypatch: pytest.MonkeyPatch
+    net: Net, monkeypatch: pytest.MonkeyPatch, used: bool
 ) -> None:
+    """Also where Python starts processes without the functions that are here, as 3.14 does by default."""
     default = multiprocessing.context._default_context
-    spawn = multiprocessing.get_context("spawn")  # as Python 3.14: without functions of here
-    monkeypatch.setattr(default, "_default_context", spawn)
+    server = multiprocessing.get_context("forkserver")
+    monkeypatch.setattr(default, "_default_context", server)
+    monkeypatch.setattr(default, "_actual_context", server if used else None)
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["forkserver", "fork", "spawn"])
     found = dt.predict(net, list(range(25)), batch_size=4, collate_fn=lambda some: X[some], num_workers=2)
     assert torch.equal(found, by_hand(net, 4))
 
