@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.slurm import allocation
+from dtrain_lab.backends.slurm import allocation, steps
 from dtrain_lab.backends.slurm import backend as slurm
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli import job as cli
@@ -270,7 +270,8 @@ def test_variables_of_a_profile_stand_in_no_command_line(monkeypatch: pytest.Mon
             sinfo = "p*|n1|idle|4|8000|(null)|infinite\n"
             return Done(0, sinfo.encode() if words[0] == "sinfo" else b"", "")
 
-    monkeypatch.setattr(slurm, "transport", lambda _: Way())
+    for module in (slurm, steps):
+        monkeypatch.setattr(module, "transport", lambda _: Way())
     profile = Profile(
         backend="slurm",
         environment=Environment(variables={"API_KEY": "s3cret"}),
