@@ -94,6 +94,7 @@ class Link:
             spec.rank, self._cells.compiled, self._io_loop, self.send, self._glance, self._notes.say
         )
         self._cells.began, self._cells.ended = self._cell_began, self._cell_ended
+        selector.raised = self._handler_raised
         sys.breakpointhook = self._debugger.reached
         kernel.shell.register_magic_function(lambda _: self._debugger.post_mortem(), "line", "debug")
         self._questions = Questions(kernel, self._cells, self.send, spec.rank)
@@ -215,6 +216,11 @@ class Link:
             )
 
         return asyncio.run_coroutine_threadsafe(look(), self._loop)
+
+    def _handler_raised(self, error: Exception) -> None:
+        events.error("a signal handler of the user's raised between cells", exc_info=error)
+        said = f"{type(error).__name__}: {error}"[:500]
+        self._notes.say(f"A signal handler raised {said} while no cell was running. The rank continues.")
 
     def _on_main(self, start: Callable[[], Any]) -> None:
         self._given.append(start)

@@ -87,6 +87,8 @@ class MainSelector(selectors.EpollSelector):
         self._read: Callable[[], object] = lambda: None
         self._refused = False
         """The IOPub thread is at an order that it has read: it goes on reading."""
+        self.raised: Callable[[Exception], None] = lambda _: None
+        """Called with an error that a signal handler of the user's raised while no cell ran."""
 
     def attend(self, handoff: SocketHandoff, read: Callable[[], object]) -> None:
         """Begin to read orders while this thread waits.
@@ -115,17 +117,31 @@ class MainSelector(selectors.EpollSelector):
             if waits:
                 with deferred_handlers:  # one that is due tells the IOPub thread anew, at the end
                     handoff.to_main()
-            events = super().select(timeout)
-            others = [event for event in events if event[0].fd != handoff.for_main]
-            if len(others) < len(events):
-                # a loop in a cell (nest_asyncio) is interrupted like the cell
-                ignored = get_handler(signal.SIGINT) == signal.SIG_IGN
-                with nullcontext() if ignored else held_interrupts(), deferred_handlers:
-                    self._refused = self._read() is False
+            return self._wait(handoff, timeout)
+        # a handler of the user's may raise anything, as one does that ends a cell after some seconds; outside
+        # of a cell that would end this loop, and with it the rank
+        except Exception as error:
+            if not _between_cells():
+                raise
+            self.raised(error)
+            return []
         finally:
             if waits:
                 handoff.to_iopub()
+
+    def _wait(self, handoff: SocketHandoff, timeout: float | None) -> list[tuple[selectors.SelectorKey, int]]:
+        events = super().select(timeout)
+        others = [event for event in events if event[0].fd != handoff.for_main]
+        if len(others) < len(events):
+            # a loop in a cell (nest_asyncio) is interrupted like the cell
+            with nullcontext() if _between_cells() else held_interrupts(), deferred_handlers:
+                self._refused = self._read() is False
         return others
+
+
+def _between_cells() -> bool:
+    """Whether no cell's code runs on the main thread: SIGINT is ignored then."""
+    return get_handler(signal.SIGINT) == signal.SIG_IGN
 
 
 def main_loop() -> MainSelector:

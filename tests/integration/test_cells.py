@@ -102,10 +102,23 @@ TICKS = """
 import signal
 def tick(*_):
     print("tick", flush=True)
+    signal.setitimer(signal.ITIMER_REAL, 0.004)  # here: they would interrupt each other
 signal.signal(signal.SIGALRM, tick)
-signal.setitimer(signal.ITIMER_REAL, 0.004, 0.004)
+signal.setitimer(signal.ITIMER_REAL, 0.004)
 """
-QUIET = "signal.setitimer(signal.ITIMER_REAL, 0); signal.signal(signal.SIGALRM, signal.SIG_DFL)"
+QUIET = "signal.signal(signal.SIGALRM, signal.SIG_IGN); signal.setitimer(signal.ITIMER_REAL, 0)"
+LATE = """
+import os, signal, threading, time
+def late(*_):
+    open(f"{folder}/raised.{rank}", "w").close()
+    raise TimeoutError("the cell took too long")
+signal.signal(signal.SIGALRM, late)
+def alarm():
+    while not os.path.exists(f"{folder}/ended"):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGALRM)
+threading.Thread(target=alarm).start()
+"""
 
 
 def test_a_handler_that_prints_all_the_time_holds_no_cell_up(pair: dt.Cluster) -> None:
@@ -116,6 +129,15 @@ def test_a_handler_that_prints_all_the_time_holds_no_cell_up(pair: dt.Cluster) -
             assert "x" in result.stdout[0], n
     finally:
         pair.run(QUIET)
+
+
+def test_a_handler_that_raises_after_its_cell_costs_no_rank(pair: dt.Cluster, tmp_path: Path) -> None:
+    pair.run(f"folder = {str(tmp_path)!r}\nkept = rank{LATE}")
+    (tmp_path / "ended").touch()
+    raised = [tmp_path / f"raised.{rank}" for rank in (0, 1)]
+    wait_until(lambda: all(file.exists() for file in raised), 20, "the handler on both ranks")
+    assert pair.run("print(kept)").stdout == {0: "0\n", 1: "1\n"}
+    pair.run("signal.signal(signal.SIGALRM, signal.SIG_DFL)")
 
 
 def test_an_exception_names_rank_type_and_source_line(pair: dt.Cluster) -> None:

@@ -164,6 +164,44 @@ def test_an_interrupt_while_the_main_thread_reads_comes_when_it_has_read() -> No
     there.close()
 
 
+@pytest.mark.parametrize("between_cells", [True, False])
+def test_what_a_handler_raises_ends_a_cell_but_not_the_loop_between_cells(
+    between_cells: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = socket.socketpair()
+    selector, handoff = MainSelector(), SocketHandoff(here)
+    selector.attend(handoff, lambda: None)
+    said: list[str] = []
+    selector.raised = lambda error: said.append(str(error))
+
+    def late(*_: object) -> None:
+        raise TimeoutError("too long")
+
+    def wait(*_: object) -> list[Any]:
+        signal.raise_signal(signal.SIGALRM)
+        return []
+
+    monkeypatch.setattr(selector, "_wait", wait)
+    alarms = signal.signal(signal.SIGALRM, late)
+    interrupts = signal.signal(signal.SIGINT, signal.SIG_IGN if between_cells else signal.default_int_handler)
+    try:
+        if between_cells:
+            assert selector.select(0.01) == []
+        else:
+            with pytest.raises(TimeoutError, match="too long"):
+                selector.select(0.01)
+    finally:
+        signal.signal(signal.SIGALRM, alarms)
+        signal.signal(signal.SIGINT, interrupts)
+    assert said == (["too long"] if between_cells else [])
+    monkeypatch.undo()
+    there.send(b"order")
+    assert handoff._iopub.poll(0)  # whatever was raised, orders are read by the other thread meanwhile
+    selector.close()
+    here.close()
+    there.close()
+
+
 def test_the_main_thread_rests_when_the_head_has_ended() -> None:
     beside = asyncio.new_event_loop()
     thread = threading.Thread(target=beside.run_forever, daemon=True)
