@@ -26,7 +26,7 @@ ONCE = 0.5
 ELSEWHERE = 1.3
 """Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
 GONE = (
-    "The DDP model that trained last no longer exists: it was made inside a function. "
+    "The DDP model that trained last no longer exists: it was created inside a function. "
     "Keep it in a variable of a cell, and train a step."
 )
 """Why a step can't be repeated where its model was collected."""
@@ -116,7 +116,10 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
     return Diagnosis(text, "replayed", communication, data, tuple(notes))
 
 
-RUNS = "A cell runs: these are its own steps. Run it again between cells for steps without either."
+RUNS = (
+    "A cell is running: these are its own steps. Diagnose between cells to measure steps without "
+    "communication or data."
+)
 
 
 def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:

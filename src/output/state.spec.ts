@@ -136,7 +136,7 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   expect(troubleText(found!, trans)).toBe(
     'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14\u00a0s.'
   );
-  const ended = 'Rank 0 waits in all_reduce; rank 1 has ended the cell.';
+  const ended = 'Rank 0 waits in all_reduce; rank 1 has finished the cell.';
   const left = verdict({ code: 'ended', text: ended });
   expect(troubleText(left, trans)).toBe(`${ended} 14\u00a0s`);
   const merely = standing(RUNNING, [slow]);

@@ -141,7 +141,7 @@ def test_a_rank_with_a_batch_more_is_told(trained: dt.Cluster) -> None:
     finally:
         trained.interrupt()
         thread.join(20)
-    assert told[0]["text"] == "Rank 0 waits in backward; rank 1 has ended the cell."
+    assert told[0]["text"] == "Rank 0 waits in backward; rank 1 has finished the cell."
     same_everywhere(trained)
 
 

@@ -71,12 +71,13 @@ CASES = {
     "shuffled": ("train(shuffle=True)", "2 ranks read the same data"),
     "one shard": (
         f"train({SHARD}, told=True)",
-        "Ranks 0, 1 read the same shard: their DistributedSampler has rank=0, and nobody reads shard 1 of 2.",
+        "Ranks 0, 1 read the same shard: their DistributedSampler has rank=0, and no rank reads shard 1 of "
+        "2.",
     ),
-    "no epoch": ("train(DistributedSampler(data))", "The DistributedSampler is never told the epoch"),
+    "no epoch": ("train(DistributedSampler(data))", "set_epoch is never called on the DistributedSampler"),
     "other seeds": (
         "train(DistributedSampler(data, seed=rank), told=True)",
-        "The DistributedSampler has another seed on each rank (seed 0, 1 on ranks 0, 1)",
+        "The DistributedSampler has a different seed on each rank (seed 0, 1 on ranks 0, 1)",
     ),
     "init_sync": (
         "steps(DDP(net(rank), init_sync=False), lambda: None)",
@@ -92,7 +93,7 @@ CASES = {
     ),
     "no epoch, by hand": (
         "without_ddp(net(0), flat, DistributedSampler(data))",
-        "The DistributedSampler is never told the epoch",
+        "set_epoch is never called on the DistributedSampler",
     ),
     "no sampler, FSDP2": ("without_ddp(sharded(), lambda model: None)", "2 ranks read the same data"),
     "one shard, FSDP2": (

@@ -319,7 +319,8 @@ import gc; gc.collect()"""
     assert found.source == "live"
     assert found.communication is not None
     assert (
-        "The DDP model that trained last no longer exists: it was made inside a function." in found.notes[0]
+        "The DDP model that trained last no longer exists: it was created inside a function."
+        in found.notes[0]
     )
     for one in world.advise():
         with pytest.raises(BadRequest, match="Keep it in a variable of a cell, and train a step"):

@@ -75,7 +75,7 @@ HANGS = {
         "if rank == 1: dist.all_reduce(x)",
         "mismatch",
         [1],
-        "Rank 1 called all_reduce once more than ranks 0, 2–3, which have ended the cell.",
+        "Rank 1 called all_reduce once more than ranks 0, 2–3, which have finished the cell.",
     ),
 }
 
@@ -152,13 +152,13 @@ def test_a_rank_that_has_ended_the_cell_is_idle_and_its_restart_is_said_to_lose_
 ) -> None:
     thread, results = begun(world, BEFORE + "if rank != 3: dist.all_reduce(x)")
     told = wait_until(lambda: world.info()["metrics"]["verdicts"], 20, "a verdict")[0]
-    assert told["text"] == "Ranks 0–2 wait in all_reduce; rank 3 has ended the cell."
+    assert told["text"] == "Ranks 0–2 wait in all_reduce; rank 3 has finished the cell."
     assert told["actions"] == ["interrupt", "stacks"]
     assert [r["state"] for r in world.info()["ranks"]] == [*["in collective"] * 3, "idle"]
     world.restart("3")
     thread.join(30)
     assert results[0].sentence == (
-        "Rank 3 had ended the cell. Rank 3 was restarted: its variables are lost. "
+        "Rank 3 had finished the cell. Rank 3 was restarted: its variables are lost. "
         "Ranks 0–2 were interrupted in all_reduce; variables are kept."
     )
     again(world)

@@ -114,7 +114,7 @@ def check_tuning(said: str) -> None:
         [promised] = re.findall(r"Promised: ([\d.]+)", gained)
         assert 1.05 < float(measured) < 2 * float(promised), "less is sent, so it is faster"
     else:  # on a crowded machine the error may be as large as the gain
-        assert re.search("would surely|too unsteady to promise|waiting for a slower rank|be a guess", told)
+        assert re.search("no known change|too unsteady to promise|waiting for a slower rank|be a guess", told)
     assert re.search(r"With two workers a step takes [\d.]+ ms in place of [\d.]+ ms", said)
     assert re.search(r"ms +\d+ +\d+% +\d+%", said), "a table of the past"
 
@@ -127,7 +127,7 @@ def check_inference(said: str, errors: list[str]) -> None:
     assert float(accuracy) > 0.85
     assert int(wrong) == round(359 * (1 - float(accuracy)))
     assert [e.split(":")[0] for e in errors] == ["Rank 1 was lost"]
-    there = re.findall(r"dt.predict goes on with digits.parquet: (\d+) of 359 samples are there", said)
+    there = re.findall(r"dt.predict resumes digits.parquet: (\d+) of 359 samples are already written", said)
     assert int(there[0]) >= 80
     assert "359 rows; the first digits: [" in said
 

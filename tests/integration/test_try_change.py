@@ -110,7 +110,7 @@ def test_what_is_tried_is_what_is_offered(seen: types.SimpleNamespace, way: str)
 
 
 def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
-    assert "No DataLoader" in _cannot_apply(seen, Change("workers", 2))
+    assert "The DataLoader that training read" in _cannot_apply(seen, Change("workers", 2))
     seen.loader = torch.utils.data.DataLoader(list(range(6)), batch_size=2)
     assert _cannot_apply(seen, Change("workers", 2)) == "The loader has 3 batches, too few to tell."
     seen.loader = torch.utils.data.DataLoader(list(range(100)), num_workers=1, prefetch_factor=128)
@@ -118,7 +118,7 @@ def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
     seen.loader = torch.utils.data.DataLoader(Stream())
     assert "a stream" in _cannot_apply(seen, Change("workers", 2))
     seen.loader = torch.utils.data.DataLoader(list(range(60)), batch_size=None)
-    assert "makes no batches of its own" in _cannot_apply(seen, Change("workers", 2))
+    assert "has no batch sampler" in _cannot_apply(seen, Change("workers", 2))
     assert not _cannot_apply(seen, Change("bf16"))
     seen.model.register_comm_hook(None, lambda state, bucket: None)
     assert "hook already" in _cannot_apply(seen, Change("bf16"))

@@ -132,7 +132,7 @@ def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, .
     elif own_interrupt(taken) and any(f.operation for f in taken):
         ended = [rank for rank in cell.ranks if all(f.rank != rank for f in failures)]
         if ended:
-            text = f"{rank_sets.sentence_name(ended)} had ended the cell."
+            text = f"{rank_sets.sentence_name(ended)} had finished the cell."
             parts.insert(0, Summary("had_ended", {"ranks": rank_sets.compact(ended)}, text))
     if cell.hopeless:
         parts.insert(0, Summary("hopeless", {}, cell.hopeless))

@@ -153,23 +153,23 @@ def unknown(of: Measured) -> tuple[str, ...]:
     found = []
     if of.ranks > 1:
         if of.share is None:
-            found.append("The time that communication takes is not known, so nothing is said of it.")
+            found.append("The communication time is not known, so there is no advice on communication.")
         elif of.transfer_s is None and of.share < TELLING:
             pass  # too little to be worth a change, whatever it is
         elif of.transfer_s is None:
             found.append(
-                "How much of communication is waiting for slow ranks is not known, so what less of it would "
-                "gain is not known."
+                "How much of communication is waiting for slow ranks is not known, so the gain from less "
+                "communication can't be estimated."
             )
         elif of.bound:
             found.append(
-                "Some communication can't be seen (compiled code, or a communication hook), so what less of "
-                "it would gain is not known."
+                "Some communication can't be seen (compiled code, or a communication hook), so the gain from "
+                "less communication can't be estimated."
             )
         elif not of.plain_ddp:
             found.append(
-                "Gradients are not averaged by DDP on all ranks, so what fewer averages or smaller gradients "
-                "would gain is not known."
+                "Gradients are not averaged by DDP on all ranks, so the gain from fewer averages or smaller "
+                "gradients can't be estimated."
             )
         elif of.repeats:
             found.append(
@@ -177,9 +177,9 @@ def unknown(of: Measured) -> tuple[str, ...]:
                 "can't be averaged together."
             )
         elif of.gradient_bytes is None or of.gradient_item is None:
-            found.append("The size of the gradients is not known, so nothing is said of compression.")
+            found.append("The size of the gradients is not known, so there is no advice on compression.")
     if of.data_s and of.workers is None:  # a framework without hooks has no data_s, and nothing is said
-        found.append("Batches come from no DataLoader of torch, so nothing is said of its workers.")
+        found.append("Batches don't come from a torch DataLoader, so there is no advice on its workers.")
     return tuple(found)
 
 

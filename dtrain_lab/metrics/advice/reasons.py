@@ -33,7 +33,7 @@ def why_none(of: Measured | None, busy: str) -> str:
         told = f"Communication takes {_percent(of.share)} of a step"
         if of.transfer_s < of.share * of.step_s / 2:
             return f"{told}, most of it waiting for a slower rank: averaging less would not shorten that."
-        return f"{told}, but no change that is known here would surely shorten it."
+        return f"{told}, but no known change is certain to shorten it."
     if reading >= data.FROM_SHARE:
         waits = f"Waiting for data takes {_percent(reading)} of a step"
         return f"{waits}, but the cores have no time for more workers."

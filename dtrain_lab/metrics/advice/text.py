@@ -18,7 +18,7 @@ from dtrain_lab.wire.metrics.world import Metrics
 
 INDENT = "    "
 UNSURE = "may be faster"
-NOTHING = "No change that is known here would surely make this training faster."
+NOTHING = "No known change is certain to make this training faster."
 
 
 def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bool = False) -> list[str]:
@@ -126,7 +126,7 @@ def why_none(cluster: Cluster) -> str:
         return f"{cluster.name} has one rank, which exchanges nothing: there is no advice on communication."
     stuck = next((v for v in metrics.verdicts if v.kind in ("stuck", "mismatch")), None)
     if stuck is not None:
-        return f"{stuck.text} There is no advice until training goes on."
+        return f"{stuck.text} There is no advice until training continues."
     if metrics.step_s is None and metrics.last is None:
         return "No training steps were measured yet. Train a few steps, and ask again."
     return metrics.no_advice or NOTHING

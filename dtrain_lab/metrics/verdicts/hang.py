@@ -116,20 +116,20 @@ def _judged(
         return _verdict(
             "not_in_cell", missing, peers, first, since, None,
             f"{who}; {rank_names.name(missing)} {'does' if one else 'do'}n't run this cell.",
-            "Run the cell on all ranks, or make a group of the ranks that run it.",
+            "Run the cell on all ranks, or create a group of the ranks that run it.",
         )  # fmt: skip
     if ended == missing and len(peers) < len(missing):
         return _verdict(
             "extra", peers, missing, first, since, places.get(peers[0]),
             f"{rank_names.sentence_name(peers)} called {operations} once more than "
-            f"{rank_names.name(missing)}, which {'has' if one else 'have'} ended the cell.",
+            f"{rank_names.name(missing)}, which {'has' if one else 'have'} finished the cell.",
             "Often its data is longer than the others', or a branch has a collective on this rank alone.",
             kind="mismatch",
         )  # fmt: skip
     if ended == missing:
         return _verdict(
             "left", missing, peers, first, since, None,
-            f"{who}; {rank_names.name(missing)} {'has' if one else 'have'} ended the cell.",
+            f"{who}; {rank_names.name(missing)} {'has' if one else 'have'} finished the cell.",
             "Often its data ended early, or a branch skipped a collective on this rank alone.",
         )  # fmt: skip
     stopped = tuple(s.rank for s in samples if s.stopped and s.rank in missing)
@@ -139,7 +139,7 @@ def _judged(
             "halted", stopped, peers, first, since, None,
             f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal. "
             f"{rank_names.count(len(peers))} {wait} for {they}.",
-            "A SIGSTOP was sent, or a debugger holds the process; SIGCONT resumes it.",
+            "The process was sent SIGSTOP, or a debugger has stopped it; SIGCONT resumes it.",
         )  # fmt: skip
     lately = min(PROGRESS_S, SUSPECT_SHARE * threshold_s)
     working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {}, lately)
@@ -292,5 +292,5 @@ def left_behind(objects: Mapping[int, tuple[str, ...]]) -> Verdict:
         values={"names": names, "ranks": rank_names.compact(ranks)},
         text=text[0].upper() + text[1:],
         ranks=ranks,
-        hint="Make them again: run their cells.",
+        hint="Create them again: run their cells.",
     )

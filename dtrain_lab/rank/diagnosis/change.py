@@ -24,7 +24,7 @@ SETTLING = 2
 FED_S = 20.0
 """Longest time for reading batches in a cycle, seconds."""
 NO_OPTIMIZER = (
-    "The optimizer no longer exists: it was made inside a function. "
+    "The optimizer no longer exists: it was created inside a function. "
     "Keep it in a variable of a cell, train, and try again."
 )
 Batch = Callable[[], None]
@@ -85,7 +85,7 @@ def _cannot_apply(seen: Any, change: Change) -> str:
         if not names.has(names.MODELS):
             return names.MODELS.without
         if ddp.has_hooks(model):
-            return "The model has a communication hook already, and DDP takes one only."
+            return "The model has a communication hook already, and DDP accepts only one."
         try:
             compression.check("bf16", model)
         except BadRequest as error:
@@ -109,7 +109,7 @@ def _cannot_read(loader: Any, batches: int, change: Change) -> str:
         if why:
             return why
     if loader.batch_sampler is None:
-        return "The loader makes no batches of its own, so it can't be made anew with more workers."
+        return "The DataLoader has no batch sampler, so it can't be rebuilt with more workers."
     return ""
 
 

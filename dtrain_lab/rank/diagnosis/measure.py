@@ -54,7 +54,7 @@ def cannot_repeat(seen: Any) -> str:
     if seen.model is None:
         return GONE if seen.trained else NOTHING
     if not seen.repeatable:
-        return f"{type(seen.model.module).__name__} takes arguments that can't be made again."
+        return f"{type(seen.model.module).__name__} takes arguments that can't be reproduced."
     if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in seen.optimizers):
         return "LBFGS calls the training code itself in each step, so a step can't be repeated without it."
     return ""
@@ -139,7 +139,11 @@ def feeds(loader: Any, batches: int, workers: int | None = None) -> tuple[int, i
         can't be checked (empty where it can).
     """
     if loader is None:
-        return 0, 0, "No DataLoader that training has read is left: keep it in a variable to have it checked."
+        return (
+            0,
+            0,
+            "The DataLoader that training read no longer exists: keep it in a variable to measure it.",
+        )
     if isinstance(loader.dataset, IterableDataset):
         return 0, 0, "The data is a stream, which can't be read without using it up."
     try:

@@ -119,7 +119,7 @@ def _loss(out: Any) -> torch.Tensor:
         if isinstance(t, torch.Tensor) and t.requires_grad
     ]
     if not tensors:
-        raise CantRun(f"The model gives {type(out).__name__}, which nothing can be trained on.")
+        raise CantRun(f"The model returns {type(out).__name__}, which can't be trained on.")
     return torch.stack([t.float().mean() for t in tensors]).sum()
 
 

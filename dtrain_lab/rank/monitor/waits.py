@@ -79,7 +79,7 @@ class Waits:
         if self._cells[ring.ERRORS] == 1:
             print(
                 f"dtrain-lab: the monitor can't follow this code ({type(error).__name__}: {error}); "
-                "training goes on, some figures may be missing.",
+                "training continues, but some metrics may be missing.",
                 file=sys.stderr,
             )
 

@@ -207,11 +207,11 @@ it('offers what can be done about a hang in the order of its use, and no interru
   expect(said(makeCluster({ running }))).toContain('Interrupt');
 });
 
-it('says that a rank has ended the cell where others wait for it, and offers neither debugger nor restart of it', () => {
+it('says that a rank has finished the cell where others wait for it, and offers neither debugger nor restart of it', () => {
   const where = null;
   const verdict = makeVerdict({
     code: 'left',
-    text: 'Rank 0 waits in all_reduce; rank 1 has ended the cell.',
+    text: 'Rank 0 waits in all_reduce; rank 1 has finished the cell.',
     standings: [
       {
         ranks: [1],
@@ -237,7 +237,7 @@ it('says that a rank has ended the cell where others wait for it, and offers nei
     metrics: { ...metrics, verdicts: [verdict] }
   });
   const text = said(left);
-  expect(text).toContain('Rank 1||has ended the cell|');
+  expect(text).toContain('Rank 1||has finished the cell|');
   expect(text).not.toContain('not known yet');
   expect(text).not.toContain('Restart');
   expect(text).toContain('Interrupt, keep variables');

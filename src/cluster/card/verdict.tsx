@@ -88,8 +88,8 @@ function idleWords(props: {
     case 'left':
     case 'extra':
       return trans._n(
-        'has ended the cell',
-        'have ended the cell',
+        'has finished the cell',
+        'have finished the cell',
         standing.ranks.length
       );
     case 'not_in_cell':

@@ -125,8 +125,8 @@ function words(
       );
     case 'had_ended':
       return trans._n(
-        'Rank %2 had ended the cell.',
-        'Ranks %2 had ended the cell.',
+        'Rank %2 had finished the cell.',
+        'Ranks %2 had finished the cell.',
         count,
         ranks
       );

@@ -311,12 +311,12 @@ def test_what_is_not_known_is_said() -> None:
         "No training steps were measured yet. Train a few steps, and ask again.",
     )
     for change, said in (
-        ({"share": None}, "The time that communication takes is not known"),
+        ({"share": None}, "The communication time is not known"),
         ({"transfer_s": None}, "How much of communication is waiting"),
         ({"bound": True}, "Some communication can't be seen"),
         ({"plain_ddp": False}, "Gradients are not averaged by DDP"),
         ({"gradient_bytes": None}, "The size of the gradients is not known"),
-        ({"workers": None, "data_s": 0.01}, "Batches come from no DataLoader"),
+        ({"workers": None, "data_s": 0.01}, "Batches don't come from a torch DataLoader"),
     ):
         [text] = unknown(replace(BOUND, **change))
         assert text.startswith(said)
@@ -384,7 +384,7 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "Communication takes 40 % of a step, but no change that is known here would surely shorten it."),
+        ({}, "Communication takes 40 % of a step, but no known change is certain to shorten it."),
         ({"error": 0.5}, "Communication takes 40 % ± 50 of a step, which is too unsteady to promise a gain."),
         (
             {"transfer_s": 0.01},
@@ -427,11 +427,11 @@ def test_the_effective_batch_is_told_where_gradients_are_accumulated() -> None:
     [
         (cluster(step_s=0.1, no_advice="Its reason."), "Its reason."),
         (cluster(), "No training steps were measured yet. Train a few steps, and ask again."),
-        (cluster(last=Last(step_s=0.1)), "No change that is known here"),
+        (cluster(last=Last(step_s=0.1)), "No known change is certain"),
         (cluster(1, step_s=0.1, gradient_bytes=9), "name has one rank, which exchanges nothing"),
         (
             cluster(verdicts=(Verdict("a", "stuck", "stuck", {}, "Rank 1 is not there."),)),
-            "Rank 1 is not there. There is no advice until training goes on.",
+            "Rank 1 is not there. There is no advice until training continues.",
         ),
     ],
 )

@@ -45,7 +45,7 @@ def test_a_rank_that_has_ended_the_cell_is_told_apart() -> None:
     samples = [quiet(0, called(1), called(2)), quiet(1, called(1))]
     found = hang.verdict(inferred(samples, (0,), BOTH, 2), (0,), BOTH, 2, {})
     assert found is not None
-    assert found.text == "Rank 0 waits in all_reduce; rank 1 has ended the cell."
+    assert found.text == "Rank 0 waits in all_reduce; rank 1 has finished the cell."
 
 
 def test_a_rank_that_does_not_run_the_cell_is_waited_for_in_the_default_group_only() -> None:
@@ -95,7 +95,7 @@ def test_a_backward_pass_more_waits_for_the_averaging_of_gradients() -> None:
     assert waits(samples) == {0: BACKWARD}
     found = hang.verdict(inferred(samples, (0,), BOTH, 2), (0,), BOTH, 2, {})
     assert found is not None
-    assert found.text == "Rank 0 waits in backward; rank 1 has ended the cell."
+    assert found.text == "Rank 0 waits in backward; rank 1 has finished the cell."
     assert waits([quiet(0, averaged=3), quiet(1, averaged=3)]) == {}
 
 

@@ -47,7 +47,7 @@ def test_ranks_outside_the_cell_are_told_apart_from_those_that_have_left_it() ->
     assert outside is not None
     assert outside.text == "Rank 0 waits in all_reduce; rank 1 doesn't run this cell."
     assert left is not None
-    assert left.text == "Rank 0 waits in all_reduce; rank 1 has ended the cell."
+    assert left.text == "Rank 0 waits in all_reduce; rank 1 has finished the cell."
 
 
 def test_all_in_collectives_is_no_progress_but_a_long_backward_everywhere_is_work() -> None:
@@ -110,7 +110,7 @@ def test_the_rank_that_calls_once_more_is_at_fault() -> None:
     found = verdict([waits(1, 12), *(works(r) for r in (0, 2, 3))], (1,), ALL, 4, {})
     assert found is not None
     assert (found.kind, found.code, found.ranks, found.peers) == ("mismatch", "extra", (1,), (0, 2, 3))
-    assert found.text == "Rank 1 called all_reduce once more than ranks 0, 2–3, which have ended the cell."
+    assert found.text == "Rank 1 called all_reduce once more than ranks 0, 2–3, which have finished the cell."
 
 
 def test_a_stopped_process_is_no_stuck_one() -> None:
@@ -201,7 +201,7 @@ def test_two_groups_of_peers_are_each_said_to_be_where_they_are() -> None:
     left = verdict(samples, (0, 1, 2, 4), five, 5, {})
     assert left is not None
     assert left.text == (
-        "Ranks 0–1 wait in all_reduce and ranks 2, 4 wait in broadcast; rank 3 has ended the cell."
+        "Ranks 0–1 wait in all_reduce and ranks 2, 4 wait in broadcast; rank 3 has finished the cell."
     )
 
 

@@ -142,7 +142,7 @@ def _sentence(ranks: int, steps: int, differ: list[str], *, replaces: bool) -> s
     first = "Replace nn.DataParallel by DistributedDataParallel" if replaces else "Wrap the model"
     return (
         f"{ranks} ranks train without exchanging gradients; after {steps} steps {now}. "
-        f"Each trains a model of its own. {first}: "
+        f"Each rank trains a separate model. {first}: "
         "model = torch.nn.parallel.DistributedDataParallel(model), and give the loader a DistributedSampler."
     )
 

@@ -150,7 +150,7 @@ class Shards:
         trained = self._passes.setdefault(sampler, set())
         if model in trained and leads:
             self._warn(
-                "The DistributedSampler is never told the epoch: every epoch has the same order. "
+                "set_epoch is never called on the DistributedSampler: every epoch has the same order. "
                 "Call sampler.set_epoch(epoch) at the start of each epoch."
             )
         trained.add(model)
@@ -237,15 +237,15 @@ def _sentence(all_facts: list[dict[str, Any]]) -> str:
             unread = [n for n in range(len(ranks)) if n not in by_shard]
             return (
                 f"Ranks {_list(readers)} read the same shard: their DistributedSampler has rank={shard}, and "
-                f"nobody reads shard{'s' if len(unread) > 1 else ''} {_list(unread)} of {len(ranks)}. Leave "
+                f"no rank reads shard{'s' if len(unread) > 1 else ''} {_list(unread)} of {len(ranks)}. Leave "
                 "num_replicas and rank out: the sampler takes them from the process group."
             )
     for name in ("seed", "epoch"):
         values = [each[name] for each in all_facts]
         if len({each["order"] for each in all_facts}) > 1 and len(set(values)) > 1:
             return (
-                f"The DistributedSampler has another {name} on each rank ({name} {_list(values)} on ranks "
-                f"{_list(ranks)}): each shuffles in another order, so the shards overlap. "
+                f"The DistributedSampler has a different {name} on each rank ({name} {_list(values)} on "
+                f"ranks {_list(ranks)}): each shuffles in a different order, so the shards overlap. "
                 f"Give the same {name} on all ranks."
             )
     return ""

@@ -224,7 +224,7 @@ def _stepped_apart(first: int, apart: list[int], differ: list[str]) -> str:
 def _sentence(ranks: int, differ: list[str], why: str) -> str:
     return (
         f"The parameters of {ranks} ranks differ before the first step ({_named(differ)}), "
-        f"although {why}: each rank trains a model of its own. Start from the same "
+        f"although {why}: each rank trains a separate model. Start from the same "
         "parameters: wrap the model in DistributedDataParallel without init_sync=False, and load checkpoints "
         "on all ranks."
     )
