@@ -84,7 +84,7 @@ def optimize(
     state = compression.compress(model, gradient_compression) if gradient_compression else None
     if state is None and (kept := getattr(model, "gradient_compression", None)) is not None:
         ranks.say(
-            f"dt.optimize: gradients are compressed by {kept.kind} still, as the call before has asked."
+            f"dt.optimize: gradients are still compressed by {kept.kind}, as the previous call requested."
         )
     if bucket_cap_mb == "tune":
 
@@ -208,7 +208,7 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
     if not any(id(p) in mine for group in optimizer.param_groups for p in group["params"]):
         raise BadRequest(
             f"dt.optimize: {type(optimizer).__name__} has none of the model's parameters.",
-            "Make the optimizer from model.parameters() of this model.",
+            "Create the optimizer from model.parameters() of this model.",
             code="optimizer_unfit",
         )
 

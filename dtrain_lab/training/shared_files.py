@@ -52,7 +52,7 @@ def _in_turn(name: str, *, first: bool) -> Iterator[None]:
         if problem:
             raise FirstRankFailed(
                 f"{name}: rank {number}, for which this rank waited, raised {problem.rstrip('.')}.",
-                f"Mend what rank {number} does in the block: its traceback names the line.",
+                f"Fix the error of rank {number} in the block: its traceback names the line.",
             )
     if not first:
         yield

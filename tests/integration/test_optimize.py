@@ -172,7 +172,7 @@ def test_switches_keep_results_and_say_their_error() -> None:
     assert found["tune"][2] == other["tune"][2], "one size on all ranks"
     assert len(found["tune"][3]) >= 2
     assert found["both"][0] < 1e-3
-    overflow = "Gradients are larger than fp16 can hold (65,504). bf16 holds them."
+    overflow = "Gradients exceed the largest value of fp16 (65,504). bf16 can represent them."
     for text in ("bf16 compression: relative error", "PowerSGD of rank 4", "bucket size", overflow):
         assert text in said
         assert text not in silent

@@ -167,7 +167,7 @@ def test_a_resumed_job_goes_on_where_the_first_was_killed(
     go.touch()
     again = job.resume()
     assert again.wait(60) == "succeeded", again.logs()
-    assert "dt.predict goes on with x.parquet: 10 of 30 samples are there." in again.logs()
+    assert "dt.predict resumes x.parquet: 10 of 30 samples are already written." in again.logs()
     assert again.logs().count("done after 10 calls") == 2
     path = next(line.split()[-1] for line in again.logs().splitlines() if "done after" in line)
     assert read(Path(path)) == torch.arange(60.0)[::2].tolist()

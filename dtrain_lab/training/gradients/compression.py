@@ -105,14 +105,14 @@ class Compression:
             text = f"dt.optimize: {self.kind} compression: the compressed gradient is not finite."
             if math.isfinite(whole):  # without compression it is
                 most = torch.finfo(DTYPES[self.kind]).max if self.kind in DTYPES else None
-                text += f" Gradients are larger than {self.kind} can hold ({most:,.0f})." if most else ""
-                text += " bf16 holds them." if self.kind == "fp16" else ""
+                text += f" Gradients exceed the largest value of {self.kind} ({most:,.0f})." if most else ""
+                text += " bf16 can represent them." if self.kind == "fp16" else ""
             ranks.say(text)
             return
         text = f"dt.optimize: {self.kind} compression: relative error of the gradient {self.error:.2%}."
         if self.error > LARGE_ERROR:
             text += (
-                " Gradients are smaller than fp16 can hold: bf16 holds them."
+                " Gradients underflow in fp16; bf16 can represent them."
                 if self.kind == "fp16"
                 else " Compare the loss with a run without compression."
             )
@@ -224,9 +224,9 @@ def compress(model: Any, kind: str) -> Compression:
         if known.kind == kind:
             return known
         raise BadRequest(
-            f"dt.optimize: the model's gradients are compressed by {known.kind} already, and DDP takes one "
-            "communication hook only.",
-            "Wrap the module anew: dt.optimize(model.module, …).",
+            f"dt.optimize: the model's gradients are compressed by {known.kind} already, and DDP accepts "
+            "only one communication hook.",
+            "Wrap the module again: dt.optimize(model.module, …).",
             code="hook_already_set",
         )
     state = Compression(kind, model.process_group)
@@ -252,8 +252,8 @@ def register(model: Any, state: Compression) -> None:
         if "once" not in str(error):
             raise
         raise BadRequest(
-            "dt.optimize: the model has a communication hook already, and DDP takes one only.",
-            "Wrap the module anew, without register_comm_hook, or leave gradient_compression out.",
+            "dt.optimize: the model has a communication hook already, and DDP accepts only one.",
+            "Wrap the module again, without register_comm_hook, or leave gradient_compression out.",
             code="hook_already_set",
         ) from None
 

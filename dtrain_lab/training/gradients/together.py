@@ -59,7 +59,7 @@ def meet_before_flush(model: Any, done: int) -> None:
         batches = counted(done, "batch", "batches")
         raise BadRequest(
             f"dt.optimize: the data of this rank has ended with {batches} of an incomplete group, and "
-            f"{absent.names} did not come to its end: ranks have different numbers of batches.",
+            f"{absent.names} did not reach the end of its data: ranks have different numbers of batches.",
             "Give each rank as many batches as the others: DistributedSampler pads them; a stream ends after "
             "the same number on each rank.",
         ) from None

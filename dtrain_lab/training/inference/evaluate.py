@@ -89,8 +89,8 @@ class _Evaluation:
     def _take(self, number: int, predictions: Any, call: Call) -> None:
         if not call.has_target:
             raise BadRequest(
-                "dt.evaluate needs samples with a target, and the dataset's have none.",
-                "Let the dataset give pairs of inputs and a target, or dicts with labels.",
+                "dt.evaluate needs samples with a target, but the dataset's have none.",
+                "Let the dataset return pairs of inputs and a target, or dicts with labels.",
                 code="no_target",
             )
         if self._few:

@@ -255,4 +255,6 @@ _NONE = object()
 
 
 def _wrong() -> BadRequest:
-    return BadRequest("The dataset's loader gives another number of batches than the dataset's length says.")
+    return BadRequest(
+        "The dataset's loader yields a different number of batches than the dataset's length implies."
+    )

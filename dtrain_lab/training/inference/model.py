@@ -35,7 +35,7 @@ def check(call: str, model: Any) -> None:
     """
     if not callable(model):
         raise BadRequest(
-            f"{call} needs a model, and this is of type {type(model).__name__}.",
+            f"{call} needs a model, but got {type(model).__name__}.",
             "Pass a torch.nn.Module, or a function of a batch.",
             code="not_a_model",
         )
@@ -145,13 +145,13 @@ def _differ(rank: int, first: dict[str, tuple[bool, str]], other: dict[str, tupl
     told += f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
     if named and not parameters:
         return BadRequest(
-            f"The model's buffers on rank {rank} are not those of rank 0{told}.",
-            "Each rank has made its own, as BatchNorm does in train mode. Wrap the model in "
-            "DistributedDataParallel, which takes those of rank 0, or load the same ones on all ranks.",
+            f"The model's buffers on rank {rank} differ from those on rank 0{told}.",
+            "Each rank has updated its own, as BatchNorm does in train mode. Wrap the model in "
+            "DistributedDataParallel, which broadcasts those of rank 0, or load the same on all ranks.",
             code="models_differ",
         )
     return BadRequest(
-        f"The model's parameters on rank {rank} are not those of rank 0{told}.",
+        f"The model's parameters on rank {rank} differ from those on rank 0{told}.",
         "Load the same weights on all ranks, or wrap the model in DistributedDataParallel.",
         code="models_differ",
     )

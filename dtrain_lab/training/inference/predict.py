@@ -94,9 +94,9 @@ def _file(here: Ranks, asked: Asked, name: str) -> Path:
     here.everyone(lambda: _check_seen(here, store))
     if done and here.number == 0:
         there = sum(len(batches.span(span)) for span in done)
-        print(f"dt.predict goes on with {path.name}: {there} of {batches.samples} samples are there.")
+        print(f"dt.predict resumes {path.name}: {there} of {batches.samples} samples are already written.")
     elif store.dropped:
-        print(f"dt.predict begins {path.name} anew: {store.dropped} since the call that was ended.")
+        print(f"dt.predict starts {path.name} from the beginning: {store.dropped} since the unfinished call.")
     todo = plan(batches, here.size, done)
     open_: list[Writer] = []
 
@@ -125,7 +125,7 @@ def _run(here: Ranks, asked: Asked, todo: Plan, take: Any, chunk: Any = lambda _
 def _check_seen(here: Ranks, store: Parts) -> None:
     if not store.seen():
         raise BadRequest(
-            f"Rank {here.number} does not see {store.folder}, which rank 0 has made.",
+            f"Rank {here.number} can't see {store.folder}, which rank 0 created.",
             "Choose an output in a folder that the nodes of all ranks share.",
             code="folder_not_shared",
         )

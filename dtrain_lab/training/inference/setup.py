@@ -56,7 +56,7 @@ def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -
         if asked.collate_fn is not None and not callable(asked.collate_fn):
             raise BadRequest(
                 f"{ranks.call}: collate_fn is {asked.collate_fn!r}; it must be a function.",
-                "It makes a batch of a list of samples; leave it out for torch's own.",
+                "It builds a batch from a list of samples; leave it out to use torch's default.",
             )
         samples = source.length(ranks.call, asked.dataset)
         size = usual_batch_size(samples) if asked.batch_size is None else asked.batch_size
@@ -68,7 +68,7 @@ def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -
     told = ranks.everyone(check)
     whole = f"Call {ranks.call} with the whole dataset on every rank: it shares the samples itself."
     same_size = "Give every rank the same batch_size: with it the ranks divide the samples among themselves."
-    one_file = "Give every rank the same output: rank 0 makes one file of all results."
+    one_file = "Give every rank the same output: rank 0 writes one file of all results."
     compared = (("The dataset's length", whole), ("batch_size", same_size), ("output", one_file))
     for index, (what, hint) in enumerate(compared):
         for rank, one in enumerate(told):

@@ -27,14 +27,14 @@ def length(call: str, dataset: Any) -> int:
     """
     if isinstance(dataset, DataLoader):
         raise BadRequest(
-            f"{call} needs a dataset, and this is a DataLoader.",
+            f"{call} needs a dataset, but got a DataLoader.",
             "Pass loader.dataset, and its batch_size and collate_fn.",
             code="not_a_dataset",
         )
     kind = type(dataset).__name__
     if not (hasattr(dataset, "__getitem__") or hasattr(dataset, "__iter__")):
         raise BadRequest(
-            f"{call} needs a dataset, and this is of type {kind}.",
+            f"{call} needs a dataset, but got {kind}.",
             "A dataset has __len__, and __getitem__ or __iter__: one of torch.utils.data, or a list.",
             code="not_a_dataset",
         )
@@ -42,7 +42,7 @@ def length(call: str, dataset: Any) -> int:
         samples = len(dataset)
     except (TypeError, NotImplementedError):
         raise BadRequest(
-            f"The dataset ({kind}) has no length, and without one its samples can't be shared among ranks.",
+            f"The dataset ({kind}) has no length, so its samples can't be divided among the ranks.",
             "Give its class a __len__, or make a list of it: list(dataset).",
             code="no_length",
         ) from None
@@ -122,7 +122,7 @@ _END = object()
 
 def _uneven(promised: int, found: str) -> BadRequest:
     return BadRequest(
-        f"The dataset's length is {promised}, and iterating it gives {found} samples.",
+        f"The dataset's length is {promised}, but iterating it yields {found} samples.",
         "Let __len__ return the number of samples that __iter__ yields.",
         code="wrong_length",
     )

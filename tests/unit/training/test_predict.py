@@ -204,7 +204,7 @@ def test_samples_are_collated_by_the_user_and_loaded_by_workers(
         (lambda n: dt.predict(n, []), "empty_dataset", r"The dataset \(list\) is empty"),
         (lambda n: dt.predict(n, DataLoader(X)), "not_a_dataset", "this is a DataLoader"),
         (lambda n: dt.predict(n, 7), "not_a_dataset", "of type int"),
-        (lambda n: dt.predict("net", X), "not_a_model", "dt.predict needs a model, and this is of type str"),
+        (lambda n: dt.predict("net", X), "not_a_model", "dt.predict needs a model, but got str"),
         (lambda n: dt.predict(n, X, batch_size=0), "bad_request", "batch_size is 0; it must be a whole"),
         (lambda n: dt.predict(n, X, batch_size=2.5), "bad_request", "batch_size is 2.5"),
         (lambda n: dt.predict(n, X, num_workers=-1), "bad_request", "num_workers is -1"),
@@ -213,7 +213,7 @@ def test_samples_are_collated_by_the_user_and_loaded_by_workers(
         (
             lambda n: dt.predict(lambda x: x.sum(), X),
             "no_rows",
-            "lacks one row for each of the 1 samples of a batch; its shape is that of a single number",
+            "must have one row for each of the 1 samples of a batch; its shape is that of a single number",
         ),
         (
             lambda n: dt.predict(lambda x: {"loss": x.sum()}, X),
@@ -293,7 +293,7 @@ def test_errors_read_as_one_sentence_and_one_hint(net: Net) -> None:
     with pytest.raises(DtrainError) as caught:
         dt.predict(net, Endless())
     assert str(caught.value) == (
-        "The dataset (Endless) has no length, and without one its samples can't be shared among ranks. "
+        "The dataset (Endless) has no length, so its samples can't be divided among the ranks. "
         "Give its class a __len__, or make a list of it: list(dataset)."
     )
 

@@ -41,9 +41,9 @@ def test_a_folder_that_is_not_there_is_made_and_told(
 ) -> None:
     for number in range(2):
         dt.predict(net, X, output=tmp_path / "new" / f"{number}.parquet")
-    assert capsys.readouterr().out == f"dt.predict has made the folder {tmp_path / 'new'}.\n"
+    assert capsys.readouterr().out == f"dt.predict created the folder {tmp_path / 'new'}.\n"
     (tmp_path / "file").touch()
-    with pytest.raises(BadRequest, match=r"The folder of .*/file/x.parquet can't be made: File exists"):
+    with pytest.raises(BadRequest, match=r"The folder of .*/file/x.parquet can't be created: File exists"):
         dt.predict(net, X, output=tmp_path / "file" / "x.parquet")
 
 
@@ -240,7 +240,7 @@ def test_other_columns_after_a_crash_are_told_and_the_next_call_begins_anew(tmp_
     crashed(path, Crash(5))
     other = Crash(None)
     other.named = True
-    with pytest.raises(BadRequest, match="has other columns in some batches: prediction, and y") as caught:
+    with pytest.raises(BadRequest, match="differ between batches: prediction, and y") as caught:
         dt.predict(other, X, batch_size=2, output=path)
     assert caught.value.code == "outputs_differ"
     assert not any(tmp_path.iterdir())

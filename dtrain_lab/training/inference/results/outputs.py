@@ -93,7 +93,7 @@ def _rows(tensor: torch.Tensor, samples: int, path: Path) -> torch.Tensor:
         shape = "×".join(map(str, tensor.shape)) or "that of a single number"
         name = f"{title(path)} of the model's output" if path else "The model's output"
         raise BadRequest(
-            f"{name} lacks one row for each of the {samples} samples of a batch; its shape is {shape}.",
+            f"{name} must have one row for each of the {samples} samples of a batch; its shape is {shape}.",
             "Let the model return a tensor whose first dimension is the batch's, or a dict of such tensors.",
             code="no_rows",
         )

@@ -32,10 +32,10 @@ class State(msgspec.Struct, frozen=True):
 
 
 CHANGED = {
-    "samples": "the dataset has another length",
-    "batch_size": "batch_size is another one",
+    "samples": "the length of the dataset has changed",
+    "batch_size": "batch_size has changed",
     "model": "the model's parameters have changed",
-    "code": "the code of the model has changed, or what it reads",
+    "code": "the code of the model, or what it reads, has changed",
 }
 """What is said of each field of `State` that differs from that of parts."""
 

@@ -50,9 +50,9 @@ def make_folder(output: Path) -> None:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadRequest(
-            f"The folder of {output} can't be made: {error.strerror}.", code="no_folder"
+            f"The folder of {output} can't be created: {error.strerror}.", code="no_folder"
         ) from error
-    print(f"dt.predict has made the folder {output.parent}.")
+    print(f"dt.predict created the folder {output.parent}.")
 
 
 def writer(path: Path, schema: Any) -> Any:
@@ -119,9 +119,9 @@ def _schema(pa: Any, parts: Sequence[Path]) -> Any:
     for other in found:
         if other.names != found[0].names:
             raise BadRequest(
-                f"The model's output has other columns in some batches: {', '.join(found[0].names)}, and "
+                f"The columns of the model's output differ between batches: {', '.join(found[0].names)}, and "
                 f"{', '.join(other.names)}.",
-                "Let the model return the same names for every batch; the next call begins anew.",
+                "Let the model return the same names for every batch; the next call starts over.",
                 code="outputs_differ",
             )
     try:
