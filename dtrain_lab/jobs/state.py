@@ -157,7 +157,7 @@ def _state(
         if failed or any(end.code for end in found.node_exits):
             return "failed", None
         if now - _last_alive_at(record, found) < late_s:
-            hint = f"It is lost {late_s:.0f} s after its last sign of life, unless its exit code appears."
+            hint = f"It counts as lost {late_s:.0f} s after its last sign of life without an exit code."
             return "running", Reason("ending", "The job's processes have ended without an exit code.", hint)
         return ("failed" if found.node_exits else "lost"), None
     if record.cancelled_at is not None:
@@ -220,8 +220,8 @@ def _all_ended(
     if status is not None and status.fate == "unknown" and now - at < UNSAID_S:
         return "running", status.reason or NOT_ASKED
     if now - at < LOST_AFTER_S or status is None or status.fate == "running":
-        return "running", Reason("ending", f"The first host is done; {hosts} ended yet.", "")
-    text, hint = f"{hosts} said how it ended.", "Look at that host's log in the job's folder."
+        return "running", Reason("ending", f"The first host has finished; {hosts} ended yet.", "")
+    text, hint = f"{hosts} reported how it ended.", "Look at that host's log in the job's folder."
     return "failed", Reason("silent_end", text, hint, final=True)
 
 

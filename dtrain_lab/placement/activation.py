@@ -94,7 +94,7 @@ def lines(
 
 def no_secret(name: str, path: str, where: str) -> str:
     """Return the error message for a secret file that can't be read."""
-    return f"[environment] secrets: {name} is not there, as {path} can't be read on {where}"
+    return f"[environment] secrets: {name} is not set, because {path} can't be read on {where}"
 
 
 def _place(path: str) -> str:

@@ -97,7 +97,7 @@ def why(gang: Gang, names: Sequence[str], now: float, port: int) -> Reason:
             final=True,
         )
     if not gang.reasons:
-        return Reason("slots", "Its hosts look for room.")
+        return Reason("slots", "Its hosts are looking for free slots.")
     node, reason = min(gang.reasons.items())
     where = "" if len(gang.heard) == 1 else f"{names[node]}: "
     more = len(gang.reasons) - 1

@@ -138,7 +138,7 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
     if facts.first is not None and facts.first not in {node.name for node in large}:
         raise Conflict(
             f"{facts.first} is not among the profile's hosts with room for {rank_sets.count(per_node)}.",
-            "Over SSH a job waits on the first host of the other one: take a profile that has it.",
+            "Over SSH, a job waits on the first host of the job before it: use a profile with that host.",
             details={"field": "after"},
         )
     # hosts with enough free slots first, so that the world starts at once

@@ -72,7 +72,7 @@ def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, in
         per_node = request.ranks_per_node or profile.ranks_per_node or default_ranks(facts)
     if nodes * per_node > most_ranks(facts):
         raise BadSize(
-            f"{ranks.count(nodes * per_node)} are more than this machine can hold: it has {_has(facts)}.",
+            f"{ranks.count(nodes * per_node)} are too many for this machine: it has {_has(facts)}.",
             f"Ask for at most {most_ranks(facts)}.",
             details={
                 "most": most_ranks(facts),

@@ -72,7 +72,7 @@ def check(
     if options and not policy.options:
         asks = request is not None and bool(request.options)
         raise Forbidden(
-            "The administrator does not allow options of one's own for the scheduler.",
+            "The administrator does not allow extra options for the scheduler.",
             "Leave the options out." if asks else "Remove [slurm] options from the profile.",
             code="options_not_allowed",
             details={"field": "options"} if asks else {},
@@ -87,7 +87,7 @@ def check(
     if request is not None and request.environment is not None and not policy.environments:
         raise Forbidden(
             "The administrator does not allow a job to name its environment.",
-            "Leave the environment as the profile has it.",
+            "Use the profile's environment.",
             code="environment_not_allowed",
             details={"field": "environment"},
         )

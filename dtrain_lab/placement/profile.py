@@ -86,9 +86,9 @@ def parse(text: str, name: str, file: str) -> Profile:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise _error(file, int(line[1]) if line else None, f"{error}", "Mend the TOML there.") from error
+        raise _error(file, int(line[1]) if line else None, f"{error}", "Correct the TOML there.") from error
     except RecursionError as error:
-        raise _error(file, None, "its brackets are nested too deeply", "Mend the TOML.") from error
+        raise _error(file, None, "its brackets are nested too deeply", "Correct the TOML.") from error
     _refuse_unknown(data, Profile, (), text, file)
     for table, kind in TABLES.items():
         if isinstance(data.get(table), dict):
@@ -189,14 +189,14 @@ def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
         return f"{table}{what}", path, f"{hint}Use one of {allowed}."
     types = re.fullmatch(r"Expected `(.*)`, got `(.*)`", body)
     if not types or not path:
-        return f"{'.'.join(path)}: {body}" if path else body, path, "Mend the value there."
+        return f"{'.'.join(path)}: {body}" if path else body, path, "Correct the value there."
     table = f"[{'.'.join(path[:-1])}] " if len(path) > 1 else ""
     takes = " or ".join(_kind(kind) for kind in types[1].split(" | ") if kind != "null")
     each = "each value of " if inner else ""
     verb = "has to be" if inner else "takes"
     example = next((EXAMPLES[kind] for kind in types[1].split(" | ") if kind in EXAMPLES), "…")
     written = f"{path[-1]} = {example}" if not inner and types[1] != "object" else None
-    hint = f"Write it as {written}." if written else "Mend the value there."
+    hint = f"Write it as {written}." if written else "Correct the value there."
     return f"{table}{each}{path[-1]} {verb} {takes}, not {_given(types[2])}", path, hint
 
 

@@ -198,7 +198,7 @@ def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[
     return Reason(
         "slots",
         f"{before}It needs {wanted}; {max(0, free)} of {room} are free{held}.",
-        "It starts by itself; stop what holds slots to start it sooner.",
+        "It starts automatically; to start it sooner, stop what holds slots.",
         ahead=ahead,
     )
 

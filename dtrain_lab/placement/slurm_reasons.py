@@ -10,7 +10,7 @@ REASONS: dict[str, tuple[str, str, bool]] = {
     "Resources": ("The job waits for free nodes.", "", False),
     "Priority": ("Jobs of higher priority are ahead.", "", False),
     "Dependency": ("The job waits for another job.", "", False),
-    "BeginTime": ("The job's begin time has not come.", "", False),
+    "BeginTime": ("The job's earliest start time has not been reached.", "", False),
     "ReqNodeNotAvail": (
         "A node that the job needs is down or reserved.",
         "Ask for other nodes, or wait.",
@@ -78,7 +78,7 @@ def reason(code: str, state: str) -> Reason | None:
     if state in ENDS:  # a reason to wait may still stand beside it
         return Reason(state.lower(), *ENDS[state], final=True)
     if state == "SUSPENDED":
-        return Reason("suspended", "Slurm has suspended the job.", "It goes on by itself.")
+        return Reason("suspended", "Slurm has suspended the job.", "It resumes automatically.")
     if plain in REASONS:
         message, hint, final = REASONS[plain]
         return Reason(plain, message, hint, final=final)

@@ -101,9 +101,7 @@ def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:
     called = next((found for text in given if isinstance(text, str) and (found := RANGE.match(text))), None)
     if called is None:
         return ""
-    return (
-        f"Choose the range {called[1]} in the place of a list." if varies else "Let it vary over that range."
-    )
+    return f"Choose the range {called[1]} instead of a list." if varies else "Let it vary over that range."
 
 
 def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
@@ -119,7 +117,7 @@ def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
     return Finding(
         "warning",
         "fractions",
-        f"{name} gets fractions from {domain}; the notebook has the whole number {usual}.",
+        f"{name} takes fractional values from {domain}; the notebook has the whole number {usual}.",
         f"Where it must be whole, as a width or a number of layers, use randint({low}, {high}).",
         field="space",
         parameter=name,

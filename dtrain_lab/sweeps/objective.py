@@ -90,7 +90,9 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
     if objective in seen.names:
         return None
     cell, line = seen.call or (None, None)
-    said = f"dt.log gets {', '.join(seen.names)}" if seen.names else "no cell calls dt.log with a name"
+    said = (
+        f"dt.log is called with {', '.join(seen.names)}" if seen.names else "no cell calls dt.log with a name"
+    )
     if seen.unsure:
         return Finding(
             "warning",
@@ -152,7 +154,7 @@ def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
             if name in ("_shell", "_script"):
                 seen.doubt("a shell command")
             elif _is_dynamic(node, name, files, known):
-                seen.doubt("code that is made or read while it runs")
+                seen.doubt("code that is generated or loaded at run time")
             elif _is_log(name, known):
                 called.add(id(node.func))
                 if one.cell is not None:
@@ -170,7 +172,7 @@ def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
         elif _is_inside(node, known):
             seen.doubt(name)
         elif name == "sys.modules":
-            seen.doubt("code that is made or read while it runs")
+            seen.doubt("code that is generated or loaded at run time")
 
 
 def _read_import(node: ast.Import | ast.ImportFrom, known: _Known, seen: _Seen) -> None:

@@ -77,7 +77,7 @@ def loguniform(low: float, high: float) -> LogUniform:
     """
     made = LogUniform(*_ordered("loguniform", _number("loguniform", low), _number("loguniform", high)))
     if made.low <= 0:
-        raise BadRequest(f"{made} begins at {made.low:g}, which has no logarithm.", "Begin above 0.")
+        raise BadRequest(f"{made} starts at {made.low:g}, which has no logarithm.", "Start above 0.")
     return made
 
 

@@ -30,8 +30,8 @@ def load() -> Any:
         import optuna
     except ImportError as error:
         raise EnvironmentUnfit(
-            "Optuna, which chooses what a sweep tries, is not installed here.",
-            'Install it: pip install "dtrain-lab[sweep]". A grid without early stopping needs none.',
+            "Optuna, which chooses the trials of a sweep, is not installed.",
+            'Install it: pip install "dtrain-lab[sweep]". A grid without early stopping does not need it.',
             code="no_optuna",
         ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)

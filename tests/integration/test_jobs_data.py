@@ -83,7 +83,7 @@ def test_a_secret_reaches_ranks_and_nothing_else(tmp_path: Path, home: Path) -> 
 
 def test_a_secret_that_is_not_there_is_named(tmp_path: Path) -> None:
     write_profile("none", '[environment]\nsecrets = { API_KEY = "~/no key" }\n')
-    with pytest.raises(BadProfile, match="API_KEY is not there, as ~/no key can't be read") as error:
+    with pytest.raises(BadProfile, match="API_KEY is not set, because ~/no key can't be read") as error:
         dt.start("none", ranks=1)
     assert "chmod 600" in error.value.hint
     job: Job = dt.submit(write(tmp_path / "none.ipynb", ["1"]), "none", ranks=1)

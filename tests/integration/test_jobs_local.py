@@ -484,7 +484,7 @@ def test_a_checkpoint_that_a_kill_cut_off_is_not_resumed_from(tmp_path: Path) ->
     assert again.info()["checkpoint_step"] == 3
     folder = Path(job.info()["directory"]) / "checkpoints" / "step-3"
     assert [(folder / f"part-{rank}").read_text() for rank in range(2)] == ["whole", "whole"]
-    with pytest.raises(Conflict, match="Checkpoints of saves"):
+    with pytest.raises(Conflict, match="contains checkpoints of saves"):
         job.delete()
     info = again.info()
     note(
@@ -656,7 +656,7 @@ def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> Non
                 write(tmp_path / "p.ipynb", [("lr = 0.1", "parameters")]), parameters={"lr": "abc"}
             ),
             BadNotebook,
-            'lr gets "abc", which is a string; the notebook has 0.1. Give a number, such as 0.1.',
+            'lr is set to the string "abc"; the notebook has 0.1. Give a number, such as 0.1.',
         ),
         (lambda: dt.submit(good, ranks=1, after="no such"), NotFound, "no job"),
     ]

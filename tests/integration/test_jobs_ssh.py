@@ -325,7 +325,8 @@ while not os.path.exists('/mnt/read'): time.sleep(0.05)"""
     assert failing.wait(60) == "failed"
     text = failing.info()["summary"]["text"]
     assert (
-        ": rank 1 could not start: [environment] secrets: API_KEY is not there, as /mnt/key can't be" in text
+        ": rank 1 could not start: [environment] secrets: API_KEY is not set, because /mnt/key can't be"
+        in text
     )
     wait_until(lambda: not alive(hosts, failing.id), 30, "nothing to be left of it")
     assert [on(node, f"ls {base}") for node in ("node1", "node2")] == ["", ""]

@@ -165,7 +165,7 @@ def test_a_dry_run_tells_all_that_is_refused_and_begins_nothing(tmp_path: Path) 
     assert (code, [finding["field"] for finding in problems]) == (2, ["trials", "objective"])
     assert problems[0]["message"] == "trials is 0; it must be 1 to 10000."
     code, text = told("loss")
-    assert (code, text.splitlines()[-1]) == (0, "The sweep can begin.")
+    assert (code, text.splitlines()[-1]) == (0, "The sweep can start.")
     assert list(folders.base().iterdir()) == []
     assert dt.jobs() == []
 
@@ -249,10 +249,10 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
         (
             {"objective": "accuracy"},
             BadNotebook,
-            'Cell [2], line 7: No trial would report "accuracy": dt.log gets loss, other.',
+            'Cell [2], line 7: No trial would report "accuracy": dt.log is called with loss, other.',
         ),
         ({"trials": 0}, BadRequest, "trials is 0; it must be 1 to 10000."),
-        ({"ranks_per_node": 10_000}, BadSize, "10,000 ranks are more than this machine can hold"),
+        ({"ranks_per_node": 10_000}, BadSize, "10,000 ranks are too many for this machine"),
         ({"ranks_per_node": 20}, BadSize, "A trial needs 20 slots; the profile has"),
         ({"objective": "step"}, BadRequest, 'The objective "step" is not a name that dt.log takes'),
         ({"name": "a" * 60}, BadRequest, "The name is too long. Use up to 50 letters."),

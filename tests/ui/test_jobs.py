@@ -375,7 +375,7 @@ def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> Non
             shot(page, "slots-gpus")
             slots.get_by_role("button", name=f"Stop process {process.pid}").click()
             dialog = page.locator(".jp-Dialog")
-            dialog.get_by_text("what it has in memory is lost").wait_for()
+            dialog.get_by_text("everything in its memory is lost").wait_for()
             shot(page, "slots-stop")
             dialog.get_by_role("button", name="Stop").click()
             wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE, 20, "the process to end")

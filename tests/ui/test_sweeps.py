@@ -60,14 +60,16 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     # what would keep it from beginning is told before anything starts
     form.get_by_label("Ranks on each", exact=True).fill("4000")
     check(form, "1 problem stops this sweep")
-    assert "ranks are more than this machine can hold" in bar(form)
+    assert "ranks are too many for this machine" in bar(form)
     slots = 8 * len(os.sched_getaffinity(0))
     form.get_by_label("Ranks on each", exact=True).fill(str(slots + 1))
     larger = f"A trial needs {slots + 1} slots; the profile has {slots}."
     form.get_by_role("status").get_by_text(larger).wait_for()
     form.get_by_label("Ranks on each", exact=True).fill("2")
     form.get_by_label("Name of the objective").fill("accuracy")
-    form.get_by_role("status").get_by_text('No trial would report "accuracy": dt.log gets loss.').wait_for()
+    form.get_by_role("status").get_by_text(
+        'No trial would report "accuracy": dt.log is called with loss.'
+    ).wait_for()
     assert form.get_by_role("button", name="Start sweep").get_attribute("aria-disabled") == "true"
     form.get_by_label("Name of the objective").fill("loss")
     check(form, "Ready to start")

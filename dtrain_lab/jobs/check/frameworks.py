@@ -175,8 +175,9 @@ def _strategies(parsed: Sequence[Parsed], chosen: Chosen) -> list[Finding]:
             Finding(
                 "warning",
                 "no_strategy",
-                f"No strategy of tf.distribute: {chosen.ranks} ranks would train as many models.",
-                "Make a tf.distribute.MultiWorkerMirroredStrategy(), and build the model in its scope().",
+                f"No tf.distribute strategy: {chosen.ranks} ranks would train "
+                f"{chosen.ranks} separate models.",
+                "Create a tf.distribute.MultiWorkerMirroredStrategy(), and build the model in its scope().",
             )
         ]
     one, node, kind = made
@@ -187,9 +188,9 @@ def _strategies(parsed: Sequence[Parsed], chosen: Chosen) -> list[Finding]:
         one.finding(
             "problem",
             "one_process",
-            f"{name} is one process with all GPUs of its node: {chosen.ranks} ranks would train "
+            f"{name} runs one process with all GPUs of its node: {chosen.ranks} ranks would train "
             f"{chosen.ranks} separate models.",
-            "Submit it with one node and one rank, or make a MultiWorkerMirroredStrategy.",
+            "Submit it with one node and one rank, or use a MultiWorkerMirroredStrategy.",
             node,
         )
     ]
@@ -199,7 +200,7 @@ def _npus(chosen: Chosen) -> list[Finding]:
     note = Finding(
         "note",
         "npu_not_run",
-        "Ascend NPUs: this plan is made from their documentation, and dtrain-lab's tests have not run one.",
+        "Ascend NPUs: this plan follows their documentation; dtrain-lab has not been tested on them.",
     )
     each = chosen.ranks // max(1, chosen.nodes)
     if chosen.name != "mindspore" or chosen.nodes == 1 or each == mindspore.DEVICES_PER_NODE:

@@ -48,12 +48,12 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
             name, argument, count = asked
             if count in (0, ranks, ranks_per_node):
                 continue
-            makes = counted(count, "process", "processes")
+            starts = counted(count, "process", "processes")
             found.append(
                 one.finding(
                     "problem",
                     "launcher_size",
-                    f"{name} makes {makes}; the job has {rank_sets.count(ranks)}, and {name} runs in them.",
+                    f"{name} starts {starts}; the job has {rank_sets.count(ranks)}, and {name} runs in them.",
                     f"Give {argument} as world_size, or submit with {rank_sets.count(count)}.",
                     node,
                 )
@@ -65,7 +65,7 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
                 one.finding(
                     "problem",
                     "launcher_size",
-                    f"This makes {counted(count, 'process', 'processes')} with a process group; the job has "
+                    f"This starts {counted(count, 'process', 'processes')} with a process group; the job has "
                     f"{rank_sets.count(ranks)}, and each rank runs the function itself.",
                     f"Count to world_size, or submit with {rank_sets.count(count)}.",
                     loop,

@@ -74,7 +74,7 @@ def _judge(
         return one.finding(
             "note",
             "object_store",
-            f"{path.split('://')[0]}:// needs credentials on the nodes; the job gets none from here.",
+            f"{path.split('://')[0]}:// needs credentials on the nodes; yours are not passed to the job.",
             "Let [environment] setup of the profile provide them.",
             node,
         )
@@ -163,7 +163,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
                 return one.finding(
                     "warning",
                     "fixed_size",
-                    f"{keyword.arg}={ast.unparse(keyword.value)} is fixed; the job has a size of its own.",
+                    f"{keyword.arg}={ast.unparse(keyword.value)} is hard-coded; the job sets the world size.",
                     "Use the variable world_size.",
                     keyword.value,
                 )
@@ -173,7 +173,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
             return one.finding(
                 "warning",
                 "fixed_size",
-                f"world_size = {ast.unparse(node.value)} is fixed; the job has a size of its own.",
+                f"world_size = {ast.unparse(node.value)} is hard-coded; the job sets the world size.",
                 "Leave the line out: every rank has world_size.",
                 node,
             )

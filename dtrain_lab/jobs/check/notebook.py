@@ -125,7 +125,7 @@ def _missing(parsed: Sequence[Parsed], around: Around) -> list[Finding]:
         message = f"The job's environment has no {module}."
         fix = f"install it in the job's environment: pip install {module}"
         if module not in sure:
-            message += " Its import stands below a condition."
+            message += " Its import is conditional."
             fix = f"If the job meets the condition, {fix}"
         elif unread:
             message += (

@@ -165,7 +165,7 @@ def samplers(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
             one.finding(
                 "warning",
                 "no_set_epoch",
-                "The sampler is never told the epoch: every epoch has the same order.",
+                "set_epoch is never called on the sampler: every epoch has the same order.",
                 "Call sampler.set_epoch(epoch) at the start of each epoch.",
                 call,
             )

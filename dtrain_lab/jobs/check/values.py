@@ -75,12 +75,12 @@ def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], fie
         has = notebook[name]
         wrong = next((text for text in texts if _is_wrong(text, has)), None)
         text = texts[0] if wrong is None else wrong
-        said = f'{name} gets "{text}", which is a string; the notebook has {has!r}.'
+        said = f'{name} is set to the string "{text}"; the notebook has {has!r}.'
         if wrong is not None:
             fix = _instead(text, has)
             found.append(Finding("problem", "bad_value", said, fix, field=field, parameter=name))
         else:
-            fix = f"The notebook gets the string. Correct it if {_kind(has)} was meant."
+            fix = f"The notebook will receive the string. Correct it if {_kind(has)} was meant."
             found.append(Finding("warning", "string_value", said, fix, field=field, parameter=name))
     return found
 

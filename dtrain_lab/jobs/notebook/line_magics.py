@@ -35,7 +35,7 @@ def _install(made: Conversion, arguments: str, line: int) -> str:
     made.note(
         "install",
         line,
-        f"pip install {arguments.strip()} is not run in the job: the environment has to have it.",
+        f"pip install {arguments.strip()} is not run in the job: install it in the job's environment.",
     )
     return NOTHING
 
@@ -111,7 +111,7 @@ def _commands(made: Conversion, arguments: str, statement: bool, line: int) -> s
         return made.problem(
             "pull",
             line,
-            "%distributed pull brings values of ranks into a notebook; in a job there is none.",
+            "%distributed pull copies values of ranks to a notebook, and a job has none.",
             'Use them where they are, or tag the cell "skip-in-job".',
         )
     made.note("cluster_command", line, f"%distributed {command} is left out: the job has its own ranks.")

@@ -85,7 +85,7 @@ def _not_python(made: Conversion, error: SyntaxError | ValueError, first: int) -
     """Report a cell that isn't Python. `first`: line number of the compiled text's first line."""
     line = getattr(error, "lineno", None) or 1
     message = getattr(error, "msg", str(error))
-    made.problem("syntax_error", first - 1 + line, f"SyntaxError: {message}", "Mend the cell.")
+    made.problem("syntax_error", first - 1 + line, f"SyntaxError: {message}", "Correct the cell.")
 
 
 def _cell_magic(made: Conversion, source: str) -> str:
@@ -279,7 +279,7 @@ def _replacement(made: Conversion, node: ast.Call, statement: bool, line: int) -
         return made.problem(
             "get_ipython",
             line,
-            "get_ipython() is not there in a job.",
+            "get_ipython() is not available in a job.",
             "Write it without the notebook's shell.",
         )
     texts = [str(word) for word in words]
@@ -291,6 +291,6 @@ def _replacement(made: Conversion, node: ast.Call, statement: bool, line: int) -
     return made.problem(
         "get_ipython",
         line,
-        f"get_ipython().{method} is not there in a job.",
+        f"get_ipython().{method} is not available in a job.",
         "Write it without the notebook's shell.",
     )

@@ -192,7 +192,7 @@ def _can_not_begin(stage: Stage) -> None:
     unknown = Finding(
         "problem",
         "no_objective",
-        'No trial would report "los": dt.log gets loss, accuracy.',
+        'No trial would report "los": dt.log is called with loss, accuracy.',
         "Call dt.log(step, los=…) in the notebook, or optimize loss or accuracy.",
         "[2]",
         4,

@@ -271,12 +271,12 @@ def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said", "fix"),
     [
-        ({"lr": "abc"}, 'lr gets "abc", which is a string; the notebook has 0.1.', "Give a number, such as"),
-        ({"lr": "0.5"}, 'lr gets "0.5", which is a string; the notebook has 0.1.', "Give 0.5 without quotes"),
-        ({"width": "wide"}, 'width gets "wide", which is a string; the notebook has 32.', "Give a number"),
-        ({"sure": "yes"}, 'sure gets "yes", which is a string; the notebook has True.', "Give true or false"),
-        ({"dims": "[1"}, 'dims gets "[1", which is a string; the notebook has [1].', "Give a list."),
-        ({"adam": "{b"}, 'adam gets "{b", which is a string; the notebook has {1: 2}.', "Give a dictionary."),
+        ({"lr": "abc"}, 'lr is set to the string "abc"; the notebook has 0.1.', "Give a number, such as"),
+        ({"lr": "0.5"}, 'lr is set to the string "0.5"; the notebook has 0.1.', "Give 0.5 without quotes"),
+        ({"width": "wide"}, 'width is set to the string "wide"; the notebook has 32.', "Give a number"),
+        ({"sure": "yes"}, 'sure is set to the string "yes"; the notebook has True.', "Give true or false"),
+        ({"dims": "[1"}, 'dims is set to the string "[1"; the notebook has [1].', "Give a list."),
+        ({"adam": "{b"}, 'adam is set to the string "{b"; the notebook has {1: 2}.', "Give a dictionary."),
     ],
 )
 def test_a_string_for_a_number_is_a_problem_of_its_parameter(

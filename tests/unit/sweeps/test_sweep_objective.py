@@ -62,7 +62,7 @@ def test_an_objective_that_no_call_passes_is_a_problem_with_its_place() -> None:
     found = look(HEAD + "dt.log(1, loss=2, step_s=3)", objective="accuracy")
     assert found is not None
     assert (found.severity, found.code, found.field) == ("problem", "no_objective", "objective")
-    assert found.message == 'No trial would report "accuracy": dt.log gets loss, step_s.'
+    assert found.message == 'No trial would report "accuracy": dt.log is called with loss, step_s.'
     assert found.fix == "Call dt.log(step, accuracy=…) in the notebook, or optimize loss or step_s."
     assert (found.cell, found.line) == ("[1]", 3)
 
@@ -99,25 +99,25 @@ def test_a_notebook_that_logs_nothing_is_a_problem(code: str) -> None:
             {"helpers": "from dtrain_lab import log as say"},
             "helpers.py",
         ),
-        (HEAD + "exec(text)", {}, "code that is made or read while it runs"),
-        ("%run train.py", {}, "code that is made or read while it runs"),
+        (HEAD + "exec(text)", {}, "code that is generated or loaded at run time"),
+        ("%run train.py", {}, "code that is generated or loaded at run time"),
         (HEAD + "def f(d):\n    d.log(1, loss=2)\nf(dt)", {}, "code that knows dt by another name"),
         (HEAD + "logger = dt\nlogger.log(1, loss=2)", {}, "code that knows dt by another name"),
         ("from dtrain_lab.training.log import log\nlog(1, loss=2)", {}, "the module dtrain_lab.training.log"),
         ("import dtrain_lab.training.log as one\none.log(1)", {}, "the module dtrain_lab.training.log"),
         ("from dtrain_lab import training", {}, "the module dtrain_lab.training"),
         (HEAD + "dt.training.log.log(1, loss=2)", {}, "dt.training"),
-        (HEAD + "getattr(dt, 'log')(1, loss=2)", {}, "code that is made or read while it runs"),
-        (HEAD + "getattr(model, name)(1, loss=2)", {}, "code that is made or read while it runs"),
+        (HEAD + "getattr(dt, 'log')(1, loss=2)", {}, "code that is generated or loaded at run time"),
+        (HEAD + "getattr(model, name)(1, loss=2)", {}, "code that is generated or loaded at run time"),
         (
             "import helpers as F\ngetattr(F, act)(x)",
             {"helpers": ""},
-            "code that is made or read while it runs",
+            "code that is generated or loaded at run time",
         ),
-        (HEAD + "globals()['dt'].log(1, loss=2)", {}, "code that is made or read while it runs"),
+        (HEAD + "globals()['dt'].log(1, loss=2)", {}, "code that is generated or loaded at run time"),
         ("!python train.py", {}, "a shell command"),
         ("import subprocess\nsubprocess.run(['python', 'train.py'])", {}, "the module subprocess"),
-        ("import os\nos.system('python train.py')", {}, "code that is made or read while it runs"),
+        ("import os\nos.system('python train.py')", {}, "code that is generated or loaded at run time"),
         (
             "from helpers import d as e\ne.log(1, loss=2)",
             {"helpers": "import dtrain_lab as d"},
@@ -151,7 +151,7 @@ def test_modules_that_hand_out_others_are_not_trusted(code: str) -> None:
     found = look(code)
     assert found is not None
     assert found.severity == "warning"
-    assert "code that is made or read while it runs" in found.fix
+    assert "code that is generated or loaded at run time" in found.fix
 
 
 def test_cells_that_a_job_skips_are_not_read() -> None:

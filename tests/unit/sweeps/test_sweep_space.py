@@ -130,13 +130,13 @@ TAGGED = "lr: float = 0.1\nsure = True\nopt = 'sgd'\nn = 1\nn = None\nwidth: int
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lr=a,1e-3x", 'lr gets "a", which is a string; the notebook has 0.1. Give a number, such as 0.1.'),
+        ("lr=a,1e-3x", 'lr is set to the string "a"; the notebook has 0.1. Give a number, such as 0.1.'),
         ('lr=["0.1;0.2"]', 'lr gets "0.1;0.2", which is a string'),
         (
             'lr=["uniform(0", "1)"]',
-            'lr gets "uniform(0", which is a string; the notebook has 0.1. Choose the range',
+            'lr is set to the string "uniform(0"; the notebook has 0.1. Choose the range',
         ),
-        ("sure=yes,no", 'sure gets "yes", which is a string; the notebook has True. Give true or false.'),
+        ("sure=yes,no", 'sure is set to the string "yes"; the notebook has True. Give true or false.'),
     ],
 )
 def test_mistyped_numbers_are_refused(text: str, said: str) -> None:
@@ -173,8 +173,8 @@ def test_strings_that_may_be_meant_are_warnings() -> None:
     for text in ("imagenet", "ten", "resnet50", "4bit", "1cycle", "tree", "2024-01-01"):
         (found,) = check_values(cells, {}, {"sure": text})
         assert (found.severity, found.code, found.parameter) == ("warning", "string_value", "sure")
-    assert found.message == 'sure gets "2024-01-01", which is a string; the notebook has True.'
-    assert found.fix == "The notebook gets the string. Correct it if true or false was meant."
+    assert found.message == 'sure is set to the string "2024-01-01"; the notebook has True.'
+    assert found.fix == "The notebook will receive the string. Correct it if true or false was meant."
     assert [f.parameter for f in check_values(cells, space.parse({"sure": ["tree", "forest"]}))] == ["sure"]
     plain = {"opt": ["a", "b"], "n": ["1x", "b"], "lr": [None, 1], "sure": [0, 1]}
     assert check_values(cells, space.parse(plain)) == []
@@ -186,9 +186,9 @@ def test_strings_that_may_be_meant_are_warnings() -> None:
     [
         (
             "width=uniform(16, 64)",
-            "width gets fractions from uniform(16.0, 64.0); the notebook has the whole number 32.",
+            "width takes fractional values from uniform(16.0, 64.0); the notebook has the whole number 32.",
         ),
-        ("width=loguniform(0.5, 64)", "width gets fractions from loguniform(0.5, 64.0)"),
+        ("width=loguniform(0.5, 64)", "width takes fractional values from loguniform(0.5, 64.0)"),
         ("width=randint(16, 64)", ""),
         ("width=16,64", ""),
         ("drop=uniform(0, 1)", ""),
@@ -210,7 +210,7 @@ def test_fractions_for_a_whole_number_are_a_warning(parameter: str, warned: str)
 @pytest.mark.parametrize("given", [({"dims": ["(1, 2)"]}, {}), ({}, {"dims": "[1"})])
 def test_a_string_for_a_list_is_refused(given: tuple[dict[str, Any], dict[str, Any]]) -> None:
     varied, fixed = given
-    with pytest.raises(BadRequest, match=r"which is a string; the notebook has \[1\].") as error:
+    with pytest.raises(BadRequest, match=r"the notebook has \[1\].") as error:
         check_values([cell("dims = [1]", "parameters")], space.parse(varied) if varied else {}, fixed)
     assert error.value.hint.startswith("Lists can't vary: ")
     assert [f.code for f in check_values([cell("dims = [1]", "parameters")], {}, {"dims": "all"})] == [

@@ -400,7 +400,7 @@ def test_a_stop_that_takes_long_says_that_it_goes_on() -> None:
 
     portal = SimpleNamespace(sweeps=Slow(), call=asyncio.run)
     target = ApiSweep(portal, info)  # type: ignore[arg-type]
-    with pytest.raises(TimeoutError, match=r"told to stop, but its trials still run after 0\.01 s"):
+    with pytest.raises(TimeoutError, match=r"is stopping; its trials are still running after 0\.01 s"):
         target.stop(timeout=0.01)
     target.stop(wait=False)
 
