@@ -73,7 +73,7 @@ def push(view: Any, values: dict[str, Any], progress: Callable[[int, int], None]
         names = ", ".join(values)
         raise BadRequest(
             f"{names} can't be pushed: {type(error).__name__}: {_first_line(error)}",
-            "Push what it is made of.",
+            "Push its parts, such as plain values or tensors.",
         ) from error
     try:
         what = "pushed", ", ".join(values)
@@ -108,8 +108,8 @@ def pull(view: Any, name: str) -> list[Any]:
     # unpickling may raise an exception of any type, such as when a class of the rank is missing here
     except Exception as error:
         raise BadRequest(
-            f"{name} can't be made here: {type(error).__name__}: {_first_line(error)}",
-            "Import or define its class in this notebook, or pull what it is made of.",
+            f"{name} can't be rebuilt here: {type(error).__name__}: {_first_line(error)}",
+            "Import or define its class in this notebook, or pull its parts.",
         ) from error
     finally:
         tokens = [one.token for one in packed if one.token]
@@ -228,7 +228,7 @@ def _refused(verb: str, name: str, error: Any) -> BadRequest:
         (first[0], first[1]) if first else (getattr(error, "ename", ""), getattr(error, "evalue", ""))
     )
     reason = f"{kind}: {message}".strip(": ") or type(error).__name__
-    return BadRequest(f"{name} could not be {verb}: {reason}", "Check the name, and the ranks that have it.")
+    return BadRequest(f"{name} could not be {verb}: {reason}", "Check the name, and which ranks define it.")
 
 
 def _check_name(name: str) -> None:

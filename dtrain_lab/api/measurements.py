@@ -40,7 +40,7 @@ def check_advise(
     if tried is not None and nodes is not None:
         raise BadRequest("advise can try a change or predict more nodes, not both.", "Leave one of them out.")
     if nodes is None and (ranks_per_node is not None or profile is not None):
-        raise BadRequest("--ranks-per-node and --profile are of a forecast.", "Say --nodes M, too.")
+        raise BadRequest("--ranks-per-node and --profile apply only to a forecast.", "Add --nodes M.")
     if nodes is not None:
         check_numbers(nodes, ranks_per_node)
 

@@ -126,7 +126,7 @@ class Sweep:
             self.wait(timeout)
         except TimeoutError:
             raise TimeoutError(
-                f"{self.name} was told to stop, but its trials still run after {timeout:g} s. They will end."
+                f"{self.name} is stopping; its trials are still running after {timeout:g} s, and will end."
             ) from None
 
     def resume(self) -> None:

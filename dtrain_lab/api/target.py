@@ -11,7 +11,7 @@ from dtrain_lab.services.connection import Connection
 
 Target = tuple[Connection, JobCode | None]
 JobTarget = tuple[Connection, JobCode]
-SAY = 'Say which: dtrain-lab debug --stdio NAME, or "cluster" or "job" in the editor\'s configuration.'
+SAY = 'Name one: dtrain-lab debug --stdio NAME, or "cluster" or "job" in the editor\'s configuration.'
 
 
 async def find(portal: Portal, cluster: str | None, job: str | None) -> Target:

@@ -94,7 +94,7 @@ class TurnedView(DirectView):  # type: ignore[misc]
             if self._lost():
                 raise Unreachable(
                     "ipyparallel's controller ended while the call ran; another runs now.",
-                    "Make a new view (cluster.view()) and call again. Variables are as they were.",
+                    "Create a new view with cluster.view() and call again. Variables are kept.",
                 )
 
     def _begin(self) -> None:

@@ -238,5 +238,6 @@ class Backend(ABC):
 
     def _scheduled(self, profile: Profile) -> BadRequest:
         return BadRequest(
-            f'A scheduler gives the slots of the profile "{profile.name}".', "Ask it who holds them."
+            f'A scheduler assigns the slots of the profile "{profile.name}".',
+            "Ask the scheduler who holds them.",
         )

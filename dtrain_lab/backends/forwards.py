@@ -59,7 +59,7 @@ class Forwards:
                 wanted = self._ports.get(key, 0)
                 listener = await link.forward_local_port("127.0.0.1", wanted, address, port)
             except (asyncssh.Error, OSError) as error:
-                raise Unreachable(f"No way to {key[1]} through {host}: {error}.", "Try again.") from error
+                raise Unreachable(f"Can't reach {key[1]} through {host}: {error}.", "Try again.") from error
             self._ports[key] = listener.get_port()
             self._links[key] = link
         return self._ports[key]

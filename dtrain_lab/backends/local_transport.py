@@ -52,7 +52,7 @@ class Here:
         except FileNotFoundError:
             raise NotFound(
                 f"This machine has no command {words[0]}.",
-                "Set [ssh] login in the profile to a machine that has it.",
+                "Set [ssh] login in the profile to a machine that has it installed.",
                 code="no_command",
             ) from None
         try:
@@ -185,7 +185,9 @@ def _small(folder: Path, patterns: Sequence[str]) -> dict[str, bytes] | None:
 
 
 def _unreadable(path: str, error: OSError) -> Unreachable:
-    return Unreachable(f"{path} can't be read: {error.strerror}.", "Is it there, and yours?")
+    return Unreachable(
+        f"{path} can't be read: {error.strerror}.", "Check that it exists and that you may read it."
+    )
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -247,7 +247,7 @@ def _refusal(host: str, reason: str) -> SignInNeeded:
 def _unanswered(host: str) -> SignInNeeded:
     """For an expired question. A second attempt by itself would ask every two minutes, on a telephone."""
     return SignInNeeded(
-        f"{host} asked for a sign-in, and nobody answered.",
+        f"{host} asked for a sign-in, but got no answer.",
         f"Sign in from JupyterLab's panel, or once by hand: ssh {host}",
         details={"host": host},
     )

@@ -37,7 +37,9 @@ def cluster() -> None:
 @click.option("--ranks-per-node", type=int)
 @click.option("--name", help="Name of the cluster.")
 @click.option("--no-monitor", is_flag=True, help="Don't measure steps and communication.")
-@click.option("--detach", is_flag=True, help="Keep it when this terminal closes, until it is stopped.")
+@click.option(
+    "--detach", is_flag=True, help="Keep the cluster when this terminal closes, until it is stopped."
+)
 @as_json
 @reports_errors
 def start(

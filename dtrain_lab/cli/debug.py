@@ -26,7 +26,7 @@ PAUSE_WITHIN_S = 10.0
 @click.command()
 @click.argument("name", required=False)
 @click.option("--job", "job_name", metavar="ID", help="Debug this job; NAME is left out then.")
-@click.option("--rank", type=int, help="Look at this one first.")
+@click.option("--rank", type=int, help="Look at this rank first.")
 @click.option("--no-pause", is_flag=True, help="Let the ranks run until a breakpoint.")
 @click.option(
     "--stdio", is_flag=True, help="Serve an editor: the debug adapter protocol on stdin and stdout."
@@ -49,7 +49,7 @@ def debug(
         adapter.serve(name, job_name)
         return
     if not (name or job_name):
-        raise BadRequest("There is no name.", "Name a cluster or a job: dtrain-lab debug NAME")
+        raise BadRequest("No name was given.", "Name a cluster or a job: dtrain-lab debug NAME")
     Portal.get("terminal")
     debugger = job(job_name).debug() if job_name else _target(str(name))
     try:
@@ -64,7 +64,7 @@ def debug(
                 prompt.cmdloop()
                 break
             except KeyboardInterrupt:
-                console.print("Ctrl-D lets the ranks go on and leaves.")
+                console.print("Press Ctrl-D to resume the ranks and leave.")
     finally:
         debugger.detach()
 
@@ -168,7 +168,7 @@ class Prompt(cmd.Cmd):
         place, _, condition = line.partition(" if ")
         path, _, number = place.strip().rpartition(":")
         if not path:
-            self._out.print("Say where: break [7]:6, or break model.py:42", markup=False)
+            self._out.print("Name a line: break [7]:6, or break model.py:42", markup=False)
             return
         self._debugger.set_breakpoint(path, _number(number), condition=condition.strip())
         for point in self._debugger.state.points:

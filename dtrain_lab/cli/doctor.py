@@ -213,7 +213,7 @@ def _open_files() -> int:
 def _trial(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = []
     if gpu and not local_facts().gpus:
-        return [{"step": "find a GPU", "ok": False, "seconds": 0.0, "message": "This machine shows no GPU."}]
+        return [{"step": "find a GPU", "ok": False, "seconds": 0.0, "message": "No GPU was found."}]
 
     def step(name: str, work: Callable[[], str]) -> None:
         began = time.monotonic()

@@ -129,7 +129,7 @@ def cancel(identity: str, wait: bool, as_json: bool) -> None:
             target.wait(CANCEL_WITHIN_S)
         except TimeoutError:
             raise Unreachable(
-                f"{target.name} was told to end, and still runs after {CANCEL_WITHIN_S:.0f} s.",
+                f"{target.name} is still running {CANCEL_WITHIN_S:.0f} s after it was cancelled.",
                 f"Check again: dtrain-lab job show {target.id}",
                 code="not_ended",
             ) from None
@@ -273,7 +273,7 @@ def rebuild(folder: Path | None, as_json: bool) -> None:
     for problem in made.problems:
         click.echo(f"warning: {problem}", err=True)
     have = counted(made.found, "job has", "jobs have")
-    console.print(f"{have} a folder; {made.added} not in the list before.")
+    console.print(f"{have} a folder; {made.added} added to the list.")
 
 
 def _took(info: Info) -> str:

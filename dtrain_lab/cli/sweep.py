@@ -42,8 +42,8 @@ NOT_SAID = (("nodes", None), ("ranks_per_node", None))
 @click.option("--direction", type=click.Choice(["minimize", "maximize"]), default="minimize")
 @click.option("--sampler", type=click.Choice(["tpe", "random", "grid"]), default="tpe")
 @click.option("--pruner", type=click.Choice(["asha"]), help="Stop bad trials early.")
-@click.option("--trials", type=int, help="Most trials; default: the whole grid, else 16.")
-@click.option("--parallel", type=int, help="Trials at once; default: one per GPU or core.")
+@click.option("--trials", type=int, help="Maximum number of trials; default: the whole grid, else 16.")
+@click.option("--parallel", type=int, help="Number of trials to run at once; default: one per GPU or core.")
 @click.option("--profile", default="local", help="Where to run.")
 @click.option("--nodes", type=int, help=f"Nodes of a trial; default: {NODES}.")
 @click.option("--ranks-per-node", type=int, help=f"Ranks on each node; default: {RANKS_PER_NODE}.")
@@ -176,7 +176,7 @@ def stop(identity: str, wait: bool, as_json: bool) -> None:
         target.stop(wait=wait)
     except TimeoutError:
         raise Unreachable(
-            f"{target.name} was told to stop, and still runs after {STOP_WITHIN_S:.0f} s.",
+            f"{target.name} is still running {STOP_WITHIN_S:.0f} s after the request to stop.",
             f"Check again: dtrain-lab sweep show {target.id}",
             code="not_ended",
         ) from None
@@ -205,7 +205,7 @@ def _show_plan(made: SweepPlan, as_json: bool) -> None:
         at_once = "" if made.parallel is None else f", {made.parallel} at once"
         console.print(f"{_trials(made.total)} of {each}{at_once}")
     if not problems(made.findings):
-        console.print("The sweep can begin.")
+        console.print("The sweep can start.")
 
 
 def _trials(count: int) -> str:

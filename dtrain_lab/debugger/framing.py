@@ -122,6 +122,6 @@ def _length(head: bytes) -> int | None:
 
 def _foreign(data: bytes) -> BadRequest:
     return BadRequest(
-        f"This is no message of the debug adapter protocol: {data[:40]!r}.",
-        "An editor speaks to this command; in a terminal, leave --stdio out.",
+        f"This is not a message of the debug adapter protocol: {data[:40]!r}.",
+        "--stdio is for editors; in a terminal, leave it out.",
     )

@@ -263,7 +263,7 @@ def _evaluate(state: State, arguments: Dap) -> tuple[Order, ...]:
     alive = [r.rank for r in state.ranks if r.phase != "gone"]
     if list(standing) != alive:
         raise Conflict(
-            "This expression runs a collective, and not all ranks are paused: it would wait for ever.",
+            "This expression runs a collective, and not all ranks are paused: it would hang.",
             "Pause all ranks, then evaluate it again: it is run on all of them at once.",
         )
     # on all ranks, each in its own frame at the selected depth

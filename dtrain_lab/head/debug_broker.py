@@ -64,8 +64,8 @@ class DebugBroker:
         holder = self._holder
         if holder is not None and holder.client != client:
             raise Conflict(
-                f"{holder.who} debugs these ranks.",
-                "Turn its debugger off first. It is let go when it ends, too.",
+                f"{holder.who} is debugging these ranks.",
+                "Turn its debugger off first, or end it.",
                 code="debugger_held",
             )
         if holder is None and processes.is_here(order.system):
@@ -110,7 +110,7 @@ class DebugBroker:
             Conflict: The client does not hold the debugger.
         """
         if self._holder is None or self._holder.client != client:
-            raise Conflict("Another client debugs these ranks.", "Turn the debugger on.")
+            raise Conflict("Another client is debugging these ranks.", "Turn the debugger on.")
         self._holder.heard = time.monotonic()
         there = set(self._peers.ranks)
         answers = {

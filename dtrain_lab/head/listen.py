@@ -109,7 +109,7 @@ def free(address: str, count: int, allowed: range | None) -> list[int]:
             found.append(port)
         if len(found) == count:
             return found
-    raise OSError(f"{count} free ports are needed at {address}, and {len(found)} are there")
+    raise OSError(f"{count} free ports are needed at {address}, but only {len(found)} are available")
 
 
 def _is_free(address: str, port: int) -> bool:

@@ -64,7 +64,7 @@ class Requests:
             handler = self._handlers.get(type(call.body))
             if handler is None:
                 raise Conflict(
-                    "A job's head only observes: it answers for figures, stacks and debuggers.",
+                    "A job's head only observes: it serves metrics, stacks and debuggers.",
                     "Ask for the job itself.",
                 )
             result = await handler(client, call.body)
@@ -106,7 +106,7 @@ def _internal(error: Exception) -> Unreachable:
     """The error that a client gets for a bug of ours."""
     return Unreachable(
         f"The head could not answer: {supervision.say(error)}.",
-        "Please report it, with what this packs: dtrain-lab doctor --bundle report.tar.gz",
+        "Please report it, with the file that this writes: dtrain-lab doctor --bundle report.tar.gz",
         code="internal",
     )
 
@@ -119,6 +119,6 @@ def check_version(version: int) -> None:
     """
     if abs(version - VERSION) > 1:
         raise WireMismatch(
-            f"This process speaks version {version}, the cluster {VERSION}.",
-            "Install the same dtrain-lab in both environments.",
+            f"This process uses protocol version {version}, but the cluster uses {VERSION}.",
+            "Install the same version of dtrain-lab in both environments.",
         )

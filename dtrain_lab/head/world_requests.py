@@ -148,7 +148,7 @@ class WorldRequests:
         await self._settled()
         state = world.state
         if state.phase not in ("ready", "degraded") or self._cells.busy or world.plan is None:
-            doing = "a cell runs" if self._cells.busy else f"it is {state.phase}"
+            doing = "a cell is running" if self._cells.busy else f"it is {state.phase}"
             raise Conflict(
                 f"{self._name} can't change its size now: {doing}.",
                 "Wait for it, or interrupt it.",
@@ -200,5 +200,5 @@ class WorldRequests:
     async def _engines(self, _: bytes, __: clients.Engines) -> str:
         client = self._nodes.client_file
         if not client:
-            raise Conflict("ipyparallel's controller does not run yet.", "Wait until the cluster is ready.")
+            raise Conflict("ipyparallel's controller is not running yet.", "Wait until the cluster is ready.")
         return client

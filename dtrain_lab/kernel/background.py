@@ -61,7 +61,7 @@ class BackgroundCells:
                 result = shown.until_end(partial(target.follow, cell), keep=True)
             except KeyboardInterrupt:
                 self._waiting = waiting[position:]
-                print(f"Cell {record.cell} goes on. Stop it: %distributed interrupt")
+                print(f"Cell {record.cell} keeps running. To stop it: %distributed interrupt")
                 return
             result.raise_failure()
 

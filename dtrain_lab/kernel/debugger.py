@@ -100,7 +100,7 @@ class KernelDebugger:
             f"This notebook {does} {connection.record.name}"
             + ("" if self._wanted else " once its debugger is on (the bug in the toolbar)")
             + ". Breakpoints in its cells stop the job's ranks, as long as the cells are as they were "
-            "submitted. The job goes on when the debugger is turned off.",
+            "submitted. The job continues when the debugger is turned off.",
             flush=True,
         )
 

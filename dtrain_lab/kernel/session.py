@@ -126,9 +126,9 @@ class Session:
         nodes = f"{len(info.nodes)} node" if len(info.nodes) == 1 else f"{len(info.nodes)} nodes"
         size = f"{rank_sets.count(info.world.size)} on {nodes}"
         if running is not None and asked is not None and asked.begun:
-            print(f"{info.name} was started in the panel, and is used: {size}.", flush=True)
+            print(f"Using {info.name}, which was started in the panel: {size}.", flush=True)
         elif running is not None:
-            print(f"{info.name} runs already: {size}; variables are kept.", flush=True)
+            print(f"{info.name} is already running: {size}; variables are kept.", flush=True)
         else:
             print(f"{info.name} is ready: {size}, in {time.monotonic() - began:.1f} s.", flush=True)
         return self._cluster

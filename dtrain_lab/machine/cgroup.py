@@ -85,11 +85,11 @@ class OutOfMemory:
             return ""
         self._before = now
         limit = memory_limit(self._places)
-        has = f"; its node may use {size_text(limit)}" if limit is not None else ""
+        has = f" (its node's limit is {size_text(limit)})" if limit is not None else ""
         by_scheduler = "SLURM_JOB_ID" in os.environ
         less = "use smaller batches or fewer ranks and DataLoader workers"
         more = "raise memory_per_node" if by_scheduler else less
-        return f"killed by the kernel, out of memory{has}: {more}"
+        return f"killed by the kernel, out of memory{has}; {more}"
 
 
 def _read(path: Path) -> str:

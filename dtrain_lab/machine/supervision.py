@@ -189,12 +189,12 @@ class Supervisor:
                 failure: BaseException = error  # cancelled by what it waited for, not by us
             except Exception as error:  # noqa: BLE001 # whatever a loop raises, it is begun again
                 if _is_told_to_end(handle):  # its clean-up failed; it ends all the same
-                    log.warning("%s failed at its end: %s", handle.name, say(error))
+                    log.warning("%s failed during its clean-up: %s", handle.name, say(error))
                     return
                 failure = error
             standing, again_s = policy.step(standing, policy.Failed(time.monotonic()))
             assert again_s is not None
-            text = "%s failed and begins anew in %.1f s (restart %d): %s"
+            text = "%s failed; restarting it in %.1f s (restart %d): %s"
             log.error(text, handle.name, again_s, standing.restarts, say(failure), exc_info=failure)
             self._note(handle.name, failure)
             await asyncio.sleep(again_s)
@@ -230,7 +230,7 @@ class Supervisor:
             try:
                 hear(self.troubles)
             except Exception:
-                log.exception("nobody could be told of %s", name)
+                log.exception("the failure of %s could not be reported", name)
 
 
 def here() -> Supervisor:

@@ -157,7 +157,7 @@ class ForkServer:
         try:
             pid = os.fork()
         except OSError as error:  # no memory, or the process limit is reached: the other ranks live on
-            how = f"could not be made: {error.strerror}"
+            how = f"could not be forked: {error.strerror}"
             self._send(ProcessForked(key, NO_PROCESS))
             self._send(ProcessExited(key, NO_PROCESS, 1, "", how))
             return

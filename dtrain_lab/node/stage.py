@@ -93,12 +93,12 @@ def private(folder: Path) -> Path:
         there = folder.lstat()
     except OSError as error:
         raise Failed(
-            f"{folder} can't be made on {_host()}: {error.strerror}.",
+            f"{folder} can't be created on {_host()}: {error.strerror}.",
             "Set scratch in the profile to a folder on each node's own disk.",
         ) from error
     if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.getuid() or there.st_mode & 0o077:
         raise Failed(
-            f"{folder} on {_host()} is not ours alone.", "Set scratch in the profile to another folder."
+            f"{folder} on {_host()} is not private to you.", "Set scratch in the profile to another folder."
         )
     return folder
 

@@ -56,7 +56,7 @@ def _init_process_group(group: Group, notes: Notes) -> Callable[..., None]:
         """
         if os.getpid() != process:
             raise Conflict(
-                "A process that a rank has started can't make a process group: the ranks are that group.",
+                "A process that a rank has started can't create a process group: the ranks already form it.",
                 "Call the function in the cell, with the variables `rank` and `world_size`.",
                 code="world_size_differs",
             )
@@ -66,8 +66,8 @@ def _init_process_group(group: Group, notes: Notes) -> Callable[..., None]:
         if timeout is not None:
             set_timeout(timeout)
         notes.say(
-            f"the process group is there already (rank {group.rank} of {group.size}, "
-            f"{group.collectives}); init_process_group has nothing to do."
+            f"the process group already exists (rank {group.rank} of {group.size}, "
+            f"{group.collectives}); init_process_group does nothing."
         )
 
     return init_process_group

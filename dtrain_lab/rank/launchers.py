@@ -158,7 +158,7 @@ class Launchers:
     def _elastic(self, config: Any, entrypoint: Any, args: tuple[Any, ...]) -> dict[int, Any]:
         if not callable(entrypoint):
             raise Conflict(
-                f"This launcher starts {entrypoint} in new processes; the ranks are there already.",
+                f"This launcher starts {entrypoint} in new processes; the ranks are already running.",
                 f"Run it in them: %run {entrypoint}",
                 code="world_size_differs",
             )
@@ -202,7 +202,7 @@ class Launchers:
             rank = _rank_of(target, process._args, process._kwargs) if target is not None else None
             if rank is None or not 0 <= rank < self._here.size:
                 raise Conflict(
-                    f"{_name(target or type(process).run)} in a process of its own would make another "
+                    f"{_name(target or type(process).run)} in its own process would create another "
                     f"process group; {_ranks(self._here.size)} there already.",
                     "Call it in the cell, with the variables `rank` and `world_size`, instead of "
                     "starting processes.",

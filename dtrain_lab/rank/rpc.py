@@ -106,8 +106,8 @@ class Sessions:
         self.name = f"rpc/{int(every[0][1])}"
         if any(int(ended) != self._ended for ended, _ in every):
             raise Conflict(
-                "The ranks have not ended RPC together, because of an interrupt, an error or a restart of "
-                "one of them; torch can't begin it again in these processes.",
+                "The ranks did not shut down RPC together, because of an interrupt, an error or a restart of "
+                "one of them; torch can't start RPC again in these processes.",
                 "Restart them: %distributed restart",
                 code="rpc_not_ended",
             )

@@ -112,7 +112,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
             output = output_limits(self.serverapp)
             policy.publish(ServerSettings(self.limits(), warm=self.warm and self.allow_local, output=output))
         except OSError as error:  # the limits still apply in this server
-            self.log.error("dtrain-lab: kernels and terminals can't be told of limits: %s", error)
+            self.log.error("dtrain-lab: the limits could not be passed to kernels and terminals: %s", error)
         options.apply()
 
     def limits(self) -> Policy:

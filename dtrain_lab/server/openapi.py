@@ -96,7 +96,7 @@ OPERATIONS = (
     Operation(
         "get",
         "/clusters/{identity}/cells",
-        "Cells that it knows of, oldest first; `last=1`: of each cell its last run.",
+        "Cells that the cluster knows, oldest first; `last=1`: only the last run of each cell.",
         list[CellRecord],
         query=("last",),
     ),
@@ -110,7 +110,7 @@ OPERATIONS = (
         files=FORMATS,
     ),
     Operation(
-        "get", "/clusters/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)
+        "get", "/clusters/{identity}/stacks", "What all threads are doing.", list[Stack], query=("ranks",)
     ),
     Operation("get", "/clusters/{identity}/advise", "What would make training faster.", list[Advice]),
     Operation("post", "/clusters/{identity}/advise", "Measure what advice gains.", Tried, 200, AdviceToTry),
@@ -119,12 +119,20 @@ OPERATIONS = (
         "post", "/clusters/{identity}/interrupt", "Interrupt; variables are kept.", Cluster, 200, RankSet
     ),
     Operation("post", "/clusters/{identity}/restart", "New processes for ranks.", Cluster, 202, RankSet),
-    Operation("post", "/clusters/{identity}/leave-out", "Go on without lost ranks.", Cluster, 202, RankSet),
+    Operation(
+        "post", "/clusters/{identity}/leave-out", "Continue without lost ranks.", Cluster, 202, RankSet
+    ),
     Operation("post", "/clusters/{identity}/resize", "Another number of ranks.", Cluster, 202, Size),
     Operation("get", "/jobs", "All jobs, newest first.", list[Job]),
     Operation("post", "/jobs", "Submit a notebook, or a plan of it.", Job, 202, JobSubmit),
     Operation(
-        "post", "/jobs/plan", "What would be submitted; nothing is.", JobPlan, 200, JobRequest, ("ask",)
+        "post",
+        "/jobs/plan",
+        "What would be submitted, without submitting it.",
+        JobPlan,
+        200,
+        JobRequest,
+        ("ask",),
     ),
     Operation("get", "/jobs/{identity}", "One job, by id or name.", Job),
     Operation(
@@ -146,9 +154,9 @@ OPERATIONS = (
         query=("format",),
         files=FORMATS,
     ),
-    Operation("get", "/jobs/{identity}/stacks", "What all threads do now.", list[Stack], query=("ranks",)),
+    Operation("get", "/jobs/{identity}/stacks", "What all threads are doing.", list[Stack], query=("ranks",)),
     Operation("get", "/jobs/{identity}/notebook", "The executed notebook.", dict[str, Any]),
-    Operation("get", "/jobs/{identity}/request", "What it was asked for with.", JobRequest),
+    Operation("get", "/jobs/{identity}/request", "The request that submitted it.", JobRequest),
     Operation("post", "/jobs/{identity}/cancel", "End it, on all its nodes.", Job, 202),
     Operation(
         "post", "/jobs/{identity}/resume", "A new job, from its checkpoint.", Job, 202, query=("force",)
@@ -156,18 +164,24 @@ OPERATIONS = (
     Operation("get", "/sweeps", "All sweeps, newest first.", list[Sweep]),
     Operation("post", "/sweeps", "Vary a notebook's parameters over jobs.", Sweep, 202, SweepRequest),
     Operation(
-        "post", "/sweeps/plan", "What would begin; nothing does.", SweepPlan, 200, SweepRequest, ("ask",)
+        "post",
+        "/sweeps/plan",
+        "What would start, without starting it.",
+        SweepPlan,
+        200,
+        SweepRequest,
+        ("ask",),
     ),
     Operation("get", "/sweeps/unreadable", "Sweeps that can't be read, and why.", list[UnreadableSweep]),
     Operation("get", "/sweeps/{identity}", "One sweep, by id or name.", Sweep),
     Operation("get", "/sweeps/{identity}/trials", "Its trials, in order.", list[Trial]),
     Operation("post", "/sweeps/{identity}/stop", "End its trials; checkpoints are kept.", Sweep, 202),
-    Operation("post", "/sweeps/{identity}/resume", "Go on, from the checkpoints.", Sweep, 202),
+    Operation("post", "/sweeps/{identity}/resume", "Resume it from the checkpoints.", Sweep, 202),
     Operation("get", "/slots", "Who holds the slots of a profile's machines.", Slots, query=("profile",)),
     Operation(
         "delete",
         "/slots/{identity}",
-        "End a process of one's own on a GPU, neither a cluster's nor a job's.",
+        "End one of your own GPU processes that belongs to no cluster and no job.",
         Slots,
         query=("profile",),
     ),

@@ -74,8 +74,8 @@ def write(points: Sequence[Point], path: Path) -> Path:
     kind = {".csv": "csv", ".json": "json", "": "tensorboard"}.get(path.suffix)
     if kind is None:
         raise BadRequest(
-            f"{path.name}: the file's ending names no known format.",
-            "End it in .csv or .json, or name a folder (TensorBoard).",
+            f"{path.name}: the file's extension names no known format.",
+            "Use .csv or .json, or name a folder (TensorBoard).",
         )
     content, name = export(points, kind)
     target = path / name if kind == "tensorboard" else path

@@ -75,5 +75,5 @@ def no_room(folder: Path, error: OSError) -> StartFailed:
 
 
 def _full(folder: Path) -> StartFailed:
-    message = f"The disk of {folder} is full; a cluster writes its logs there."
+    message = f"The disk of {folder}, where clusters write their logs, is full."
     return StartFailed(message, ELSEWHERE, code="disk_full")

@@ -15,44 +15,44 @@ HEALTHY_S: Final = 60.0
 LOOPS: Final = {
     "server.keep": "keeping clusters",
     "server.jobs": "watching jobs",
-    "server.feeds": "hearing of jobs from their heads",
+    "server.feeds": "following the heads of jobs",
     "server.panel": "sending to the panel",
-    "head.watch": "watching",
+    "head.watch": "watching ranks",
     "head.limit": "asking for the time limit",
     "head.agents": "watching node agents",
     "head.controller": "waiting for ipyparallel's controller",
     "node.samples": "measuring",
-    "node.unsaid": "reading what silent ranks printed",
+    "node.unsaid": "reading the output of silent ranks",
     "node.link": "watching the connection to the head",
     "node.look": "looking for peers that failed",
     "node.head": "looking for the job's head",
-    "node.debugger": "passing on what a debugger says",
+    "node.debugger": "forwarding debugger messages",
     "node.output": "writing a rank's output",
     "turn.end": "watching the job's script",
     "client.watch": "following a cluster",
     "client.reach": "looking for a cluster's head",
     "client.link": "watching the connection to a cluster",
     "debug.hold": "holding the debugger",
-    "debug.look": "asking what the debugged ranks do",
-    "debug.again": "attaching the debugger to ranks that came back",
+    "debug.look": "polling the debugged ranks",
+    "debug.again": "attaching the debugger to restarted ranks",
     "ssh.cut": "watching an SSH connection",
 }
 """Loops that run as long as their process: name → activity, as shown to users."""
 
 ONCE: Final = {
-    "server.action": "an action that was asked for",
-    "head.answer": "an answer",
-    "head.end": "ending",
-    "head.message": "a message",
-    "head.action": "a change of the cluster",
-    "node.order": "an order",
-    "node.task": "an order",
-    "client.message": "a message",
+    "server.action": "a requested action",
+    "head.answer": "answering a request",
+    "head.end": "ending the cluster",
+    "head.message": "handling a message",
+    "head.action": "changing the cluster",
+    "node.order": "carrying out an order",
+    "node.task": "carrying out an order",
+    "client.message": "handling a message",
     "client.task": "background work",
     "debug.meet": "waiting for paused ranks",
-    "debug.step": "a step of a rank that came late",
-    "debug.postmortem": "a look at where a cell failed",
-    "debug.request": "a request of an editor",
+    "debug.step": "stepping a late rank",
+    "debug.postmortem": "opening a failed cell",
+    "debug.request": "answering an editor",
     "callback": "a callback",
 }
 """One-off tasks: name → activity. A failure is reported to the caller that waits, and counted."""
@@ -114,9 +114,9 @@ class Trouble(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The trouble in words: "watching restarted once (OSError: …)"."""
+        """The trouble in words: "Background task "watching ranks" restarted once (OSError: …)"."""
         often = {1: "once", 2: "twice"}.get(self.times, f"{self.times} times")
-        return f"{self.doing} {self.kind} {often} ({self.message})"
+        return f'Background task "{self.doing}" {self.kind} {often} ({self.message})'
 
 
 def noted(before: Trouble | None, name: str, message: str, at: float) -> Trouble:

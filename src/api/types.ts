@@ -249,7 +249,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Cells that it knows of, oldest first; `last=1`: of each cell its last run. */
+        /** Cells that the cluster knows, oldest first; `last=1`: only the last run of each cell. */
         get: {
             parameters: {
                 query?: {
@@ -450,7 +450,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on without lost ranks. */
+        /** Continue without lost ranks. */
         post: {
             parameters: {
                 query?: never;
@@ -699,7 +699,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What all threads do now. */
+        /** What all threads are doing. */
         get: {
             parameters: {
                 query?: {
@@ -1150,7 +1150,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What it was asked for with. */
+        /** The request that submitted it. */
         get: {
             parameters: {
                 query?: never;
@@ -1246,7 +1246,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What all threads do now. */
+        /** What all threads are doing. */
         get: {
             parameters: {
                 query?: {
@@ -1297,7 +1297,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What would be submitted; nothing is. */
+        /** What would be submitted, without submitting it. */
         post: {
             parameters: {
                 query?: {
@@ -1756,7 +1756,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a process of one's own on a GPU, neither a cluster's nor a job's. */
+        /** End one of your own GPU processes that belongs to no cluster and no job. */
         delete: {
             parameters: {
                 query?: {
@@ -1929,7 +1929,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on, from the checkpoints. */
+        /** Resume it from the checkpoints. */
         post: {
             parameters: {
                 query?: never;
@@ -2070,7 +2070,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What would begin; nothing does. */
+        /** What would start, without starting it. */
         post: {
             parameters: {
                 query?: {

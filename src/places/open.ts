@@ -141,7 +141,7 @@ function moveTo(editor: Editor | null, line: number): void {
 function outside(file: string, trans: TranslationBundle): void {
   Notification.info(
     trans.__(
-      "%1 lies outside this server's folder: JupyterLab can't open it.",
+      "%1 is outside this server's folder: JupyterLab can't open it.",
       file
     )
   );

@@ -103,7 +103,7 @@ export function addSweepCommands(around: IAroundSweeps): void {
     const sure = await confirmLoss(
       trans.__('Stop the sweep %1?', name),
       trans.__(
-        'Its trials end. Their checkpoints stay, and Resume goes on from them; trials without one begin anew.'
+        'Its trials end. Their checkpoints are kept, and Resume continues from them; trials without a checkpoint start from the beginning.'
       ),
       trans.__('Stop sweep'),
       trans

@@ -78,7 +78,9 @@ def test_a_bundle_has_what_helps_and_no_secret(planted: Path) -> None:
     )
     report = json.loads(done.stdout)
     assert "without secrets" in report["bundle"], done.stderr
-    assert report["recovered"]["server 1"].startswith("keeping clusters restarted once (OSError")
+    assert report["recovered"]["server 1"].startswith(
+        'Background task "keeping clusters" restarted once (OSError'
+    )
     assert file.stat().st_mode & 0o777 == 0o600
     with tarfile.open(file) as archive:
         parts = {m.name: archive.extractfile(m).read().decode() for m in archive}  # type: ignore[union-attr]

@@ -113,7 +113,7 @@ def test_an_adapter_to_which_nobody_can_speak_says_so() -> None:
     command = [sys.executable, "-m", "dtrain_lab", "debug", "--stdio"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
-    assert "speak through pipes" in done.stderr
+    assert "communicate through pipes" in done.stderr
 
 
 def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:

@@ -480,7 +480,7 @@ def test_the_second_who_debugs_is_told_who_does(cluster: dt.Cluster, debugger: D
         text=True,
         check=False,
     )
-    assert "debugs these ranks" in other.stderr
+    assert "is debugging these ranks" in other.stderr
 
 
 def test_ranks_run_on_when_whoever_debugs_is_killed(cluster: dt.Cluster, module: Path) -> None:

@@ -204,7 +204,7 @@ def test_a_broken_message_is_left_out_and_the_session_goes_on(cluster: dt.Cluste
         said = editor.process.stderr.read().decode()
         assert "Request 99 (next) can't be read" in said
         assert "A message of the editor can't be read, and was skipped: " in said
-        assert "This is no message of the debug adapter protocol: b'xxxx" in said
+        assert "This is not a message of the debug adapter protocol: b'xxxx" in said
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring has no trace function to lose")

@@ -137,7 +137,7 @@ def test_what_goes_wrong_is_an_answer_with_a_sentence(cluster: dt.Cluster, modul
         assert editor.process.wait(20) == 0
     with Editor(cluster.name) as editor:
         with cluster.debug():
-            assert "A terminal debugs these ranks." in editor.attach()["message"]
+            assert "A terminal is debugging these ranks." in editor.attach()["message"]
         assert editor.attach()["success"]
         assert "attached already" in editor.ask("attach")["message"]
         points = [{"line": 6, "condition": "rank ="}, {"line": 7}]
@@ -198,7 +198,9 @@ def test_what_is_no_protocol_ends_in_one_line_on_stderr() -> None:
         command, input="hello\r\n\r\n", capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("dtrain-lab: This is no message of the debug adapter protocol: b'hello'.")
+    assert done.stderr.startswith(
+        "dtrain-lab: This is not a message of the debug adapter protocol: b'hello'."
+    )
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])

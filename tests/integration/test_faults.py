@@ -149,7 +149,7 @@ def test_a_torch_that_carries_no_sharded_model_over_says_so(pair: dt.Cluster) ->
     thread.join(20)
     told = wait_until(lambda: pair.info()["metrics"]["verdicts"], 20, "what was left behind")[0]
     assert told["text"] == "FSDPSequential, sharded by FSDP2 has no connection to the new group on ranks 0–1."
-    assert told["hint"] == "Make them again: run their cells."
+    assert told["hint"] == "Create them again: run their cells."
     assert len(set(pair.run(f"{SHARDED}\nprint(train_sharded())", timeout=60).stdout.values())) == 1
 
 

@@ -186,7 +186,7 @@ except (TypeError, RuntimeError):
     rpc.shutdown(graceful=False)
 """
     pair.run(code, timeout=60, check=False)
-    with pytest.raises(CellFailed, match="The ranks have not ended RPC together"):
+    with pytest.raises(CellFailed, match="The ranks did not shut down RPC together"):
         pair.run("rpc.init_rpc(f'worker{rank}', rank=rank, world_size=world_size)", timeout=60)
     pair.restart()
     assert pair.run(RPC, timeout=60).stdout[0] == "4\n"

@@ -59,7 +59,7 @@ def look_around(job: Job) -> None:
         debugger.step()
         debugger.wait(30, [0, 1])
         assert debugger.evaluate("y.tolist()", 0) == "[2.0, 2.0]"
-        with pytest.raises(Conflict, match="debugs these ranks"):
+        with pytest.raises(Conflict, match="is debugging these ranks"):
             job.debug()
 
 

@@ -220,7 +220,7 @@ def test_bad_input_is_one_clear_sentence(started: Notebook, code: str, part: str
 def test_a_notebook_that_is_run_twice_keeps_its_cluster(started: Notebook, again: str) -> None:
     started.run("%%distributed\nonce = rank")
     ran = started.run(f"%distributed start {again}")
-    assert ran.stdout == "nb runs already: 2 ranks on 1 node; variables are kept.\n"
+    assert ran.stdout == "nb is already running: 2 ranks on 1 node; variables are kept.\n"
     assert by_rank(started.run("%%distributed\nprint(once)").stdout) == {0: ["0"], 1: ["1"]}
     assert [r.name for r in records.living() if not r.warm] == ["nb"]
 
@@ -248,7 +248,7 @@ def test_a_cluster_that_the_panel_has_started_for_a_notebook_is_used_by_its_star
         for each in (one, other):
             each.run("%load_ext dtrain_lab")
         used = one.run("%distributed start --ranks 2")
-        assert used.stdout == "nb was started in the panel, and is used: 2 ranks on 1 node.\n"
+        assert used.stdout == "Using nb, which was started in the panel: 2 ranks on 1 node.\n"
         assert "nb runs already" in one.run("%distributed start").stdout
         # the first notebook uses it now
         assert 'A cluster "nb" is running.' in other.run("%distributed start --ranks 2 --name nb").error
@@ -269,7 +269,7 @@ def test_a_kernel_that_was_restarted_keeps_its_notebooks_cluster() -> None:
             notebook.manager.restart_kernel(now=True)
             notebook.client.wait_for_ready(timeout=60)
             again = notebook.run(start).stdout
-            assert again == "local-2 runs already: 2 ranks on 1 node; variables are kept.\n"
+            assert again == "local-2 is already running: 2 ranks on 1 node; variables are kept.\n"
         finally:
             held.stop()
     finally:
@@ -339,7 +339,7 @@ def test_a_head_that_stands_holds_up_no_notebook(started: Notebook) -> None:
         free.set()
         again.join()
         os.kill(head, signal.SIGCONT)
-    assert "The notebook waits no longer" in ran.stderr
+    assert "The notebook no longer waits" in ran.stderr
     assert took > PATIENT_S, "it was patient"
     note(
         "the head of a cluster hangs while a cell runs, and the cell is interrupted repeatedly",

@@ -58,10 +58,10 @@ def test_what_would_make_the_ranks_runs_in_them(pair: dt.Cluster, call: str) -> 
         ("idist.spawn('gloo', sums, args=(1,), nproc_per_node=4)", r"have 4 ranks: .* number of ranks.$"),
         ("idist.spawn('gloo', sums, args=(1,), nproc_per_node=1)", "asks for 1 process; .* Give .* as 2.$"),
         ("with idist.Parallel('gloo', nproc_per_node=4) as p: p.run(sums, 1)", "asks for 4 processes"),
-        ("mp.Process(target=sums, args=(2, 1)).start()", "sums in a process of its own would make another"),
+        ("mp.Process(target=sums, args=(2, 1)).start()", "sums in its own process would create another"),
         (
             "mp.Process(target=lambda: sums(0, 1)).start()",
-            "in a process of its own would make another",
+            "in its own process would create another",
         ),
     ],
 )

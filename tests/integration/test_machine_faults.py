@@ -34,7 +34,7 @@ LIMIT = 2_500_000_000
 TAKES = (
     "if rank == 1:\n    takes = b'x' * 4_000_000_000\nelse:\n    import torch.distributed as d; d.barrier()"
 )
-TOLD = "killed by the kernel, out of memory; its node may use 2.50 GB: use smaller batches or fewer ranks"
+TOLD = "killed by the kernel, out of memory (its node's limit is 2.50 GB); use smaller batches or fewer ranks"
 
 
 @pytest.fixture

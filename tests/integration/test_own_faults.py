@@ -128,7 +128,7 @@ def test_a_cluster_goes_on(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert cluster._portal.call(cluster._connection.ask(clients.Clock())) > 0
         # the head still notices the end of an agent after its watch was begun anew
         log = Path(cluster._connection.record.directory) / "head.events.log"
-        assert "head.watch failed and begins anew" in log.read_text()
+        assert "head.watch failed; restarting it" in log.read_text()
         assert all(" ERROR " in x or " INFO " in x or " WARNING " in x for x in log.read_text().splitlines())
         began = time.monotonic()
         throw(faults, "head.watch", "OSError")
@@ -200,7 +200,7 @@ def test_garbage_and_other_versions_are_answered_or_dropped(pair: dt.Cluster) ->
         answers = {a.id: a for a in (clients.decode_to_client(client.recv()) for _ in range(2))}
         for number in (5, 6):
             assert answers[number].error["code"] == "wire_mismatch", answers
-        assert f"speaks version {VERSION + 3}" in answers[5].error["message"]
+        assert f"uses protocol version {VERSION + 3}" in answers[5].error["message"]
         note(
             "another version of dtrain-lab, or an unknown program, sends messages to a cluster's head",
             "the cluster, which answers a request, and drops the rest with a line in its log",
@@ -275,7 +275,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 values.write(b'{"step": 1, "values": {"lo\n{"step": 2, "values": {"loss": 0.5}}\n')
             wait_until(lambda: (x := live()) is not None and x.values.get("loss") == 0.5, 20, "the next line")
             for name in OF_A_JOBS_START:
-                assert log().count(f"{name} failed and begins anew") == len(throwing.FAULTS), name
+                assert log().count(f"{name} failed; restarting it") == len(throwing.FAULTS), name
                 (faults / name).unlink(missing_ok=True)
             for name in ("head.watch", *OF_A_JOB):
                 for count, kind in enumerate(throwing.FAULTS, start=1):
@@ -288,7 +288,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                         )
                     else:
                         wait_until(
-                            lambda n=name, c=count: log().count(f"{n} failed and begins anew") == c,
+                            lambda n=name, c=count: log().count(f"{n} failed; restarting it") == c,
                             20,
                             f"{kind} in {name}",
                         )
@@ -302,7 +302,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             def begun_anew() -> bool:
                 text = waiting.read_text() if waiting.exists() else ""
                 return all(
-                    text.count(f"{x} failed and begins anew") == len(throwing.FAULTS) for x in OF_A_TURN
+                    text.count(f"{x} failed; restarting it") == len(throwing.FAULTS) for x in OF_A_TURN
                 )
 
             wait_until(begun_anew, 30, "all faults of a job that waits for its turn")
@@ -444,7 +444,7 @@ def test_a_server_lives_on_a_disk_that_is(how: str, tmp_path: Path) -> None:
                 (tmp_path / "elsewhere").rename(disk)
                 told = {t["name"]: t["times"] for t in server.get("dtrain-lab/site")[1]["troubles"]}
                 assert told["server.keep"] >= 1
-                said = f"Keeping clusters restarted {told['server.keep']} times."
+                said = f"Background task “keeping clusters” restarted {told['server.keep']} times."
             elif how == "read-only":
                 subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
             elif how == "full":

@@ -104,7 +104,7 @@ def must_be_here(record: JobRecord, host: str, system: str) -> None:
         name = socket.gethostname()
         place = host if host != name else f"another machine named {host}"
         raise Unreachable(
-            f"It was started on {place}; from {name} its processes can't be seen.",
+            f"The job was started on {place}; its processes can't be checked from {name}.",
             f"Run there: dtrain-lab job show {record.id}",
             code="elsewhere",
         )

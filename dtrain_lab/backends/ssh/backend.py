@@ -209,7 +209,7 @@ async def _slots(profile: Profile, host: str, *stop: str) -> NodeSlots:
     if done.code == slots.REFUSED:
         raise from_dict(msgspec.json.decode(done.out))
     if done.code:
-        raise Unreachable(f"{host} did not say who holds its slots: {done.err.strip()[-300:]}", "")
+        raise Unreachable(f"{host} did not report who holds its slots: {done.err.strip()[-300:]}", "")
     return msgspec.json.decode(done.out, type=NodeSlots)
 
 
@@ -249,7 +249,7 @@ def _unfit(host: str, python: str, err: str, code: int) -> EnvironmentUnfit:
         )
     return EnvironmentUnfit(
         f"{host} can't start {python}: {last}",
-        "Set [environment] in the profile to one that the host has.",
+        "Set [environment] in the profile to an environment that the host has.",
         details={"host": host},
     )
 

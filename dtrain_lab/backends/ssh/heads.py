@@ -104,6 +104,4 @@ async def _start(host: str, cluster: ClusterRecord, arguments: list[str], stdin:
     finally:
         process.close()
     last = [text for text in error.strip().splitlines() if text.strip()]
-    raise StartFailed(
-        f"{host}: {last[-1] if last else 'it ended at once, and said nothing'}", code="no_start"
-    )
+    raise StartFailed(f"{host}: {last[-1] if last else 'it exited at once without output'}", code="no_start")

@@ -67,5 +67,7 @@ def last_word(done: Done) -> str:
 def unsaid(host: str, done: Done) -> Unreachable:
     """Return the error for a host whose answer does not tell whether a process runs."""
     return Unreachable(
-        f"{host} does not say whether it runs: {done.why}.", "dtrain-lab keeps asking.", code="not_asked"
+        f"{host} does not report whether the process is running: {done.why}.",
+        "dtrain-lab keeps asking.",
+        code="not_asked",
     )

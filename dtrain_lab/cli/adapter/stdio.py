@@ -33,7 +33,7 @@ def serve(cluster: str | None, job: str | None) -> None:
     """
     if not (_speaks(0) and _speaks(1)):
         raise BadRequest(
-            "An editor and its debug adapter speak through pipes; stdin or stdout is not a pipe.",
+            "An editor and its debug adapter communicate through pipes; stdin or stdout is not a pipe.",
             "Name this command in the editor's configuration: dtrain-lab debug --vscode prints one.",
         )
     answers = os.dup(1)
@@ -107,7 +107,7 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
                     at_once = message.get("command") in AT_ONCE
                     supervision.here().once("debug.request", (session.serve if at_once else in_turn)(message))
         if decoder.rest:
-            _say(f"The editor closed its end within a message: {decoder.rest[:60]!r}.")
+            _say(f"The editor closed the connection in the middle of a message: {decoder.rest[:60]!r}.")
 
     reading = asyncio.ensure_future(read())
     leaving = asyncio.ensure_future(over.wait())

@@ -136,7 +136,7 @@ def valid(request: Dap) -> Dap:
     except msgspec.ValidationError as error:
         raise BadRequest(f"{command}: {msgspec_texts.in_words(str(error))}", "") from None
     if isinstance(made, _Attach) and made.cluster and made.job:
-        raise BadRequest("attach: it names a cluster and a job.", "Name one of them.")
+        raise BadRequest("attach names both a cluster and a job.", "Name one of them.")
     if command == "setExceptionBreakpoints":
         for name in given["filters"]:
             if name not in (*FILTERS, "userUnhandled"):  # debugpy's, which its editors may have kept
@@ -188,7 +188,9 @@ def in_words(request: Dap, answer: Dap) -> Dap:
         return answer
     arguments = request.get("arguments") or {}
     number = arguments.get("frameId", arguments.get("variablesReference", ""))
-    message = f"The rank has no frame or variable {number} any more: it has gone on since, or never had it."
+    message = (
+        f"The rank has no frame or variable {number}: it has resumed since, or the number was never valid."
+    )
     if name is not None:
         value = str(arguments.get("value", ""))
         message = f"{name} could not be set: {_short(value)} can't be evaluated, or is no value for it."

@@ -35,7 +35,7 @@ CAPABILITIES: Dap = {
         {
             "filter": "uncaught",
             "label": "Failed Cells",
-            "description": "Stop a rank where its cell raises an exception that nobody catches.",
+            "description": "Stop a rank where its cell raises an exception that is not caught.",
             "default": False,
         },
         {
@@ -74,7 +74,7 @@ def nowhere(path: str, points: list[Dap]) -> dict[int, str]:
     if path.endswith(".ipynb"):
         return dict.fromkeys((point["line"] for point in points), IN_A_NOTEBOOK)
     if not path.startswith((CELL, "/")):
-        why = f"{path} is not an absolute path: ranks have folders of their own."
+        why = f"{path} is not an absolute path: each rank has its own working directory."
         return dict.fromkeys((point["line"] for point in points), why)
     return {}
 

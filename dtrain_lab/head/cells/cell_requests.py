@@ -137,7 +137,7 @@ class CellRequests:
         ranks = self.usable(order.ranks)
         if not self._holders.hold(order.turn, order.pid, order.system):
             raise Conflict(
-                f"Process {order.pid}, which asks for ranks, has ended.", "Make a new view: cluster.view()"
+                f"Process {order.pid}, which asks for ranks, has ended.", "Create a new view: cluster.view()"
             )
         begun = self._queued[order.turn] = asyncio.get_running_loop().create_future()
 

@@ -135,7 +135,7 @@ class Diagnoses:
                 f"“{advice.change}” can't be tried by itself.", "Make the change in a cell, and compare."
             )
         if info.running and self._cells.known(order.cell) is None:
-            raise Conflict("A cell runs.", "Try the change once the cell has ended.")
+            raise Conflict("A cell is running.", "Try the change once the cell has ended.")
         reports = await self._measured(client, order.cell, "try", wanted)
         found = tried(reports, advice)
         self._loop.tried(found)

@@ -124,7 +124,7 @@ class Attempts:
         path = self._folder / job_files.error(rank)
         if path.exists():  # the rank had written its own error before its node went
             return
-        message = f"was not heard of for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
+        message = f"was not heard from for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
         told = JobError(rank, None, None, None, "Ended", message, time=time.time(), node=watched.name)
         with contextlib.suppress(OSError):  # a full disk
             path.write_bytes(msgspec.json.encode(told))

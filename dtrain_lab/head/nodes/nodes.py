@@ -160,7 +160,7 @@ class Nodes:
             if now - last > SILENT_S:
                 del self._heard_at[node]
                 name = self._hellos[node].name
-                ranks = self._report_lost(node, f"{name} has not been heard of for {SILENT_S:.0f} s")
+                ranks = self._report_lost(node, f"{name} has not been heard from for {SILENT_S:.0f} s")
                 if ranks:  # read when the node is back, before any message to fork new ranks
                     self.send(node, links.Signal(ranks, signal.SIGKILL))
 
@@ -188,7 +188,10 @@ class Nodes:
 
     def _joined(self, peer: bytes, hello: links.NodeHello) -> None:
         if hello.version != VERSION:
-            text = f"the node agent of {hello.name} speaks version {hello.version}, this head {VERSION}"
+            text = (
+                f"the node agent of {hello.name} uses protocol version {hello.version}, "
+                f"but this head uses {VERSION}"
+            )
             self._world.happened(on.NodeFailed(hello.node, text, decode.HINT))
             return
         log.info("node %s: the agent of %s is there, pid %s", hello.node, hello.name, hello.pid)

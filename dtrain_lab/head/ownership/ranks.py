@@ -153,7 +153,9 @@ class Ranks:
 
     def _joined(self, peer: bytes, message: links.RankHello) -> None:
         if message.version != VERSION:
-            text = f"rank {message.rank} speaks version {message.version}, this head {VERSION}"
+            text = (
+                f"rank {message.rank} uses protocol version {message.version}, but this head uses {VERSION}"
+            )
             self._membership.happened(on.NodeFailed(0, text, decode.HINT))
             return
         self._peers.joined(message.rank, peer)

@@ -27,8 +27,8 @@ OnOutput = Callable[[CellOutput], None]
 PATIENT_S = 8.0
 """Time after an interrupt from which a second one stops waiting; silent ranks are reported after 5 s."""
 LEFT = (
-    "has not ended this cell since it was interrupted. The notebook waits no longer; the cell may go on. "
-    "%distributed status says how it stands, %distributed stop ends it."
+    "did not stop this cell after the interrupt. The notebook no longer waits for the cell, which may still "
+    "be running. To see its state: %distributed status. To stop the cluster: %distributed stop"
 )
 
 

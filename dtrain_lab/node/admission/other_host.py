@@ -74,7 +74,7 @@ class OtherHost:
                 return answer.port
             if isinstance(answer, wire.ReleaseReservation):
                 self._turn.give_back(answer.hold)
-        raise Failed(f"{self._place} was not heard of for {gang.SILENT_S:.0f} s.")
+        raise Failed(f"{self._place} was not heard from for {gang.SILENT_S:.0f} s.")
 
     async def exchange_endpoints(self) -> None:
         """Get the head's endpoints and write them, unless this host shares the first host's folder."""

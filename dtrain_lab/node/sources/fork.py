@@ -176,7 +176,7 @@ class ForkSource:
             self._forks.fork(spec)
         except Exception as error:  # noqa: BLE001 # reported as the rank's exit; other ranks are forked
             supervision.here().fault("node.order", error)
-            how = f"could not be made ({supervision.say(error)})"
+            how = f"could not be forked ({supervision.say(error)})"
             self._send(links.Forked(key=spec.rank, pid=NO_PROCESS))
             self._send(links.Exited(key=spec.rank, pid=NO_PROCESS, code=1, how=how))
 

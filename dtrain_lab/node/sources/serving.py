@@ -76,7 +76,7 @@ class Serving:
             # before its first word the head may be waiting for a copy of the data
             heard = head.heard_at or (began if self._attempt else time.monotonic())
             if time.monotonic() - heard > GONE_S:
-                why = f"was ended, as the job's head was not heard of for {GONE_S / 60:.0f} minutes"
+                why = f"was ended, as the job's head was not heard from for {GONE_S / 60:.0f} minutes"
                 for kept in self._living():
                     kept.why = why
                 return False

@@ -25,7 +25,7 @@ def message(error: BaseException, place: Place) -> str:
         text = str(error)
     # a user's __str__ may fail; the cell's error must still be reported
     except Exception as second:  # noqa: BLE001
-        text = f"(its message could not be made: {type(second).__name__})"
+        text = f"(its str() failed: {type(second).__name__})"
     return text[:MOST_CHARACTERS]
 
 

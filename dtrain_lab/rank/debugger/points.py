@@ -14,8 +14,8 @@ from dtrain_lab.rank.debugger.imports import Imports, loaded
 from dtrain_lab.rank.debugger.sources import Refused, Sources
 
 MOVED = "This line is not executed: the breakpoint was moved to one that is."
-BELOW = "Nothing is executed on this line or below."
-EXCLUDED = "This file belongs to what runs cells: the debugger passes it by."
+BELOW = "There is no executable code on this line or below."
+EXCLUDED = "This file belongs to the code that runs cells: the debugger skips it."
 
 
 class Placed:

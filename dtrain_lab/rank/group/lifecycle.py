@@ -169,7 +169,7 @@ class Group:
         slots = len(self._devices())
         if self._slot + slots - 1 > LAST_SLOT:
             times = (LAST_SLOT - FIRST_FREE_SLOT + 1) // slots
-            raise RuntimeError(f"the group was rebuilt {times} times; restart all ranks to go on")
+            raise RuntimeError(f"the group was rebuilt {times} times; restart all ranks to continue")
         # taken before anything may fail: where a slot is taken already, torch leaves the old back-end there
         slot, self._slot = self._slot, self._slot + slots
         for name, ranks, description in order.groups:

@@ -264,7 +264,7 @@ def _message(error: BaseException) -> str:
         return str(error)
     # a user's __str__ may fail; the error must still be reported
     except Exception as second:  # noqa: BLE001
-        return f"(its message could not be made: {type(second).__name__})"
+        return f"(its str() failed: {type(second).__name__})"
 
 
 def _last_value(tree: ast.Module, source: str) -> ast.Expression | None:

@@ -152,7 +152,7 @@ class Outbox:
                 if task is mine:
                     failed = error
                 else:
-                    events.exception("what another thread has said could not be sent")
+                    events.exception("the output of another thread could not be sent")
         return failed
 
     def _write_out(self, write: Callable[[], None]) -> None:

@@ -57,8 +57,8 @@ REBUILD = Feature(
         f"{GLOO}._Options._threads",
         f"{GLOO}._Options._timeout",
     ),
-    "After an interrupted collective the process group is made anew: models and groups over it are not "
-    "carried along, and their set-up cells have to run again.",
+    "After an interrupted collective the process group is rebuilt: models and groups that use it are not "
+    "carried over, and their set-up cells have to run again.",
     told_in_use=True,
 )
 MODELS = Feature(
@@ -83,7 +83,7 @@ SHARDED = Feature(
         "torch.distributed.fsdp:FSDPModule.reset_iter_state",
         f"{FSDP_STATE}.__init__ sets _is_root",
     ),
-    "FSDP2 models are not carried over a rebuilt process group: make them again and load a checkpoint.",
+    "FSDP2 models are not carried over a rebuilt process group: create them again and load a checkpoint.",
     told_in_use=True,
 )
 TIMEOUTS = Feature(

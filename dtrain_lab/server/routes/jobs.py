@@ -174,7 +174,7 @@ class JobActionHandler(BaseHandler):
             BadRequest: The request has a body.
         """
         if self.request.body not in (b"", b"{}", b"null"):
-            raise BadRequest("This takes no body.", "Send none.", code="bad_body")
+            raise BadRequest("This request takes no body.", "Send it without one.", code="bad_body")
         jobs = self.ours.jobs
         force = self.get_query_argument("force", "") in ("1", "true", "True")
         made = await (jobs.cancel(identity) if action == "cancel" else jobs.resume(identity, force=force))
@@ -196,7 +196,7 @@ class SlotsHandler(BaseHandler):
         profile = self.get_query_argument("profile", "local")
         if profiles.load(profile).ssh.names and not await self.may_write():
             raise Forbidden(
-                "You may only watch, so hosts can't be asked for you.",
+                "You have read-only access, so hosts can't be queried for you.",
                 "Look at the slots of this machine instead.",
             )
         self.answer(await slots.listing(profile))

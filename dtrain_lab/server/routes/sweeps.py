@@ -95,6 +95,6 @@ class SweepActionHandler(_SweepsHandler):
             BadRequest: The request has a body.
         """
         if self.request.body not in (b"", b"{}", b"null"):
-            raise BadRequest("This takes no body.", "Send none.", code="bad_body")
+            raise BadRequest("This request takes no body.", "Send it without one.", code="bad_body")
         sweeps = self.ours.sweeps
         self.answer(await (sweeps.stop(identity) if action == "stop" else sweeps.resume(identity)), 202)

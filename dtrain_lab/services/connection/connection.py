@@ -222,7 +222,7 @@ class Connection:
     def _reconnect(self, way: Way) -> None:
         if self.closed:
             return
-        log.warning("the connection to %s broke, and is made again", self.record.name)
+        log.warning("the connection to %s was lost; reconnecting", self.record.name)
         self.disconnect()
         text = f"The connection to {self.record.name} broke."
         cells = {done for _, done in self._cells.running.values()}

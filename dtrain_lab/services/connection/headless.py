@@ -26,7 +26,7 @@ def without_head(record: HeadRecord, remote: Remote, status: Status, since_s: fl
         state, text = "failed", f"{name} did not start."
         reason = Reason("not_started", remote.problem[0], remote.problem[1], final=True)
     elif remote.handle.endpoints is not None:
-        state, text = "starting", f"{name} can't be reached now. Its ranks go on; no output is lost."
+        state, text = "starting", f"{name} can't be reached now. Its ranks keep running; no output is lost."
     elif status.fate == "running":
         state, text = "starting", f"{name} starts on its nodes."
     else:

@@ -233,7 +233,7 @@ class EditorSession:
                 self._debugging.state = events.stands(self._state, rank, answer["body"])
         row = await self._debugging.across(expression)
         if not row.groups:
-            raise Conflict("The ranks run.", "Pause them to look at their variables.")
+            raise Conflict("The ranks are running.", "Pause them to look at their variables.")
         if all(group.error for group in row.groups):
             raise BadRequest(f"{dialect.side_by_side(row)}.", "")
         return dialect.side_by_side(row)

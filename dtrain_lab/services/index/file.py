@@ -82,7 +82,7 @@ class IndexFile:
             except (sqlite3.Error, OSError) as error:
                 raise Unreachable(
                     f"The index of jobs, {self._path}, can't be used: {error}.",
-                    "Check the disk's free space and who owns the folder. Running jobs go on.",
+                    "Check the disk's free space and who owns the folder. Running jobs are not affected.",
                     code="no_index",
                 ) from error
 
@@ -126,7 +126,7 @@ class IndexFile:
         base.execute("COMMIT")
         if count:
             log.warning(
-                "%s, the index of jobs, was made anew: %d jobs were found in their folders here; "
+                "%s, the index of jobs, was rebuilt: %d jobs were found in their folders on this machine; "
                 "for those of other machines: dtrain-lab job rebuild",
                 self._path,
                 count,

@@ -101,7 +101,7 @@ async def filed(folder: Path | None) -> tuple[dict[str, Filed], tuple[str, ...]]
         NotFound: There is no such folder.
     """
     if folder is not None and not folder.is_dir():
-        raise NotFound(f"There is no folder {folder}.", "Name the one that jobs' folders lie in.")
+        raise NotFound(f"There is no folder {folder}.", "Name the folder that contains the jobs' folders.")
     parents = [folder] if folder is not None else await asyncio.to_thread(bases)
     told = [found for base in parents for found in await asyncio.to_thread(lambda b: [*below(b)], base)]
     problems = [found for found in told if isinstance(found, str)]

@@ -96,7 +96,7 @@ class Store:
             for key, name, folder in _checkpoints(base, "WHERE ended != 1"):
                 if folder == record.checkpoints != "" and key not in {*read, record.id}:
                     raise Conflict(
-                        f"{name} ({key}), which another version of dtrain-lab wrote, may go on from there.",
+                        f"{name} ({key}), written by another version of dtrain-lab, may use its checkpoints.",
                         "Look at it with that version, and cancel it.",
                         code="checkpoints_used",
                     )

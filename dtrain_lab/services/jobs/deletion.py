@@ -31,7 +31,7 @@ async def remove(record: JobRecord, name: str, index: Index, *, force: bool) -> 
     if users:
         names = ", ".join(f"{user} ({identity})" for identity, user in users)
         raise Conflict(
-            f"Checkpoints of {names} lie in the folder of {name}.",
+            f"The folder of {name} contains checkpoints of {names}.",
             "Delete the jobs that were resumed from it first.",
             code="checkpoints_used",
         )

@@ -52,7 +52,7 @@ async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Back
         raise _apart(first, f"It was started on {other.host}: submit this one there.")
     if not backend.traits.shares_folder and other.plan.nodes[0].name != record.plan.nodes[0].name:
         host = other.plan.nodes[0].name
-        raise _apart(first, f"Its first host is {host}: use a profile that has it.")
+        raise _apart(first, f"Its first host is {host}: use a profile with that host.")
     return _waits_for(record, other.directory)
 
 

@@ -69,7 +69,7 @@ class HandOver:
         try:
             record = await self._states.change(record.id, handle=handle)
         except DtrainError as error:  # it runs, and is found by its id once the index is usable
-            log.warning("job %s was handed over, and its index does not say so yet: %s", record.id, error)
+            log.warning("job %s was handed over, but the index does not show it yet: %s", record.id, error)
             record = replace(record, handle=handle)
         if record.cancelled_at is not None:  # cancelled during the submission
             await self._states.end(record)

@@ -129,7 +129,7 @@ class JobReader:
         """
         record, name = self._record, self._job.name
         if self._job.state in JOB_ENDED or record.handle is None:
-            raise Conflict(f"{name} does not run.", "Its log has its output so far.", code="not_running")
+            raise Conflict(f"{name} is not running.", "Its log has its output so far.", code="not_running")
         text = await self._places[0].transport.read(f"{record.directory}/{job_files.ENDPOINTS}")
         if text is None:
             raise Unreachable(f"{name} has no running head.", "See head.log in its folder.")
@@ -137,7 +137,7 @@ class JobReader:
             endpoints = lenient.decode(text, Endpoints)
         except msgspec.DecodeError as error:
             raise WireMismatch(
-                f"Where the head of {name} listens can't be read: {error}.", "See head.log in its folder."
+                f"The address of the head of {name} can't be read: {error}.", "See head.log in its folder."
             ) from error
         way = await registry.backend(record.plan.backend).reach(record, endpoints)
         connection = Connection(_head_record(self._job), way)

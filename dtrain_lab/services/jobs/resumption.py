@@ -57,6 +57,6 @@ async def copy_code(old: JobRecord, directory: str, name: str, backend: Backend)
         done = await place.transport.run(["bash", "-c", line])
         if done.code:
             raise Unreachable(
-                f"The code of {name} is not there any more: {done.err.strip()}",
+                f"The code of {name} no longer exists: {done.err.strip()}",
                 "Submit the notebook again.",
             )

@@ -84,7 +84,7 @@ def _no_data(path: str) -> Finding:
     return Finding(
         "problem",
         "no_data",
-        f"There is no {path} to copy to the nodes.",
-        "Name data that is there, or leave it out.",
+        f"{path}, which is to be copied to the nodes, does not exist.",
+        "Name data that exists, or leave it out.",
         field="stage",
     )

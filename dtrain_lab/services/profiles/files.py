@@ -57,7 +57,7 @@ def load(name: str) -> Profile:
         return BUILT_IN[name]
     near = difflib.get_close_matches(name, names(), n=1)
     hint = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(names())}."
-    raise NotFound(f'There is no profile "{name}".', f"{hint} Profiles lie in {folders.profiles()}.")
+    raise NotFound(f'There is no profile "{name}".', f"{hint} Profiles are in {folders.profiles()}.")
 
 
 def text(name: str) -> str:

@@ -134,7 +134,7 @@ async def _spawn(
         await asyncio.sleep(POLL_S)
     log = (await backend.log(cluster, "head", 0)).decode("utf-8", "replace").strip().splitlines()
     raise StartFailed(
-        f"The head did not start: {log[-1] if log else 'it said nothing'}",
+        f"The head did not start: {log[-1] if log else 'its log is empty'}",
         f"Its log: {directory}/head.log",
     )
 

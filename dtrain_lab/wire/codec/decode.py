@@ -11,7 +11,7 @@ from dtrain_lab.errors import WireMismatch
 from dtrain_lab.wire import VERSION
 
 BROKEN = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError, MemoryError)
-HINT = "Install the same dtrain-lab in both environments, then restart the cluster."
+HINT = "Install the same version of dtrain-lab in both environments, then restart the cluster."
 SHOWN = 160
 
 
@@ -56,7 +56,7 @@ def mismatch(data: bytes, who: str, error: BaseException) -> WireMismatch:
     """
     version = asked(data)[1]
     if version is not None and version != VERSION:
-        text = f"{who} speaks version {version}, this process {VERSION}."
+        text = f"{who} uses protocol version {version}, but this process uses {VERSION}."
     else:
         text = f"{who} sent a message that this version does not understand."
     why = " ".join(str(error).split())[:SHOWN]

@@ -59,7 +59,7 @@ function goesOn(stopped: Stopped | null, trans: TranslationBundle): string {
       );
     case null:
       return trans.__(
-        'Ranks and jobs need no server to go on, and their output is kept.'
+        'Ranks and jobs keep running without the server, and their output is kept.'
       );
   }
 }

@@ -124,7 +124,7 @@ export function NoJobs(props: {
       </p>
       <p className="jp-DtrainUi-under">
         {trans.__(
-          'Submit runs the open notebook as a job on many nodes. It goes on when you close the browser.'
+          'Submit runs the open notebook as a job on many nodes. It keeps running when you close the browser.'
         )}
       </p>
     </div>

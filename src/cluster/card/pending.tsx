@@ -53,7 +53,7 @@ export function PendingFacts(props: IPendingProps): JSX.Element {
       trans.__('Ahead'),
       reason.ahead
         ? trans._n('%1 job', '%1 jobs', reason.ahead)
-        : trans.__('nobody')
+        : trans.__('no jobs')
     ]);
   }
   facts.push([

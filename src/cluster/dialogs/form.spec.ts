@@ -39,7 +39,7 @@ function press(label: string): void {
 it('keeps the start dialog and what is in it while a number, a name or the server is against it', async () => {
   const refusal = new RequestError(400, {
     code: 'bad_size',
-    message: '300 ranks are more than this machine can hold.',
+    message: '300 ranks are too many for this machine.',
     hint: 'Ask for at most 16.',
     details: { field: 'ranks' }
   });

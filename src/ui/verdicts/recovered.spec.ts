@@ -6,24 +6,26 @@ import { recovered } from './recovered';
 const trans = nullTranslator.load('x');
 const trouble = {
   name: 'head.watch',
-  doing: 'watching',
+  doing: 'watching ranks',
   kind: 'restarted' as const,
   times: 1,
   message: 'OSError: Stale file handle',
   at: 1
 };
 
-it('says that watching restarted, and how often', () => {
+it('says that a background task restarted, and how often', () => {
   expect(recovered([], trans)).toBe('');
-  expect(recovered([trouble], trans)).toBe('Watching restarted once.');
+  expect(recovered([trouble], trans)).toBe(
+    'Background task “watching ranks” restarted once.'
+  );
   const often = { ...trouble, times: 3 };
   const answer = {
     ...trouble,
-    doing: 'an answer',
+    doing: 'answering a request',
     kind: 'failed' as const,
     times: 2
   };
   expect(recovered([often, answer], trans)).toBe(
-    'Watching restarted 3 times. An answer failed 2 times.'
+    'Background task “watching ranks” restarted 3 times. Background task “answering a request” failed 2 times.'
   );
 });

@@ -9,10 +9,19 @@ export function recovered(
 ): string {
   return troubles
     .map(({ doing, kind, times }) => {
-      const what = doing.charAt(0).toUpperCase() + doing.slice(1);
       return kind === 'restarted'
-        ? trans._n('%2 restarted once.', '%2 restarted %1 times.', times, what)
-        : trans._n('%2 failed once.', '%2 failed %1 times.', times, what);
+        ? trans._n(
+            'Background task “%2” restarted once.',
+            'Background task “%2” restarted %1 times.',
+            times,
+            doing
+          )
+        : trans._n(
+            'Background task “%2” failed once.',
+            'Background task “%2” failed %1 times.',
+            times,
+            doing
+          );
     })
     .join(' ');
 }

@@ -268,7 +268,7 @@ def test_checkpoints_outlive_whoever_made_them(tmp_path: Path, host: Host) -> No
         child = await ours.resume(TAKEN.id)
         assert child.state in JOB_ENDED
         began = time.monotonic()
-        lie = f"Checkpoints of n \\({child.id}\\) lie in the folder of n"
+        lie = f"The folder of n contains checkpoints of n \\({child.id}\\)"
         with pytest.raises(Conflict, match=lie) as refused:
             await ours.delete(TAKEN.id)
         took = time.monotonic() - began
@@ -364,7 +364,7 @@ def test_a_command_that_failed_says_nothing_of_a_job(
         )
         return
     for question in ("status", "find"):
-        with pytest.raises(DtrainError, match="a does not say whether it runs"):
+        with pytest.raises(DtrainError, match="a does not report whether the process is running"):
             asyncio.run(
                 getattr(registry.backend("ssh"), question)(replace(SSH, handle=Handle("1234abcd", "a")))
             )
@@ -418,7 +418,7 @@ def test_a_command_that_failed_says_nothing_of_a_cluster(
         )
     )
     if told is None:
-        with pytest.raises(Unreachable, match="does not say whether it runs"):
+        with pytest.raises(Unreachable, match="does not report whether the process is running"):
             asyncio.run(question)
     else:
         assert asyncio.run(question).fate == told

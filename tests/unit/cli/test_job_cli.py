@@ -127,7 +127,7 @@ def test_a_job_that_does_not_end_in_time_is_no_traceback(jobs: Jobs, monkeypatch
     monkeypatch.setattr(Jobs, "job", answer)
     monkeypatch.setattr(Jobs, "cancel", answer)
     monkeypatch.setattr(cli, "CANCEL_WITHIN_S", 0.1)
-    assert "n was told to end, and still runs after" in terminal("job", "cancel", "n", code=1).stderr
+    assert "n is still running" in terminal("job", "cancel", "n", code=1).stderr
 
 
 def test_jobs_are_found_again(jobs: Jobs, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_lines_and_columns_are_counted_as_the_editor_does() -> None:
         ("completions", {"text": "a", "column": "a"}, "column must be a number"),
         ("attach", {"cluster": 5}, "attach: cluster must be a text."),
         ("attach", {"job": ["a"]}, "attach: job must be a text."),
-        ("attach", {"cluster": "a", "job": "b"}, "attach: it names a cluster and a job. Name one"),
+        ("attach", {"cluster": "a", "job": "b"}, "attach names both a cluster and a job. Name one"),
     ],
 )
 def test_arguments_that_are_wrong_are_named(command: str | None, given: Any, said: str) -> None:

@@ -170,7 +170,7 @@ def test_a_rank_that_can_t_be_forked_ends_no_other(monkeypatch: pytest.MonkeyPat
         told = [fork_messages.decode_news(agent.recv(1 << 16)) for _ in range(2)]
     assert told[0] == fork_messages.ProcessForked(links.CONTROLLER, fork_messages.NO_PROCESS)
     assert told[1].code == 1
-    assert told[1].how == "could not be made: Resource temporarily unavailable"
+    assert told[1].how == "could not be forked: Resource temporarily unavailable"
 
 
 def test_no_module_in_the_working_directory_stands_for_one_of_pythons() -> None:

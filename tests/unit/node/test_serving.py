@@ -118,7 +118,7 @@ async def test_a_head_that_was_there_and_is_silent_for_long_is_lost(
     memory: Any = SimpleNamespace(how=lambda code: "")
     rank_error.write_error(tmp_path, server, -signal.SIGTERM, None, memory)
     (written,) = tmp_path.glob("error.*")
-    assert "the job's head was not heard of for" in written.read_text()
+    assert "the job's head was not heard from for" in written.read_text()
 
 
 async def test_a_head_that_has_not_begun_is_waited_for(

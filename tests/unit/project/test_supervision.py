@@ -64,8 +64,8 @@ def test_troubles_of_several_processes_are_counted_together() -> None:
     once = policy.noted(None, "head.watch", "OSError", 1.0)
     twice = policy.noted(once, "head.watch", "KeyError", 2.0)
     both = policy.merged((once,), (twice,))
-    assert [t.text for t in both] == ["watching restarted 3 times (KeyError)"]
-    assert once.text == "watching restarted once (OSError)"
+    assert [t.text for t in both] == ['Background task "watching ranks" restarted 3 times (KeyError)']
+    assert once.text == 'Background task "watching ranks" restarted once (OSError)'
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: type(f).__name__)

@@ -77,7 +77,7 @@ def test_an_allocation_may_be_a_jobs_number() -> None:
         ("[ssh]\nhosts = [1]\n", 2, "[ssh] each value of hosts has to be text in quotes, not", "Mend"),
         ("ssh = 1\n", 1, "ssh takes a table, not a whole number.", "Mend"),
         ("nodes = 0\n", 1, "nodes is 0", "1 or more"),
-        ("nodes = \n", 1, "Invalid value", "Mend the TOML"),
+        ("nodes = \n", 1, "Invalid value", "Correct the TOML"),
         ('[slurm]\nlauncher = "torchrn"\n', 2, '[slurm] launcher is "torchrn"', 'mean "torchrun"?'),
         ('[slurm]\nallocation = "curent"\n', 2, '[slurm] allocation is "curent"', '"current" or'),
         ('nodes = 1\nmemory_per_node = "64 Gx"\n', 2, 'memory_per_node: "64 Gx" is not a size', '"64G"'),

@@ -146,7 +146,7 @@ def test_a_row_that_cant_be_read_hides_no_other_and_is_kept(tmp_path: Path) -> N
         store.find("newer000")
     assert store.ids() == {RECORD.id, other.id, "newer000", "noise000", "third"}
     assert store.data("noise000") == b"\xff"
-    with pytest.raises(Conflict, match=r"other \(newer000\), which another version"):
+    with pytest.raises(Conflict, match=r"other \(newer000\), written by another version"):
         store.add(replace(RECORD, id="fourth", checkpoints="/c"))
     assert store.take_out(RECORD.id, "/c") == (None, [("newer000", "other")]), "it may go on there"
 

@@ -97,7 +97,9 @@ def test_a_question_of_another_version_can_be_answered() -> None:
     newer = {"k": "call", "id": 12, "version": VERSION + 5, "body": {"k": "teleport", "where": "there"}}
     data = msgspec.msgpack.encode(newer)
     assert decode.asked(data) == (12, VERSION + 5)
-    with pytest.raises(WireMismatch, match=f"speaks version {VERSION + 5}, this process {VERSION}"):
+    with pytest.raises(
+        WireMismatch, match=f"uses protocol version {VERSION + 5}, but this process uses {VERSION}"
+    ):
         clients.decode_to_head(data)
     assert decode.asked(b"\xff") == (None, None)
 
