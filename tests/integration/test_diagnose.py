@@ -285,7 +285,7 @@ def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) 
         pass
 
     async def refused() -> None:
-        with pytest.raises(Conflict, match="A cell runs"):
+        with pytest.raises(Conflict, match="A cell is running"):
             await world.try_advice_async("workers")
 
     asyncio.run(train(nothing))

@@ -294,7 +294,7 @@ def test_what_it_shows_is_kept_and_the_notebook_is_filled(tmp_path: Path) -> Non
         ("os._exit(7)", "Ended", "code 7"),
         ("import ctypes; ctypes.string_at(0)", "Killed", "SIGSEGV"),
         ("raise SystemExit(3)", "SystemExit", "3"),
-        ("class E(Exception):\n        def __str__(self): 1/0\n    raise E", "E", "could not be made"),
+        ("class E(Exception):\n        def __str__(self): 1/0\n    raise E", "E", "str() failed"),
     ],
 )
 def test_a_rank_that_ends_is_named_and_takes_the_others_along(

@@ -232,7 +232,7 @@ def test_a_cluster_that_another_notebook_uses_is_not_taken(started: Notebook) ->
             each.run("%load_ext dtrain_lab")
         assert one.run("%distributed attach nb").status == "ok"
         assert 'A cluster "nb" is running.' in other.run("%distributed start --ranks 2 --name nb").error
-        assert "nb runs already" in started.run("%distributed start --ranks 2 --name nb").stdout
+        assert "nb is already running" in started.run("%distributed start --ranks 2 --name nb").stdout
     finally:
         one.close()
         other.close()
@@ -249,7 +249,7 @@ def test_a_cluster_that_the_panel_has_started_for_a_notebook_is_used_by_its_star
             each.run("%load_ext dtrain_lab")
         used = one.run("%distributed start --ranks 2")
         assert used.stdout == "Using nb, which was started in the panel: 2 ranks on 1 node.\n"
-        assert "nb runs already" in one.run("%distributed start").stdout
+        assert "nb is already running" in one.run("%distributed start").stdout
         # the first notebook uses it now
         assert 'A cluster "nb" is running.' in other.run("%distributed start --ranks 2 --name nb").error
     finally:

@@ -128,7 +128,7 @@ print(path, seen)"""
     ranks.restart([1])
     ranks.run(SETUP)
     lines = said(ranks, code)
-    assert "goes on with x.parquet: " in lines[0]
+    assert "resumes x.parquet: " in lines[0]
     assert [line.splitlines()[-1].split()[0] for line in lines] == [str(tmp_path / "x.parquet")] * 2
     there = int(lines[0].split("x.parquet: ")[1].split()[0])
     assert 18 <= there <= 9 + 51, "rank 0 may be ahead"

@@ -86,7 +86,7 @@ def test_a_question_that_nobody_answers_is_not_asked_again_by_itself(
         assert asked.value.code == "sign_in"
         wait_until(lambda: "guarded" in ssh_connections._refused, 20, "the end of the attempt")
     for _ in range(2):
-        with pytest.raises(SignInNeeded, match="nobody answered") as left:
+        with pytest.raises(SignInNeeded, match="got no answer") as left:
             Portal.get().call(ssh_connections.connection("guarded"))
         assert left.value.code != "sign_in"
     assert guarded.answers == []

@@ -303,7 +303,10 @@ def test_from_another_machine_nobody_sees_whether_it_runs(monkeypatch: pytest.Mo
     )
     for question in (local.status(away), local.find(replace(away, handle=None)), local.cancel(away)):
         began = time.monotonic()
-        with pytest.raises(Unreachable, match=f"It was started on far; from {socket.gethostname()}") as told:
+        with pytest.raises(
+            Unreachable,
+            match=f"The job was started on far; its processes can't be checked from {socket.gethostname()}",
+        ) as told:
             asyncio.run(question)
         took = time.monotonic() - began
     fault = "job: it runs on another machine that shares your home folder, and you view it from this one"

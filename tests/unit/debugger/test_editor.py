@@ -184,7 +184,7 @@ def test_what_pydevd_refuses_is_said_in_words() -> None:
     request = {"arguments": {"frameId": 20000099}}
     for message in ("Wrong ID sent from the client: 99", "Unable to find thread for evaluation."):
         told = arguments.in_words(request, {"success": False, "message": message})
-        assert told["message"].startswith("The rank has no frame or variable 20000099 any more")
+        assert told["message"].startswith("The rank has no frame or variable 20000099: it has resumed")
     own = {"success": False, "message": "NameError: name 'x' is not defined"}
     assert arguments.in_words(request, own) is own
 

@@ -90,7 +90,7 @@ def test_points_are_counted_and_walked() -> None:
         ({"a": "uniform(__import__('os'), 2)"}, "no_range", "must have two numbers."),
         ({"a": "uniform(2, 1)"}, "empty_space", "uniform(2, 1) is empty: 2 is not below 1."),
         ({"a": "uniform(nan, 1)"}, "no_range", "a: uniform got nan."),
-        ({"a": "loguniform(0, 1)"}, "bad_request", "begins at 0, which has no logarithm."),
+        ({"a": "loguniform(0, 1)"}, "bad_request", "starts at 0, which has no logarithm."),
         ({"a": "randint(0.5, 3)"}, "bad_request", "needs whole numbers."),
     ],
 )
@@ -131,7 +131,7 @@ TAGGED = "lr: float = 0.1\nsure = True\nopt = 'sgd'\nn = 1\nn = None\nwidth: int
     ("text", "said"),
     [
         ("lr=a,1e-3x", 'lr is set to the string "a"; the notebook has 0.1. Give a number, such as 0.1.'),
-        ('lr=["0.1;0.2"]', 'lr gets "0.1;0.2", which is a string'),
+        ('lr=["0.1;0.2"]', 'lr is set to the string "0.1;0.2"'),
         (
             'lr=["uniform(0", "1)"]',
             'lr is set to the string "uniform(0"; the notebook has 0.1. Choose the range',

@@ -137,7 +137,7 @@ def test_a_second_call_goes_on_where_a_crash_ended_the_first(
     again = Crash(None)
     dt.predict(again, X, batch_size=2, output=path)
     assert again.seen == X[10:, 0].tolist()
-    assert "goes on with x.parquet: 10 of 25 samples are there" in capsys.readouterr().out
+    assert "resumes x.parquet: 10 of 25 samples are already written" in capsys.readouterr().out
     assert read(path).to_pydict()["prediction"] == (X * again.weight).tolist()
     whole = Crash(None)
     dt.predict(whole, X, batch_size=2, output=path)
@@ -188,8 +188,8 @@ def test_results_of_another_function_are_not_gone_on_with(
 ) -> None:
     path = tmp_path / "x.arrow"
     for factor, said in (
-        (2.0, "goes on with x.arrow: 10 of 25"),
-        (3.0, "begins x.arrow anew: the code of the"),
+        (2.0, "resumes x.arrow: 10 of 25"),
+        (3.0, "starts x.arrow from the beginning: the code of the"),
     ):
         crashed(path, scaled(2.0, 5))
         dt.predict(scaled(factor, None), X, batch_size=2, output=path)

@@ -133,7 +133,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o755)
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("open", "link"):
-        with pytest.raises(stage.Failed, match="not ours alone"):
+        with pytest.raises(stage.Failed, match="not private to you"):
             stage.private(tmp_path / name)
     with pytest.raises(stage.Failed, match=os.strerror(errno.ENOENT)):
         stage.private(tmp_path / "no" / "such")
