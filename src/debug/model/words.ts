@@ -72,7 +72,7 @@ export function placeOf(
   }
   if (rank.phase !== 'paused' || !rank.place) {
     return done.has(rank.rank)
-      ? trans.__('has ended the cell')
+      ? trans.__('has finished the cell')
       : trans.__('idle');
   }
   const { file, line } = rank.place;
