@@ -200,7 +200,7 @@ def test_an_interrupt_of_the_kernel_interrupts_the_ranks_and_keeps_variables(sta
         ("%distributed start local ranks=3", 'does not take "ranks=3". Did you mean --ranks?'),
         ("%distributed pull", "%distributed pull needs VAR."),
         ("%distributed start --ranks 0", "at least one rank"),
-        ("%distributed start --ranks 5000", "more than this machine can hold"),
+        ("%distributed start --ranks 5000", "too many for this machine"),
         ("%distributed start nope", 'There is no profile "nope".'),
         ("%distributed start --ranks 3 --name nb", 'A cluster "nb" is running.'),
         ("%distributed push nothing_here", "nothing_here is not defined here"),

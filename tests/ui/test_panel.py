@@ -208,7 +208,7 @@ def test_a_bad_start_says_what_is_wrong_and_a_good_one_takes_its_name(lab: Lab, 
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_label("Ranks").fill("100000")
     dialog.get_by_role("button", name="Start").click()
-    dialog.get_by_text("more than this machine can hold").wait_for()
+    dialog.get_by_text("too many for this machine").wait_for()
     assert dialog.get_by_label("Ranks").input_value() == "100000"
     assert dialog.get_by_label("Ranks").evaluate("e => e === document.activeElement")
     shot(page, "bad-start")
