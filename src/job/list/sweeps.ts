@@ -91,22 +91,29 @@ export function sweepState(sweep: Sweep, trans: TranslationBundle): string {
   return words[sweep.state];
 }
 
-/** How a sweep stands, in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6." */
+/**
+ * How a sweep stands, in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6."
+ *
+ * Trials that were stopped early are done, too, and are named: "9 of 16 trials done (1 stopped early)".
+ */
 export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
   const { best, objective, reason, state } = sweep;
-  const { done, total, failed } = sweep.summary.values as Record<
+  const { done, early, total, failed } = sweep.summary.values as Record<
     string,
     number
   >;
-  let text = failed
-    ? trans._n(
-        '%2 of %1 trial done, %3 failed',
-        '%2 of %1 trials done, %3 failed',
-        total,
-        done,
-        failed
-      )
-    : trans._n('%2 of %1 trial done', '%2 of %1 trials done', total, done);
+  let text = trans._n(
+    '%2 of %1 trial done',
+    '%2 of %1 trials done',
+    total,
+    done
+  );
+  if (early) {
+    text = trans.__('%1 (%2 stopped early)', text, early);
+  }
+  if (failed) {
+    text = trans.__('%1, %2 failed', text, failed);
+  }
   if (best) {
     const value = formatValue(best.value);
     const where = [objective, value, best.number] as const;

@@ -103,6 +103,8 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
     other = replace(record.trials[0], state="stopped"), replace(record.trials[1], state="failed")
     part = replace(record, trials=(*other, *record.trials[2:]))
     assert summary(part).text.startswith("2 of 4 trials done, 1 failed;")
+    early = replace(part, trials=(replace(other[0], state="pruned"), *part.trials[1:]))
+    assert summary(early).text.startswith("3 of 4 trials done (1 stopped early), 1 failed;")
     assert shown(record, "/f").may == ()
     best = shown(replace(record, request=replace(record.request, direction="maximize")), "/f").best
     assert best is not None
