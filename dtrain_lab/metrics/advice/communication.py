@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import hypot
 
 from dtrain_lab.metrics.advice.code import optimize
-from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.advice.measured import Measured, gain_error
 from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -59,7 +59,7 @@ def accumulate(of: Measured) -> Advice | None:
         change=f"Average gradients once in {every} batches"
         + (f" instead of {of.batches}" if of.batches > 1 else ""),
         gain=gain,
-        gain_error=_gain_error(gain, hypot(of.error * saved, unsure)),
+        gain_error=gain_error(gain, hypot(of.error * saved, unsure)),
         cost=f"{effective}; scale the learning rate by {times} (linear) or {times**0.5:.2g} (square root).",
         diff="",
         values={
@@ -69,7 +69,7 @@ def accumulate(of: Measured) -> Advice | None:
             "times": times,
             "root": f"{times**0.5:.2g}",
             "code": optimize(gradient_accumulation_steps=every),
-            "in_loop": [in_loop, _gain_error(in_loop, of.error * saved)],
+            "in_loop": [in_loop, gain_error(in_loop, of.error * saved)],
             **({"batch": batch} if batch else {}),
             **({"stream": True} if of.stream else {}),
         },
@@ -111,7 +111,7 @@ def compress(of: Measured) -> Advice | None:
         id="bf16",
         change="Send gradients in bf16",
         gain=gain,
-        gain_error=_gain_error(gain, doubt),
+        gain_error=gain_error(gain, doubt),
         cost=f"Each gradient takes {HALF_BITS} bytes instead of {of.gradient_item} and is rounded by up to "
         "0.4 %.",
         diff="",
@@ -129,20 +129,12 @@ def single(of: Measured) -> Advice | None:
         id="float32",
         change="Train in float32 instead of float64",
         gain=gain,
-        gain_error=_gain_error(gain, of.error / 2),
+        gain_error=gain_error(gain, of.error / 2),
         cost="Numbers keep 7 digits instead of 16. Computation also becomes faster, which the estimate "
         "leaves out.",
         diff="",
         values={"code": "model = model.float()  # before DDP wraps it, and inputs as float32\n"},
     )
-
-
-def _gain_error(gain: float, doubt: float) -> float:
-    """Error of a gain of 1 / (1 − saved), where `doubt` is that of what is saved, as a share of a step.
-
-    The larger of both sides: where much is saved, a little more makes a step much shorter.
-    """
-    return gain**2 * doubt / (1 - gain * doubt) if 2 * gain * doubt < 1 else gain
 
 
 def _transfer(of: Measured) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import hypot
 
-from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.advice.measured import Measured, gain_error
 from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -16,7 +16,7 @@ WORKERS = (1, 2, 4, 8, 16)
 SLACK = 0.9
 """Share of a step in which the workers should have a batch ready."""
 ERROR = 0.02
-"""Error of the share of waiting for data."""
+"""Error of the share of waiting for data, at least; a diagnosis may know of a larger one."""
 WAITS = 0.5
 """Share of the processors' time below which reading is taken to wait for something else …"""
 WAITING_PER_CORE = 4
@@ -48,7 +48,9 @@ def workers(of: Measured) -> Advice | None:
         change=f"Read batches ahead with {count} worker process{'es' if count > 1 else ''}"
         + (f" instead of {of.workers}" if of.workers else ""),
         gain=gain,
-        gain_error=hypot(ERROR * gain**2, (SPREAD if of.utilization is not None else 0.5) * (gain - 1)),
+        gain_error=hypot(
+            gain_error(gain, _error(of)), (SPREAD if of.utilization is not None else 0.5) * (gain - 1)
+        ),
         cost=f"{count} more processes on each rank, with a core each while they read, and memory for "
         f"{2 * count} batches."
         if count > 1
@@ -80,7 +82,7 @@ def more_ranks(of: Measured) -> Advice | None:
         id="more_ranks",
         change="More ranks will not help: training is input-bound",
         gain=1.0,
-        gain_error=ERROR,
+        gain_error=_error(of),
         cost=f"Each rank waits for data {share:.0%} of a step. Make reading faster first.".replace("%", " %"),
         diff="",
         values={"share": share},
@@ -88,8 +90,12 @@ def more_ranks(of: Measured) -> Advice | None:
 
 
 def _share(of: Measured) -> float | None:
-    """Share of a step that waits for data; None where it is not known, or not worth advice."""
+    """Share of a step that waits for data; None where it is not known, too unsure, or not worth advice."""
     if of.step_s is None or of.data_s is None:
         return None
     share = min(0.99, of.data_s / of.step_s)
-    return share if share - ERROR >= FROM_SHARE else None
+    return share if share - ERROR >= FROM_SHARE and share > of.data_error else None
+
+
+def _error(of: Measured) -> float:
+    return max(ERROR, of.data_error)

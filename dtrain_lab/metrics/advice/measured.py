@@ -23,19 +23,20 @@ FAIR = 0.5
 class Measured(Struct, frozen=True, kw_only=True):
     """Figures of a training loop on all of its ranks; None where not known. Seconds, bytes, shares 0 to 1.
 
-    `error` is that of communication, as a share of a step. `averaging_s`: time of averaging that nothing
-    hides; `transfer_s` is what remains of it beside the computation. `plain_ddp`: gradients are averaged by
-    DDP on all ranks, and all of it is seen. `gradient_item`: bytes of one element. `repeats`: an
-    optimizer computes gradients several times in one step. `batches`: backward passes for each averaging.
-    `stream`: the loader has no length. `utilization`: share of the cores that training can get
-    which it uses, on the busiest node. `crowd`: threads that want each of its cores, at least 1. `cores`: for
-    each rank of the node that has fewest. `rank_batch`: samples of one pass on each rank. `epoch_steps`:
-    batches of an epoch on each rank.
+    `error` is that of communication, `data_error` that of waiting for data, as shares of a step.
+    `averaging_s`: time of averaging that nothing hides; `transfer_s` is what remains of it beside the
+    computation. `plain_ddp`: gradients are averaged by DDP on all ranks, and all of it is seen.
+    `gradient_item`: bytes of one element. `repeats`: an optimizer computes gradients several times in one
+    step. `batches`: backward passes for each averaging. `stream`: the loader has no length. `utilization`:
+    share of the cores that training can get which it uses, on the busiest node. `crowd`: threads that want
+    each of its cores, at least 1. `cores`: for each rank of the node that has fewest. `rank_batch`: samples
+    of one pass on each rank. `epoch_steps`: batches of an epoch on each rank.
     """
 
     ranks: int
     step_s: float | None = None
     data_s: float | None = None
+    data_error: float = 0.0
     transfer_s: float | None = None
     error: float = 0.0
     share: float | None = None
@@ -65,17 +66,30 @@ def known(value: float | None) -> float | None:
 
 def clean(of: Measured) -> Measured:
     """Take figures that can't be computed with for unknown ones, and an error like that for the largest."""
-    error = known(of.error)
+    error, data_error = known(of.error), known(of.data_error)
     return replace(
         of,
         step_s=known(of.step_s) or None,
         data_s=known(of.data_s),
+        data_error=1.0 if data_error is None else data_error,
         transfer_s=known(of.transfer_s),
         error=1.0 if error is None else error,
         share=known(of.share),
         averaging_s=known(of.averaging_s),
         utilization=known(of.utilization),
     )
+
+
+def gain_error(gain: float, doubt: float) -> float:
+    """Return the error of a gain of 1 / (1 − saved).
+
+    The larger of both sides: where much is saved, a little more makes a step much shorter.
+
+    Args:
+        gain: throughput over today's.
+        doubt: error of what is saved, as a share of a step.
+    """
+    return gain**2 * doubt / (1 - gain * doubt) if 2 * gain * doubt < 1 else gain
 
 
 def measured(
@@ -142,7 +156,7 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
         transfer = scaled(of.transfer_s, of.share, check)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)
     if data is not None and of.data_s is not None:
-        of = replace(of, data_s=data.share * step)
+        of = replace(of, data_s=data.share * step, data_error=data.error)
     return clean(of)
 
 

@@ -7,6 +7,7 @@ from dtrain_lab.metrics.advice.measured import Measured, unknown
 from dtrain_lab.metrics.units import share_text
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
+AGAIN = "Diagnose again when the machine is less busy."
 
 
 def why_none(of: Measured | None, busy: str) -> str:
@@ -23,9 +24,12 @@ def why_none(of: Measured | None, busy: str) -> str:
         return ""
     if busy:
         return f"{busy} {MEASURE}"
+    reading = (of.data_s or 0.0) / of.step_s
+    if reading >= data.FROM_SHARE and reading <= of.data_error:
+        told = f"Waiting for data takes {share_text(reading, of.data_error)} of a step"
+        return f"{told}, which is too unsteady to promise a gain. {AGAIN}"
     if missing := unknown(of):
         return missing[0]
-    reading = (of.data_s or 0.0) / of.step_s
     if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
         if of.share <= of.error:
             told = f"Communication takes {share_text(of.share, of.error)} of a step"

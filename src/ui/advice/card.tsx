@@ -8,10 +8,19 @@ import { Icon } from '../icons/icon';
 import { useViewState } from '../viewState';
 import { cellOf, words } from './words';
 
-/** Advice in the order in which it is shown: what was tried in vain comes last. */
-export function inOrder(advice: readonly Advice[]): Advice[] {
-  const vain = ({ tried }: Advice): boolean => !!tried && !helped(tried);
-  return [...advice.filter(a => !vain(a)), ...advice.filter(vain)];
+const vain = ({ tried }: Advice): boolean => !!tried && !helped(tried);
+
+/**
+ * Advice in the order in which it is shown: what was tried in vain comes last.
+ *
+ * @param stays - ids of what keeps its place anyway.
+ */
+export function inOrder(
+  advice: readonly Advice[],
+  stays?: ReadonlySet<string>
+): Advice[] {
+  const last = (a: Advice): boolean => vain(a) && !stays?.has(a.id);
+  return [...advice.filter(a => !last(a)), ...advice.filter(last)];
 }
 
 /** The best advice that was not dismissed. */
@@ -51,6 +60,7 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
   const back = React.useRef<HTMLButtonElement>(null);
   const acted = React.useRef(false);
   const { advice, trans } = props;
+  const stays = useSeenUntried(props.cluster, advice);
   const away = advice.filter(a => props.dismissed(a.id));
   React.useEffect(() => {
     // what was pressed is gone: the keyboard goes on beside it
@@ -62,7 +72,9 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
   if (!advice.length) {
     return null;
   }
-  const [first, ...others] = inOrder(advice).filter(a => !away.includes(a));
+  const [first, ...others] = inOrder(advice, stays).filter(
+    a => !away.includes(a)
+  );
   const shown = {
     ...props,
     onDismiss: (item: Advice) => {
@@ -130,6 +142,23 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
       </div>
     </aside>
   );
+}
+
+/**
+ * Ids of advice that this card has shown while it was not tried in vain: it must not move away from the pointer
+ * when its measurement arrives.
+ */
+function useSeenUntried(
+  cluster: string,
+  advice: readonly Advice[]
+): ReadonlySet<string> {
+  const seen = React.useRef({ cluster, ids: new Set<string>() });
+  if (seen.current.cluster !== cluster) {
+    seen.current = { cluster, ids: new Set() };
+  }
+  const { ids } = seen.current;
+  advice.filter(a => !vain(a)).forEach(a => ids.add(a.id));
+  return ids;
 }
 
 /** One piece of advice: the change with its gain, what it costs, and what can be done. */

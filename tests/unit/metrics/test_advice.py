@@ -105,6 +105,24 @@ def test_what_was_diagnosed_promises_nothing_where_it_may_be_waiting(
     assert unknown(replace(of, share=0.04)) == (), "too little to matter"
 
 
+def test_a_share_of_waiting_for_data_that_is_too_unsure_promises_nothing() -> None:
+    """As found by hand: "Too unsure to say: 24 % ± 47", and beside it "about 32 % faster"."""
+    hungry = replace(HUNGRY, data_s=0.03)
+    unsure = with_diagnosis(hungry, Diagnosis("", "replayed", None, Check(0.24, 0.47, 0.1, 0.076, "")))
+    assert ids(unsure) == []
+    assert reasons.why_none(unsure, "") == (
+        "Waiting for data takes 24 % ± 47 of a step, which is too unsteady to promise a gain. "
+        "Diagnose again when the machine is less busy."
+    )
+    rough = with_diagnosis(hungry, Diagnosis("", "replayed", None, Check(0.3, 0.2, 0.1, 0.07, "")))
+    found = by_id(rough)
+    assert found["more_ranks"].gain_error == 0.2
+    gain, error = found["workers"].gain, found["workers"].gain_error
+    assert error > gain - 1, "the share's error is in it: the gain is not written as a number"
+    assert advice_text.faster(gain, error).startswith(": may be faster")
+    assert gain + error >= 1 / (1 - 0.3 - 0.2) - 0.01, "as much as is saved if the share is at its upper end"
+
+
 def test_gradients_that_are_put_aside_take_time_on_a_cpu() -> None:
     found = by_id(BOUND)["accumulate"]
     assert found.gain == pytest.approx(1 / (0.7 + 0.045)), "6 million elements, 0.75 ns each"

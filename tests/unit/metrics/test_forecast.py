@@ -105,5 +105,5 @@ def test_advise_answers_one_question() -> None:
     check_advise(None, 4, 2, "gpus")
     with pytest.raises(BadRequest, match="not both"):
         check_advise("bf16", 4, None, None)
-    with pytest.raises(BadRequest, match="of a forecast"):
+    with pytest.raises(BadRequest, match="to a forecast"):
         check_advise(None, None, 2, None)
