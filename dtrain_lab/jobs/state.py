@@ -32,6 +32,8 @@ LATE_HERE_S = 2.0
 UNSAID_S = 600.0
 """How long other hosts may be unreachable after the first host is done."""
 STALE_S = 15.0
+FOLLOWING = ("Stopped", "DistStoreError")
+"""Types of errors that a rank raises only because another one, or the job, has ended."""
 ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 """Exit codes of scripts whose ranks were ended."""
 NOT_ASKED = Reason(
@@ -62,7 +64,7 @@ def traceback_mark(error: JobError) -> str:
 def follows(error: JobError) -> bool:
     """Whether a rank failed only because another rank had ended."""
     text = error.message.lower()
-    return any(known in text for known in CONNECTION_ERRORS) or error.type in ("Stopped", "DistStoreError")
+    return any(known in text for known in CONNECTION_ERRORS) or error.type in FOLLOWING
 
 
 def from_outside(found: Found) -> bool:

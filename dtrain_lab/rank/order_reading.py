@@ -114,29 +114,54 @@ class MainSelector(selectors.EpollSelector):
         waits = (timeout is None or timeout > 0) and not self._refused
         self._refused = False
         try:
-            if waits:
-                with deferred_handlers:  # one that is due tells the IOPub thread anew, at the end
-                    handoff.to_main()
-            return self._wait(handoff, timeout)
-        # a handler of the user's may raise anything, as one does that ends a cell after some seconds; outside
-        # of a cell that would end this loop, and with it the rank
-        except Exception as error:
-            if not _between_cells():
-                raise
-            self.raised(error)
-            return []
+            events = self._wait(handoff, timeout, waits)
+            others = [event for event in events if event[0].fd != handoff.for_main]
+            if len(others) < len(events):
+                self._read_orders()
         finally:
             if waits:
                 handoff.to_iopub()
+        return others
 
-    def _wait(self, handoff: SocketHandoff, timeout: float | None) -> list[tuple[selectors.SelectorKey, int]]:
-        events = super().select(timeout)
-        others = [event for event in events if event[0].fd != handoff.for_main]
-        if len(others) < len(events):
+    def _wait(
+        self, handoff: SocketHandoff, timeout: float | None, reads: bool
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        try:
+            if reads:
+                with deferred_handlers:  # one that is due tells the IOPub thread anew, at the end
+                    handoff.to_main()
+            return super().select(timeout)
+        except Exception as error:  # noqa: BLE001 # a handler of the user's may raise anything
+            self._pass(error)
+            return []
+
+    def _read_orders(self) -> None:
+        ours: Exception | None = None
+        try:
             # a loop in a cell (nest_asyncio) is interrupted like the cell
             with nullcontext() if _between_cells() else held_interrupts(), deferred_handlers:
-                self._refused = self._read() is False
-        return others
+                try:
+                    self._refused = self._read() is False
+                except Exception as error:  # noqa: BLE001 # raised below: no handler of the user's runs here
+                    ours = error
+        except Exception as error:  # noqa: BLE001 # that of a handler which was deferred
+            self._pass(error)
+        if ours is not None:
+            raise ours
+
+    def _pass(self, error: Exception) -> None:
+        """Report what a signal handler raised between cells, where it would end this loop and the rank.
+
+        Inside a cell it is raised: a handler may end a cell that takes too long. An error of the selector
+        itself is raised, too.
+        """
+        inner = error.__traceback__
+        while inner is not None and inner.tb_next is not None:
+            inner = inner.tb_next
+        own = inner is not None and inner.tb_frame.f_code.co_filename == selectors.__file__
+        if own or not _between_cells():
+            raise error
+        self.raised(error)
 
 
 def _between_cells() -> bool:

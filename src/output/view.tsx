@@ -42,9 +42,14 @@ export function CellView(props: {
     : choice === 'by rank'
       ? []
       : output.lines.filter(line => !line.part);
-  const listed = (rows: ILine[]): { lines: ILine[]; left: ILeft } => ({
+  const folded = (): { lines: ILine[]; left: ILeft } => {
+    const rows = foldLines(above);
+    return { lines: rows, left: rowsOf(left, rows, output.lines) };
+  };
+  // how many of the lines that are left out are one rank's is not known
+  const ofRank = (rows: ILine[]): { lines: ILine[]; left: ILeft } => ({
     lines: rows,
-    left: rowsOf(left, rows, output.lines)
+    left: { ...left, uncounted: left.gone > 0 }
   });
   const isAbove = !between.length || choice !== 'by rank';
   const rank = typeof choice === 'number' ? choice : null;
@@ -86,16 +91,14 @@ export function CellView(props: {
                   aria-label={trans.__('Rank %1', r)}
                   className="jp-DtrainOutput-block"
                 >
-                  <Lines {...listed(ownLines(above, r))} trans={trans} />
+                  <Lines {...ofRank(ownLines(above, r))} trans={trans} />
                   <Area rows={output.area} rank={r} />
                 </section>
               ))
             ) : (
               <>
                 <Lines
-                  {...listed(
-                    rank === null ? foldLines(above) : linesOf(above, rank)
-                  )}
+                  {...(rank === null ? folded() : ofRank(linesOf(above, rank)))}
                   trans={trans}
                 />
                 <Area rows={output.area} rank={rank} />

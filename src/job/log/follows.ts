@@ -12,9 +12,9 @@ export interface ICause {
 /** Errors that other ranks report later than this are of something else, s: earlier attempts are in the log, too. */
 const NEAR_S = 60;
 
-/** What a rank reports whose peer has ended; as `cells/errors.py` has it. */
+/** What a rank reports whose peer has ended: as `cells/errors.py` and `jobs/state.py` have it, which a test compares. */
 const FOLLOWS =
-  /connection closed by peer|connection reset by peer|connection was aborted|broken pipe|nccl communicator was aborted|process group has been aborted|ended on this rank, too/i;
+  /connection closed by peer|connection reset by peer|connection was aborted|broken pipe|connection of the ranks was given up|nccl communicator was aborted|process group has been aborted|ended on this rank, too|^(?:\w+\.)*(?:Stopped|DistStoreError)\b/i;
 
 /** This line only says that another rank has ended. */
 export function followsFrom(text: string): boolean {

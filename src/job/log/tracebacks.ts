@@ -27,8 +27,8 @@ export function isHead(text: string): boolean {
   return text.startsWith('Traceback (');
 }
 
-/** What stands between an error and its cause. */
-const BETWEEN = /^$|^(?:During handling of the above|The above exception was) /;
+/** What stands between an error and its cause, beside blank lines. */
+const AMONG = /^(?:During handling of the above|The above exception was) /;
 
 /** Whole tracebacks with those of their causes, in the order of their last lines. */
 export function blocksIn(lines: readonly LogLine[]): IBlock[] {
@@ -50,7 +50,7 @@ export function blocksIn(lines: readonly LogLine[]): IBlock[] {
       return;
     }
     const open = begun.get(rank);
-    if (open?.behind && BETWEEN.test(text)) {
+    if (open?.behind && (text === '' || AMONG.test(text))) {
       open.behind.push(number);
       return;
     }
@@ -123,9 +123,6 @@ const HEAD = /^[ |+-]*(?:Exception Group )?Traceback \(/;
 /** The line of an error: "KeyError: 3", "torch.OutOfMemoryError: …", "KeyboardInterrupt". */
 const ERROR =
   /^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)|^Fatal Python error/;
-
-/** What stands between an error and its cause. */
-const AMONG = /^(?:During handling of the above|The above exception was) /;
 
 /** Mark what tracebacks consist of, and lines of errors: from its head to the first line that is not indented. */
 export function markFailed(rows: readonly IMarked[]): void {

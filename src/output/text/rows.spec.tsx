@@ -48,6 +48,22 @@ it('counts lines that the page does not have as the rows that they will be', () 
   expect(folded).toHaveLength(100);
   const left = { gone: 9000, first: MOST_LINES / 2, show: null };
   expect(rowsOf(left, folded, lines).gone).toBe(4500);
-  expect(rowsOf(left, [], lines).gone).toBe(0);
   expect(rowsOf(left, [], []).gone).toBe(9000);
+});
+
+it('offers the lines of a rank that the page has none of', () => {
+  const shown = renderToStaticMarkup(
+    <Lines
+      lines={[]}
+      left={{
+        gone: 9000,
+        first: MOST_LINES / 2,
+        uncounted: true,
+        show: () => undefined
+      }}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  expect(shown).toContain('More lines are not shown.');
+  expect(shown).toContain('Show');
 });

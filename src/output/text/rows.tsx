@@ -17,6 +17,8 @@ export interface ILeft {
   gone: number;
   /** Lines of the beginning that are drawn. */
   first: number;
+  /** Whether it is unknown how many of them are rows of this list. */
+  uncounted?: boolean;
   /** Show more of them; null where nobody has them any more. */
   show: (() => void) | null;
 }
@@ -38,14 +40,22 @@ export function Lines(props: {
     : lines.slice(0, Math.min(left.first, lines.length - half));
   const last = fits ? [] : endOf(lines, first.length, half);
   const more = left.gone + lines.length - first.length - last.length;
-  const text = left.gone
-    ? trans._n(
-        'About %2 more line.',
-        'About %2 more lines.',
-        more,
-        formatCount(roundly(more))
-      )
-    : trans._n('%2 more line.', '%2 more lines.', more, formatCount(more));
+  let text = trans._n(
+    '%2 more line.',
+    '%2 more lines.',
+    more,
+    formatCount(more)
+  );
+  if (left.uncounted) {
+    text = trans.__('More lines are not shown.');
+  } else if (left.gone) {
+    text = trans._n(
+      'About %2 more line.',
+      'About %2 more lines.',
+      more,
+      formatCount(roundly(more))
+    );
+  }
   return (
     <ul className="jp-DtrainOutput-lines">
       {first.map((line, i) => (
@@ -77,16 +87,16 @@ export function Lines(props: {
 }
 
 /**
- * How many of the lines that are left out will be rows of this list.
+ * How many of the lines that are left out will be rows of the list of all ranks.
  *
- * They are counted as ranks printed them; as rows they are folded, or those of one rank only, as those are that the page has.
+ * They are counted as ranks printed them; as rows they are folded, as those are that the page has.
  */
 export function rowsOf(
   left: ILeft,
   rows: readonly ILine[],
   lines: readonly ILine[]
 ): ILeft {
-  const share = lines.length ? rows.length / lines.length : 1;
+  const share = rows.length ? rows.length / lines.length : 1;
   return { ...left, gone: Math.ceil(left.gone * share) };
 }
 

@@ -177,11 +177,10 @@ def test_what_a_handler_raises_ends_a_cell_but_not_the_loop_between_cells(
     def late(*_: object) -> None:
         raise TimeoutError("too long")
 
-    def wait(*_: object) -> list[Any]:
+    def to_main() -> None:
         signal.raise_signal(signal.SIGALRM)
-        return []
 
-    monkeypatch.setattr(selector, "_wait", wait)
+    monkeypatch.setattr(handoff, "to_main", to_main)
     alarms = signal.signal(signal.SIGALRM, late)
     interrupts = signal.signal(signal.SIGINT, signal.SIG_IGN if between_cells else signal.default_int_handler)
     try:
@@ -198,6 +197,32 @@ def test_what_a_handler_raises_ends_a_cell_but_not_the_loop_between_cells(
     there.send(b"order")
     assert handoff._iopub.poll(0)  # whatever was raised, orders are read by the other thread meanwhile
     selector.close()
+    here.close()
+    there.close()
+
+
+def test_an_error_of_ours_in_an_order_is_no_signal_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = socket.socketpair()
+    selector, handoff = MainSelector(), SocketHandoff(here)
+    said: list[str] = []
+    selector.raised = lambda error: said.append(str(error))
+
+    def fails() -> None:
+        here.recv(100)
+        raise LookupError("a fault of ours")
+
+    selector.attend(handoff, fails)
+    interrupts = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        there.send(b"order")
+        with pytest.raises(LookupError):
+            selector.select(10)
+        selector.close()
+        with pytest.raises((OSError, ValueError)):
+            selector.select(0.01)  # not for ever
+    finally:
+        signal.signal(signal.SIGINT, interrupts)
+    assert said == []
     here.close()
     there.close()
 
