@@ -36,6 +36,20 @@ it('says both batches on a line of their own that does not break', () => {
   expect(batchText(ended, trans)).toContain('=\u00a016');
 });
 
+it('counts the ranks that trained, also after a change of size', () => {
+  const resized = {
+    ...cluster({
+      current: false,
+      last: { samples_per_s: 5, rank_batch: 32, global_batch: 96 }
+    }),
+    world: { ...makeCluster().world, size: 2 }
+  };
+  expect(batchFact(resized, trans)).toBe('32 × 3 ranks = 96');
+  expect(weakScalingShort(resized, trans)).toContain(
+    'With 4 ranks: 128 samples a step'
+  );
+});
+
 it('says the effective batch where gradients are accumulated', () => {
   const four = cluster({ rank_batch: 8, global_batch: 16, accumulated: 4 });
   expect(batchFact(four, trans)).toBe('8 × 2 ranks × 4 accumulated = 64');

@@ -11,6 +11,8 @@ interface IBatch {
   each: number | null;
   /** Samples of one pass on all ranks. */
   pass: number;
+  /** The ranks that took them: before a change of size, others than now. */
+  ranks: number;
   accumulated: number;
   /** The effective batch. */
   all: number;
@@ -24,9 +26,11 @@ export function batchOf(trains: Trains): IBatch | null {
     return null;
   }
   const accumulated = from.accumulated ?? 1;
+  const each = from.rank_batch ?? null;
   return {
-    each: from.rank_batch ?? null,
+    each,
     pass: from.global_batch,
+    ranks: each ? Math.round(from.global_batch / each) : trains.world.size,
     accumulated,
     all: from.global_batch * accumulated
   };
@@ -54,20 +58,20 @@ export function batchFact(
   if (!batch) {
     return null;
   }
-  const { size } = trains.world;
+  const { ranks } = batch;
   const all = formatCount(batch.all);
   const parts =
     batch.each === null
       ? trans._n(
           '%2 on %1 rank',
           '%2 on %1 ranks',
-          size,
+          ranks,
           formatCount(batch.pass)
         )
       : trans._n(
           '%2 × %1 rank',
           '%2 × %1 ranks',
-          size,
+          ranks,
           formatCount(batch.each)
         );
   return batch.accumulated > 1
@@ -90,11 +94,13 @@ function grownOf(cluster: Cluster): IGrown | null {
   if (!batch || batch.each === null) {
     return null;
   }
-  const passes = cluster.metrics.epoch?.total;
+  const { size } = cluster.world;
+  // the epoch of ranks that there were before a change of size has other steps
+  const passes = batch.ranks === size ? cluster.metrics.epoch?.total : null;
   const steps = (of: number): number => Math.ceil(of / batch.accumulated);
   return {
-    ranks: formatCount(2 * cluster.world.size),
-    batch: formatCount(2 * batch.all),
+    ranks: formatCount(2 * size),
+    batch: formatCount(2 * size * batch.each * batch.accumulated),
     steps: passes ? steps(Math.ceil(passes / 2)) : null,
     before: formatCount(steps(passes ?? 0))
   };
