@@ -141,8 +141,13 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
             "Over SSH, a job waits on the first host of the job before it: use a profile with that host.",
             details={"field": "after"},
         )
-    # hosts with enough free slots first, so that the world starts at once
-    large.sort(key=lambda node: (node.name != facts.first, slots.total(node) - node.held < per_node))
+
+    def key(node: NodeFacts) -> tuple[bool, bool, bool]:
+        # a world on a host without the interface may not start; one on hosts with free slots starts at once
+        busy = slots.total(node) - node.held < per_node
+        return node.name != facts.first, node.name in facts.lacking, busy
+
+    large.sort(key=key)
     return make_plan(profile, request, large[:nodes], per_node, python=python, directory=directory)
 
 

@@ -55,6 +55,20 @@ def choose(nodes: Mapping[str, Sequence[Interface]], wanted: str | None = None) 
     return {node: in_network(node, best) for node in usable}
 
 
+def lacking(nodes: Mapping[str, Sequence[Interface]], wanted: str | None) -> dict[str, tuple[str, ...]]:
+    """Return the nodes without a usable interface of a name, with the names of those they have.
+
+    Args:
+        nodes: name of a node → its interfaces without loopback.
+        wanted: name of the interface that was asked for; None for any, which every node has.
+    """
+    if wanted is None:
+        return {}
+    shared = decoys(nodes.values())
+    usable = {node: {i.name for i in has if i.address not in shared} for node, has in nodes.items()}
+    return {node: tuple(sorted(names)) for node, names in usable.items() if wanted not in names}
+
+
 def decoys(nodes: Iterable[Sequence[Interface]]) -> set[str]:
     """Return the addresses that more than one node has."""
     counts = Counter(address for interfaces in nodes for address in {i.address for i in interfaces})

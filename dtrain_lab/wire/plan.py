@@ -40,10 +40,17 @@ class NodeFacts(Struct, frozen=True):
 
 
 class HostsFacts(Struct, frozen=True):
-    """Resources of a profile's hosts, in the profile's order. `first`: the host that must have rank 0."""
+    """Resources of a profile's hosts, in the profile's order.
+
+    Attributes:
+        nodes: The hosts.
+        first: Name of the host that must have rank 0.
+        lacking: Hosts without the network interface that was asked for, with the names of those they have.
+    """
 
     nodes: tuple[NodeFacts, ...]
     first: str | None = None
+    lacking: dict[str, tuple[str, ...]] = {}
 
 
 class Partition(Struct, frozen=True):

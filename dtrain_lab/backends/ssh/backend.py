@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -24,7 +24,7 @@ from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreach
 from dtrain_lab.placement import activation, compatibility, network, slots
 from dtrain_lab.placement.layout import plan_hosts
 from dtrain_lab.placement.slots import NodeSlots
-from dtrain_lab.wire.node import Between, Check
+from dtrain_lab.wire.node import Between, Check, Interface
 from dtrain_lab.wire.plan import Facts, HostsFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import Handle
@@ -76,17 +76,19 @@ class SshBackend(Backend):
         """Return the hosts' resources, and how many of their slots are in use now."""
         checks = await self._known(profile)
         held = await asyncio.gather(*(_held(host, check) for host, check in checks.items()))
-        addresses = _addresses(checks, profile.network.interface)
+        interfaces = {host: check.interfaces for host, check in checks.items()}
+        lacking = network.lacking(interfaces, profile.network.interface)
+        addresses = _addresses(interfaces, lacking, profile.network.interface)
         nodes = (
             msgspec.structs.replace(
                 check.facts,
-                name=host.rpartition("@")[2],
+                name=_name(host),
                 address=addresses.get(host, ""),
                 held=in_use,
             )
             for (host, check), in_use in zip(checks.items(), held, strict=True)
         )
-        return HostsFacts(tuple(nodes))
+        return HostsFacts(tuple(nodes), lacking={_name(host): names for host, names in lacking.items()})
 
     async def _known(self, profile: Profile) -> dict[str, Check]:
         """Return the cached checks, which don't change fast."""
@@ -108,7 +110,7 @@ class SshBackend(Backend):
         return self._checks[key][1]
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
-        """Plan as many hosts as the request needs: those with free slots first, in the profile's order."""
+        """Plan as many hosts as the request needs: those that `plan_hosts` prefers."""
         assert isinstance(facts, HostsFacts)
         made = plan_hosts(profile, request, facts, python=python, directory=directory)
         return msgspec.structs.replace(made, traits=self.traits)
@@ -197,7 +199,7 @@ class SshBackend(Backend):
 
 def used_hosts(submission: Submission) -> list[str]:
     """Return the hosts of a submission, by their names in the user's ssh configuration."""
-    by_name = {host.rpartition("@")[2]: host for host in submission.profile.ssh.hosts}
+    by_name = {_name(host): host for host in submission.profile.ssh.hosts}
     return [by_name.get(node.name, node.name) for node in submission.plan.nodes]
 
 
@@ -223,17 +225,23 @@ def _hosts(profile: Profile) -> tuple[str, ...]:
     return profile.ssh.hosts
 
 
-def _addresses(checks: dict[str, Check], interface: str | None) -> dict[str, str]:
+def _name(host: str) -> str:
+    return host.rpartition("@")[2]
+
+
+def _addresses(
+    interfaces: Mapping[str, Sequence[Interface]], lacking: Collection[str], wanted: str | None
+) -> dict[str, str]:
     """Return each host's address for the others; empty if they share no network, so that names are used.
 
-    Raises:
-        StartFailed: A host lacks the interface that was asked for.
+    Hosts that lack the wanted interface have none, and don't keep the others from using it.
     """
+    able = {host: has for host, has in interfaces.items() if host not in lacking}
+    if not able:
+        return {}
     try:
-        chosen = network.choose({host: check.interfaces for host, check in checks.items()}, interface)
+        chosen = network.choose(able, wanted)
     except StartFailed:
-        if interface is not None:
-            raise
         return {}
     return {host: found.address for host, found in chosen.items()}
 

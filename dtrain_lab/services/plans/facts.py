@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +24,7 @@ class Found(Struct, frozen=True):
         facts: What the nodes have.
         jobs: Path of the folder of jobs, on the nodes.
         python: Interpreter of the ranks.
-        findings: Data and network interfaces that are not there.
+        findings: Data that is not there.
     """
 
     facts: Facts
@@ -60,24 +59,7 @@ async def find(allowed: Allowed, request: JobRequest, recent: Recent, first: Job
     missing: tuple[Finding, ...] = ()
     if backend.traits.shares_folder and not profile.ssh.login:  # this machine sees the nodes' files
         missing = tuple(_no_data(path) for path in request.stage if not Path(path).expanduser().exists())
-    if backend.traits.one_machine and profile.network.interface is not None:
-        missing += _no_interface(profile.network.interface)
     return Found(facts, f"{root}/jobs", python, missing)
-
-
-def _no_interface(name: str) -> tuple[Finding, ...]:
-    there = sorted(known for _, known in socket.if_nameindex())
-    if name in there:
-        return ()
-    return (
-        Finding(
-            "problem",
-            "no_interface",
-            f"This machine has no network interface {name}.",
-            f"It has: {', '.join(there)}. Leave it out: ranks on one machine need none.",
-            field="interface",
-        ),
-    )
 
 
 def _no_data(path: str) -> Finding:

@@ -26,7 +26,7 @@ from dtrain_lab.machine import processes
 from dtrain_lab.placement import layout
 from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.placement.frameworks import names
-from dtrain_lab.services.plans import facts, folder_files, packing
+from dtrain_lab.services.plans import facts, folder_files, interface, packing
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.inputs import Sources
@@ -127,6 +127,7 @@ async def prepare(
     )
     missing, no_torch = await _missing(book.code, record, book.packed, recent)
     findings = _checked(book, record, missing, no_torch=no_torch) + script.findings + found.findings
+    findings += interface.lacking(plan, found.facts)
     if never is not None:
         field, value = never.details["field"], never.details["value"]
         first_of_all = Finding("problem", never.code, never.message, never.hint, field=field, value=value)

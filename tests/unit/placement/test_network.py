@@ -20,6 +20,18 @@ def test_each_node_gets_its_own_interface_of_the_fastest_shared_network() -> Non
     assert {n: i.name for n, i in slow.items()} == {"a": "eth0", "b": "ens3", "c": "eth7"}
 
 
+def test_nodes_without_the_wanted_interface_are_told_with_those_they_have() -> None:
+    docker = Interface("docker0", "172.17.0.1", 16, 10_000)
+    nodes = {
+        "a": [docker, Interface("eth0", "10.0.0.1", 24), Interface("ib0", "192.168.5.1", 24)],
+        "b": [docker, Interface("eth0", "10.0.0.2", 24)],
+    }
+    assert network.lacking(nodes, None) == {}
+    assert network.lacking(nodes, "eth0") == {}
+    assert network.lacking(nodes, "ib0") == {"b": ("eth0",)}
+    assert network.lacking(nodes, "docker0") == {"a": ("eth0", "ib0"), "b": ("eth0",)}, "no way to any"
+
+
 def test_an_address_that_all_nodes_have_is_no_way_to_any() -> None:
     docker = Interface("docker0", "172.17.0.1", 16, 10_000)
     nodes = {

@@ -96,6 +96,9 @@ def test_hosts_with_free_slots_come_first_and_the_order_stays() -> None:
     assert used(nodes=2, ranks_per_node=1) == ["n1", "n2"]
     assert used(nodes=3, ranks_per_node=2) == ["n1", "n3", "n0"], "it waits for one then"
     assert used("n2", nodes=2, ranks_per_node=2) == ["n2", "n1"], "where it has to wait for another job"
+    lacking = HostsFacts(nodes, lacking={"n1": ("eth0",)})
+    made = plan_hosts(profile, Request(nodes=3, ranks_per_node=2), lacking, python="python", directory="/")
+    assert [node.name for node in made.nodes] == ["n3", "n0", "n2"], "those with the interface asked for"
     with pytest.raises(Conflict, match="n9 is not among the profile's hosts with room for 2 ranks"):
         used("n9", nodes=1, ranks_per_node=2)
 

@@ -12,7 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Place
 from dtrain_lab.backends.local.backend import LocalBackend
+from dtrain_lab.backends.ssh import backend as ssh_backend
+from dtrain_lab.backends.ssh.backend import SshBackend
+from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.policy import Policy
 from dtrain_lab.services import folders
@@ -27,6 +31,8 @@ from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
+from dtrain_lab.wire.node import Check, Interface
+from dtrain_lab.wire.plan import NodeFacts
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.profile import Profile
 from tests.books import write
@@ -118,6 +124,59 @@ def test_a_network_interface_has_to_be_there(tmp_path: Path, host: Host, book: P
         there = socket.if_nameindex()[0][1]
         plan = await jobs.plan(replace(REQUEST, interface=there), book)
         assert "no_interface" not in [f.code for f in plan.findings]
+
+    with_jobs(tmp_path, main)
+
+
+class Hosts(SshBackend):
+    """Hosts of which only the last two have ib0; nothing is sent anywhere."""
+
+    async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
+        def one(number: int) -> Check:
+            has = [Interface("eth0", f"10.0.0.{number}", 24, 1000)]
+            has += [Interface("ib0", f"10.1.0.{number}", 24, 100_000)] if number > 1 else []
+            facts = NodeFacts("", "", cpus=4, gpus=2, memory_bytes=1 << 34)
+            return Check(facts, "3.12.0", {"python": "3.12.0"}, interfaces=tuple(has))
+
+        return {host: one(number) for number, host in enumerate(profile.ssh.hosts)}
+
+    async def root(self, profile: Profile) -> str:
+        return "/home/me/.dtrain-lab"
+
+    def files(self, submission: Any) -> list[Place]:
+        return [Place(Here(), (0,))]
+
+
+def test_only_hosts_of_the_plan_need_the_network_interface(
+    tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = Hosts()
+    monkeypatch.setattr(registry, "backend", lambda _: hosts)
+    monkeypatch.setattr(ssh_backend, "_held", lambda *_: asyncio.sleep(0, 0))
+    monkeypatch.setattr(ssh_backend.compatibility, "unfit", lambda *_: None)
+    (tmp_path / "profiles" / "hosts.toml").write_text(
+        'backend = "ssh"\n[ssh]\nhosts = ["me@gpu-0", "me@gpu-1", "me@gpu-2", "me@gpu-3"]\n'
+    )
+
+    async def main(jobs: Jobs) -> None:
+        async def planned(interface: str, nodes: int) -> tuple[list[tuple[str, str]], list[Finding]]:
+            asked = JobRequest(
+                "train.ipynb", profile="hosts", nodes=nodes, ranks_per_node=1, interface=interface
+            )
+            plan, made = await jobs._plans.preview(asked, book, None, ask=False)
+            used = [(node.name, node.address) for node in made.record.plan.nodes]
+            return used, [f for f in plan.findings if f.code == "no_interface"]
+
+        assert await planned("ib0", 1) == ([("gpu-2", "10.1.0.2")], [])
+        assert await planned("ib0", 2) == ([("gpu-2", "10.1.0.2"), ("gpu-3", "10.1.0.3")], [])
+        used, [found] = await planned("ib0", 3)
+        assert [name for name, _ in used] == ["gpu-2", "gpu-3", "gpu-0"]
+        assert (found.severity, found.field) == ("problem", "interface")
+        assert found.message == "gpu-0 has no usable network interface ib0."
+        assert found.fix.startswith("It has: eth0. Leave it out: ")
+        _, [found] = await planned("ib9", 4)
+        assert found.message == "gpu-0, gpu-1, gpu-2, gpu-3 have no usable network interface ib9."
+        assert found.fix.startswith("They all have: eth0. Leave it out: ")
 
     with_jobs(tmp_path, main)
 
