@@ -202,7 +202,7 @@ class Prompt(cmd.Cmd):
         """all EXPRESSION: its value on all ranks, side by side."""
         row = self._debugger.across(line)
         self._out.print(row.text, markup=False)
-        if not row.same:
+        if len(row.groups) > 1:
             for group in row.groups:
                 far = f", largest difference {group.max_abs:.2g}" if group.max_abs is not None else ""
                 self._out.print(f"  {rank_sets.name(group.ranks)}: {group.text}{far}", markup=False)

@@ -37,8 +37,9 @@ class AcrossGroup(Struct, frozen=True):
 class AcrossRow(Struct, frozen=True):
     """An expression's values on all ranks.
 
-    `first`: path of the first part that differs; empty if the value has no parts. `differing` and `total`
-    count parts. `text`: the comparison in words.
+    `same`: every rank was asked, and they agree; while some run, that isn't known. `first`: path of the
+    first part that differs; empty if the value has no parts. `differing` and `total` count parts. `text`:
+    the comparison in words.
     """
 
     expression: str
@@ -110,7 +111,7 @@ def row(
         for message, ranks in failures.items()
     ]
     first = comparison.first if comparison is not None else None
-    same = len(made) == 1
+    same = len(made) == 1 and not running
     return AcrossRow(
         expression,
         same,
@@ -118,7 +119,7 @@ def row(
         first.path if first is not None else "",
         comparison.differing if comparison is not None else 0,
         comparison.total if comparison is not None else 0,
-        _sentence(made, comparison),
+        _sentence(made, comparison, running),
         running,
     )
 
@@ -181,13 +182,14 @@ def _apart(reference: str | None, values: Mapping[int, str | None], ranks: list[
     return max((abs(a - b) for a, b in zip(one, two, strict=True)), default=0.0)
 
 
-def _sentence(groups: list[AcrossGroup], comparison: Comparison | None) -> str:
+def _sentence(groups: list[AcrossGroup], comparison: Comparison | None, running: tuple[int, ...]) -> str:
     """Describe the groups: "412 on all", "1.731 to 1.842", "differs first in layers.11.mlp.w2"."""
     if not groups:
         return "no rank has it"
     if len(groups) == 1:
         one = groups[0]
-        where = "on all" if len(one.ranks) > 1 else f"on {rank_names.name(one.ranks)}"
+        everywhere = len(one.ranks) > 1 and not running
+        where = "on all" if everywhere else f"on {rank_names.name(one.ranks)}"
         return f"{one.text} {where}"
     shapes = {g.shape for g in groups if not g.error}
     first = comparison.first if comparison is not None else None

@@ -2193,8 +2193,9 @@ export interface components {
          * AcrossRow
          * @description An expression's values on all ranks.
          *
-         *     `first`: path of the first part that differs; empty if the value has no parts. `differing` and `total`
-         *     count parts. `text`: the comparison in words.
+         *     `same`: every rank was asked, and they agree; while some run, that isn't known. `first`: path of the
+         *     first part that differs; empty if the value has no parts. `differing` and `total` count parts. `text`:
+         *     the comparison in words.
          */
         AcrossRow: {
             /** @default 0 */

@@ -186,7 +186,7 @@ def sources(state: State) -> dict[str, str]:
 
 
 def side_by_side(row: AcrossRow) -> str:
-    """Return an expression's values on all ranks as text: one line where they are the same."""
-    if row.same:
+    """Return an expression's values on all ranks as text: one line where there is one value."""
+    if len(row.groups) == 1:
         return row.text
     return "\n".join([row.text, *(f"{rank_sets.name(group.ranks)}: {group.text}" for group in row.groups)])

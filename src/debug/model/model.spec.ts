@@ -1,15 +1,19 @@
 import { IDebugger } from '@jupyterlab/debugger';
 import { Signal } from '@lumino/signaling';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { DebugModel } from './model';
 
 /** JupyterLab's debugger, as far as the model uses it. */
-function fake(): {
+function fake(
+  answer: (command: string, args: Record<string, unknown>) => object = () => ({
+    success: true
+  })
+): {
   debug: IDebugger;
   asked: string[];
   title: (name: string) => void;
-  say: (on: boolean) => void;
+  say: (on: boolean, ranks?: object[], focus?: number | null) => void;
   session: { isStarted: boolean };
 } {
   const asked: string[] = [];
@@ -18,9 +22,12 @@ function fake(): {
   const message = new Signal<unknown, object>(owner);
   const session = {
     isStarted: false,
-    sendRequest: async (command: string) => {
+    sendRequest: async (
+      command: string,
+      args: Record<string, unknown>
+    ): Promise<object> => {
       asked.push(command);
-      return { success: true };
+      return answer(command, args);
     }
   };
   const debug = {
@@ -29,8 +36,12 @@ function fake(): {
     sessionChanged: new Signal(owner),
     model: { titleChanged: title }
   } as unknown as IDebugger;
-  const say = (on: boolean): void =>
-    message.emit({ event: 'dtrain/state', body: { on, ranks: [] } });
+  const say = (
+    on: boolean,
+    ranks: object[] = [],
+    focus: number | null = null
+  ): void =>
+    message.emit({ event: 'dtrain/state', body: { on, ranks, focus } });
   return { debug, asked, session, say, title: name => title.emit(name) };
 }
 
@@ -54,4 +65,89 @@ it('still says that the debugger is off once it has been switched off', () => {
   say(false);
   title('-');
   expect(model.view?.on).toBe(false);
+});
+
+const IDLE = { phase: 'idle', place: null };
+const PAUSED = { phase: 'paused', place: { file: 'a.py', line: 3 } };
+const ranks = (...them: object[]): object[] =>
+  them.map((one, rank) => ({ rank, attached: true, ...one }));
+
+/** The debugger of ranks of which those that are given stand, each with a variable x. */
+function standing(
+  ...paused: number[]
+): (command: string, args: Record<string, unknown>) => object {
+  return (command, args) => {
+    if (
+      command === 'stackTrace' &&
+      !paused.includes(Number(args.threadId) - 1001)
+    ) {
+      return { success: false, message: 'It is not paused.' };
+    }
+    const bodies: Record<string, object> = {
+      stackTrace: { stackFrames: [{ id: 7 }] },
+      scopes: { scopes: [{ variablesReference: 9 }] },
+      variables: { variables: [{ name: 'x', type: 'int' }] },
+      'dtrain/across': {
+        expression: 'x',
+        same: true,
+        running: [],
+        groups: [{ ranks: [0, 1], text: '1', error: false }]
+      }
+    };
+    return { success: true, body: bodies[command] };
+  };
+}
+
+it('compares the variables of a paused rank while an idle one is looked at', async () => {
+  const { debug, say } = fake(standing(1));
+  const model = new DebugModel(debug);
+  say(true, ranks(IDLE, PAUSED), 0);
+  await model.compareVariables();
+  expect(model.differences).toMatchObject({ same: 1, left: 0 });
+  say(true, ranks(IDLE, IDLE), 0);
+  expect(model.differences).toBeNull();
+  await model.compareVariables();
+  expect(model.differences).toBeNull();
+});
+
+it('offers to compare variables again where it could not', async () => {
+  const { debug, say } = fake(standing());
+  const model = new DebugModel(debug);
+  say(true, ranks(PAUSED), 0);
+  await expect(model.compareVariables()).rejects.toThrow('not paused');
+  expect(model.differences).toBeNull();
+});
+
+it('keeps what a newer comparison found where an older one fails late', async () => {
+  let fail = (): void => undefined;
+  let first = true;
+  const answer = standing(0);
+  const { debug, say } = fake((command, args) => {
+    if (command === 'stackTrace' && first) {
+      first = false;
+      return new Promise<object>(resolve => {
+        fail = () => resolve({ success: false, message: 'It has moved.' });
+      });
+    }
+    return answer(command, args);
+  });
+  const model = new DebugModel(debug);
+  say(true, ranks(PAUSED), 0);
+  const older = model.compareVariables();
+  await model.compareVariables();
+  fail();
+  await older;
+  expect(model.differences).toMatchObject({ same: 1, left: 0 });
+});
+
+it('compares again, of the rank that stands, once another one is looked at', async () => {
+  const { debug, say, asked } = fake(standing(1));
+  const model = new DebugModel(debug);
+  say(true, ranks(IDLE, PAUSED), 1);
+  await model.compareVariables();
+  say(true, ranks(IDLE, PAUSED), 0);
+  await vi.waitFor(() =>
+    expect(asked.filter(one => one === 'dtrain/across')).toHaveLength(2)
+  );
+  await vi.waitFor(() => expect(model.differences?.left).toBe(0));
 });

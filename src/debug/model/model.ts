@@ -2,7 +2,12 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../../api/types';
-import { differencesIn, IDifferences, variablesOf } from './variables';
+import {
+  BEGINNING,
+  differencesIn,
+  IDifferences,
+  variablesOf
+} from './variables';
 
 export type DebugView = components['schemas']['DebugView'];
 export type RankView = components['schemas']['RankView'];
@@ -81,28 +86,45 @@ export class DebugModel {
     }
   }
 
-  /** Variables of the frame that is looked at, as far as ranks differ in them; null until somebody asks. */
+  /** Variables of the innermost frame of a paused rank, as far as ranks differ in them; null until somebody asks. */
   get differences(): IDifferences | null {
     return this._differences;
   }
 
-  /** Lay the variables of the frame that is looked at beside those of the other ranks; again where they stop next. */
+  /**
+   * Lay the variables of a paused rank, of the one that is looked at where it is paused, beside those of the other
+   * ranks; again where they stop next.
+   */
   async compareVariables(): Promise<void> {
-    const rank = this._view?.focus ?? this._view?.ranks.find(isPaused)?.rank;
-    if (rank === undefined || !this._view || !stands(this._view)) {
+    const { ranks = [], focus = null } = this._view ?? {};
+    const paused = ranks.filter(isPaused).map(r => r.rank);
+    if (!paused.length) {
       return;
     }
+    // one that is idle has no frame
+    const rank = focus !== null && paused.includes(focus) ? focus : paused[0];
     const round = (this._round += 1);
     const goesOn = (): boolean => round === this._round;
-    this._tellDifferences({ rows: [], same: 0, own: 0, left: -1 });
-    const names = await variablesOf((...asked) => this.send(...asked), rank);
-    if (goesOn()) {
-      await differencesIn(
-        names,
-        name => this._across(name),
-        found => this._tellDifferences(found),
-        goesOn
-      );
+    this._tellDifferences(BEGINNING);
+    try {
+      const names = await variablesOf((...asked) => this.send(...asked), rank);
+      if (goesOn()) {
+        await differencesIn(
+          names,
+          ranks.filter(r => r.phase !== 'gone').map(r => r.rank),
+          name => this._across(name),
+          found => this._tellDifferences(found),
+          goesOn
+        );
+      }
+    } catch (error) {
+      if (goesOn()) {
+        throw error;
+      } // what an older one failed at was asked anew
+    } finally {
+      if (goesOn() && this._differences?.left) {
+        this._tellDifferences(null); // the button comes back
+      }
     }
   }
 
@@ -156,7 +178,8 @@ export class DebugModel {
     } else if (this._differences && (moved || looksAt)) {
       window.clearTimeout(this._again);
       this._again = window.setTimeout(() => {
-        this.compareVariables().catch(() => this._tellDifferences(null));
+        // nobody asked for it this time: where it fails, the button to ask is back
+        this.compareVariables().catch(() => undefined);
       }, SETTLE);
     }
     if (stands(this._view) && moved) {

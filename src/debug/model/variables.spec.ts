@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { AcrossRow } from './model';
-import { differencesIn, IDifferences, variablesOf } from './variables';
+import { differencesIn, IDifferences, MOST, variablesOf } from './variables';
 
 it('finds what has a value in the frame of a rank', async () => {
   const asked: [string, object][] = [];
@@ -34,55 +34,120 @@ it('finds what has a value in the frame of a rank', async () => {
   expect(await variablesOf(async () => ({}), 0)).toEqual([]);
 });
 
-const row = (expression: string, texts: string[], errors = 0): AcrossRow => ({
+type Group = [ranks: number[], text: string];
+
+/** An answer of ranks; a text that ends in "defined" or "Error" is an error. */
+const row = (
+  expression: string,
+  groups: Group[],
+  running: number[] = []
+): AcrossRow => ({
   expression,
-  same: texts.length === 1 && !errors,
+  same: groups.length === 1 && !running.length,
   first: '',
   differing: 0,
   total: 0,
-  running: [],
+  running,
   text: '',
-  groups: [...texts, ...Array<string>(errors).fill('NameError')].map(
-    (text, i) => ({
-      ranks: [i],
-      text,
-      outlier: false,
-      shape: null,
-      dtype: null,
-      device: null,
-      norm: null,
-      nans: 0,
-      max_abs: null,
-      error: i >= texts.length
-    })
-  )
+  groups: groups.map(([ranks, text]) => ({
+    ranks,
+    text,
+    outlier: false,
+    shape: null,
+    dtype: null,
+    device: null,
+    norm: null,
+    nans: 0,
+    max_abs: null,
+    error: /(defined|Error)$/.test(text)
+  }))
 });
 
-it('shows what differs, counts what is the same, and leaves out what other ranks do not have', async () => {
-  const rows: Record<string, AcrossRow> = {
-    loss: row('loss', ['1', '2']),
-    epoch: row('epoch', ['3']),
-    own: row('own', ['4'], 1)
-  };
+/** The last word of a comparison of these rows; a name without a row cannot be evaluated. */
+async function compared(
+  names: string[],
+  rows: AcrossRow[],
+  size: number
+): Promise<IDifferences> {
   const told: IDifferences[] = [];
   await differencesIn(
-    ['loss', 'epoch', 'own', 'all_reduced'],
+    names,
+    Array.from({ length: size }, (_, rank) => rank),
     async name => {
-      if (!rows[name]) {
+      const found = rows.find(one => one.expression === name);
+      if (!found) {
         throw new Error('This expression runs a collective.');
       }
-      return rows[name];
+      return found;
     },
     found => told.push(found),
     () => true
   );
-  expect(told.at(-1)).toEqual({ rows: [rows.loss], same: 1, own: 1, left: 0 });
-  expect(told.map(found => found.left)).toEqual([3, 2, 1, 0]);
+  expect(told.map(found => found.left)).toEqual(
+    told.map((_, i) => told.length - 1 - i)
+  );
+  return told.at(-1)!;
+}
 
+it('shows what differs, and counts every other variable by what is known of it', async () => {
+  const loss = row('loss', [
+    [[0, 1], '1'],
+    [[2], '2']
+  ]);
+  const rows = [
+    loss,
+    row('epoch', [[[0, 1, 2], '3']]),
+    row('own', [
+      [[0], '4'],
+      [[1, 2], "name 'own' is not defined"]
+    ]),
+    row('two', [
+      [[0, 1], '4'],
+      [[2], "NameError: name 'two' is not defined"]
+    ]),
+    row('slow', [
+      [[0, 1], '4'],
+      [[2], 'TimeoutError']
+    ])
+  ];
+  const names = [...rows.map(one => one.expression), 'all_reduced'];
+  expect(await compared(names, rows, 3)).toEqual({
+    rows: [loss],
+    same: 1,
+    alike: 0,
+    lacking: 2,
+    unknown: 2,
+    beyond: 0,
+    unseen: [],
+    left: 0
+  });
+});
+
+it('calls nothing the same on ranks that run, which were not looked at', async () => {
+  const alone = await compared(['x'], [row('x', [[[0], '1']], [1, 2, 3])], 4);
+  expect(alone).toMatchObject({ same: 0, unknown: 1, unseen: [1, 2, 3] });
+  const most = await compared(['x'], [row('x', [[[0, 1], '1']], [2])], 3);
+  expect(most).toMatchObject({ same: 0, alike: 1, unseen: [2] });
+  // nor on one that was not asked, and so does not run as far as is known
+  const silent = await compared(['x'], [row('x', [[[0, 1], '1']])], 3);
+  expect(silent).toMatchObject({ same: 0, alike: 1, unseen: [2] });
+});
+
+it('tells how many variables are beyond those that are looked at', async () => {
+  const names = Array.from({ length: MOST + 23 }, (_, i) => `x${i}`);
+  const rows = names.map(name => row(name, [[[0, 1], '1']]));
+  expect(await compared(names, rows, 2)).toMatchObject({
+    same: MOST,
+    beyond: 23
+  });
+});
+
+it('asks no more once nobody wants to know', async () => {
   let calls = 0;
   await differencesIn(
     ['loss', 'epoch'],
-    async name => ((calls += 1), rows[name]),
+    [0],
+    async name => ((calls += 1), row(name, [[[0], '1']])),
     () => expect.unreachable(),
     () => false
   );

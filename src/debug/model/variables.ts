@@ -4,13 +4,33 @@ import { AcrossRow } from './model';
 export interface IDifferences {
   /** Those in which ranks differ. */
   rows: readonly AcrossRow[];
-  /** How many are the same on all ranks that have them. */
+  /** How many are the same on every rank. */
   same: number;
-  /** How many no other rank has, as where it is in another function. */
-  own: number;
+  /** How many are the same on the ranks that answered, while others gave no answer. */
+  alike: number;
+  /** How many some rank does not have, as where it is in another function. */
+  lacking: number;
+  /** How many are not compared: no other rank answered, or nothing of them can be compared. */
+  unknown: number;
+  /** How many are not looked at, as there are too many. */
+  beyond: number;
+  /** Ranks that gave no answer, as they run. */
+  unseen: readonly number[];
   /** How many are still to be looked at. */
   left: number;
 }
+
+/** Nothing is known yet, not even how many there are. */
+export const BEGINNING: IDifferences = {
+  rows: [],
+  same: 0,
+  alike: 0,
+  lacking: 0,
+  unknown: 0,
+  beyond: 0,
+  unseen: [],
+  left: -1
+};
 
 /** Answer of the debugger to a request. */
 type Ask = (
@@ -19,7 +39,7 @@ type Ask = (
 ) => Promise<{ body?: unknown } | null>;
 
 /** Of more, those that come first are laid beside each other. */
-const MOST = 50;
+export const MOST = 50;
 /** The thread of rank 0 (`dtrain_lab/debugger/state.py`). */
 const FIRST_THREAD = 1001;
 /** What IPython puts into a notebook's variables, and what differs on every rank by its meaning. */
@@ -28,6 +48,8 @@ const USUAL = new Set(
     ' '
   )
 );
+/** The error of a rank that has no such variable. */
+const LACKS = /\bNameError\b|\bis not defined\b/;
 /** Types of what is defined, not computed. */
 const DEFINED = /^(module|type|ABCMeta|function|method|builtin_function.*)$/;
 
@@ -38,16 +60,12 @@ interface IVariable {
 }
 
 /** Names of the variables of the frame of a stopped rank: those of the user's that have values. */
-export async function variablesOf(
-  ask: Ask,
-  rank: number,
-  depth = 0
-): Promise<string[]> {
+export async function variablesOf(ask: Ask, rank: number): Promise<string[]> {
   const stack = await ask('stackTrace', { threadId: FIRST_THREAD + rank });
   const { stackFrames = [] } = (stack?.body ?? {}) as {
     stackFrames?: { id: number }[];
   };
-  const frame = stackFrames[Math.min(depth, stackFrames.length - 1)];
+  const [frame] = stackFrames;
   if (!frame) {
     return [];
   }
@@ -74,38 +92,78 @@ function isValue({ name, type }: IVariable): boolean {
   );
 }
 
+/** What the answers on all ranks say of one variable. */
+type Kind = 'differs' | 'same' | 'alike' | 'lacking' | 'unknown';
+
+/** Ranks of these that are in no group of a row. */
+function silentIn(row: AcrossRow, ranks: readonly number[]): number[] {
+  const heard = new Set(row.groups.flatMap(group => group.ranks));
+  return ranks.filter(rank => !heard.has(rank));
+}
+
+function kindOf(row: AcrossRow, ranks: readonly number[]): Kind {
+  const values = row.groups.filter(group => !group.error);
+  const errors = row.groups.filter(group => group.error);
+  if (values.length > 1) {
+    return 'differs';
+  }
+  if (!values.length || errors.some(group => !LACKS.test(group.text))) {
+    return 'unknown';
+  }
+  if (errors.length) {
+    return 'lacking';
+  }
+  if (!silentIn(row, ranks).length) {
+    return 'same';
+  }
+  return values[0].ranks.length > 1 ? 'alike' : 'unknown';
+}
+
 /**
  * Lays variables beside those of other ranks, one after another.
  *
+ * @param ranks - those that have variables at all: a lost one has none
  * @param across - what a variable is on all ranks
  * @param tell - told after each
  * @param goesOn - false once nobody wants to know any more
  */
 export async function differencesIn(
   names: readonly string[],
+  ranks: readonly number[],
   across: (name: string) => Promise<AcrossRow | null>,
   tell: (found: IDifferences) => void,
   goesOn: () => boolean
 ): Promise<void> {
   const wanted = names.slice(0, MOST);
   const rows: AcrossRow[] = [];
-  let [same, own] = [0, 0];
+  const counts = { same: 0, alike: 0, lacking: 0, unknown: 0 };
+  const unseen = new Set<number>();
+  const told = (left: number): void =>
+    tell({
+      ...counts,
+      rows: [...rows],
+      beyond: names.length - wanted.length,
+      unseen: [...unseen].sort((a, b) => a - b),
+      left
+    });
   for (const [i, name] of wanted.entries()) {
+    // one that cannot be evaluated, as a property of the user's that fails, does not hide the others
     const row = await across(name).catch(() => null);
     if (!goesOn()) {
       return;
     }
-    const values = row?.groups.filter(group => !group.error) ?? [];
-    if (row && values.length > 1) {
-      rows.push(row);
-    } else if (row?.same) {
-      same += 1;
-    } else if (values.length) {
-      own += 1;
+    const kind = row ? kindOf(row, ranks) : 'unknown';
+    if (row) {
+      silentIn(row, ranks).forEach(rank => unseen.add(rank));
     }
-    tell({ rows: [...rows], same, own, left: wanted.length - i - 1 });
+    if (row && kind === 'differs') {
+      rows.push(row);
+    } else if (kind !== 'differs') {
+      counts[kind] += 1;
+    }
+    told(wanted.length - i - 1);
   }
   if (!wanted.length) {
-    tell({ rows, same, own, left: 0 });
+    told(0);
   }
 }

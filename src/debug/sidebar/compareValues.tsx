@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { formatRanks, formatValue } from '../../ui/figures/format';
+import { formatRanks, formatValue, unbroken } from '../../ui/figures/format';
 import { AcrossRow, DebugModel } from '../model/model';
 import { IDifferences } from '../model/variables';
 
@@ -75,13 +75,12 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
   );
 }
 
-/** The variables of the frame that is looked at in which ranks differ. */
+/** The variables of a paused rank's frame in which ranks differ. */
 function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   const { differences: found, view } = model;
   if (!view?.on || !view.ranks.some(r => r.phase === 'paused')) {
     return null;
   }
-  const idle = view.ranks.filter(r => r.phase === 'idle').map(r => r.rank);
   if (!found) {
     return (
       <p>
@@ -95,11 +94,27 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
       </p>
     );
   }
+  const { unseen, left } = found;
+  const idle = view.ranks
+    .filter(r => r.phase === 'idle' && !unseen.includes(r.rank))
+    .map(r => r.rank);
   return (
     <>
       <p className="jp-DtrainUi-under" role="status">
         {differencesText(found, trans)}
       </p>
+      {!left && unseen.length > 0 && (
+        <p className="jp-DtrainUi-under">
+          {unbroken(
+            trans._n(
+              'Rank %2 was not looked at: it is not paused.',
+              'Ranks %2 were not looked at: they are not paused.',
+              unseen.length,
+              formatRanks(unseen)
+            )
+          )}
+        </p>
+      )}
       {idle.length > 0 && found.rows.length > 0 && (
         <p className="jp-DtrainUi-under">
           {trans._n(
@@ -135,8 +150,9 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   );
 }
 
-function differencesText(
-  { rows, same, own, left }: IDifferences,
+/** How many variables differ, and what is known of the others. */
+export function differencesText(
+  { rows, same, alike, lacking, unknown, beyond, left }: IDifferences,
   trans: TranslationBundle
 ): string {
   if (left) {
@@ -145,9 +161,17 @@ function differencesText(
   const parts = [
     trans._n('%1 variable differs', '%1 variables differ', rows.length),
     trans._n('%1 is the same', '%1 are the same', same),
-    trans._n('%1 is only on this rank', '%1 are only on this rank', own)
+    trans._n(
+      '%1 is the same on the ranks that were looked at',
+      '%1 are the same on the ranks that were looked at',
+      alike
+    ),
+    trans._n('%1 is not on all ranks', '%1 are not on all ranks', lacking),
+    trans._n('%1 was not compared', '%1 were not compared', unknown),
+    trans._n('%1 more was not looked at', '%1 more were not looked at', beyond)
   ];
-  const told = parts.filter((_, i) => [rows.length, same, own][i] || i === 0);
+  const counts = [1, same, alike, lacking, unknown, beyond];
+  const told = parts.filter((_, i) => counts[i]);
   return `${told.join(', ')}.`;
 }
 
@@ -157,7 +181,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
   return (
     <>
       <div title={first ? details(first, trans) : undefined}>{row.text}</div>
-      {!row.same &&
+      {row.groups.length > 1 &&
         row.groups.slice(0, MOST).map(group => (
           <div key={group.ranks[0]} data-outlier={group.outlier || undefined}>
             <span className="jp-DtrainUi-hidden">{trans.__('Ranks')} </span>

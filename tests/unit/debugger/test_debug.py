@@ -554,3 +554,11 @@ def test_errors_are_grouped_and_ranks_that_run_are_said() -> None:
     assert [g.ranks for g in row.groups] == [(0, 1)]
     assert row.groups[0].error
     assert row.running == (2,)
+
+
+def test_ranks_that_run_are_not_said_to_have_the_value_of_the_others() -> None:
+    answers = {r: glance("412", ["", "value", "int", [], "412"]) for r in range(3)}
+    row = compared.row("step", answers, {}, {}, (3,))
+    assert (row.same, row.text) == (False, "412 on ranks 0–2")
+    alone = compared.row("step", {0: answers[0]}, {}, {}, (1, 2, 3))
+    assert (alone.same, alone.text) == (False, "412 on rank 0")
