@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,11 +18,11 @@ from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.gathering import Gathering
+from dtrain_lab.services.debugger.holder import Holder
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.clients import NOT_YET
 
 ATTACH_WITHIN_S = 30.0
-RENEW_S = 4.0
 POLL_S = 0.3
 Kernel = Callable[[Dap], Awaitable[Dap]]
 MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
@@ -81,8 +80,9 @@ class Debugging:
                 connection.on_close.append(self._ended)
                 code = job or JobCode()
                 self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
+                holder = Holder(self, connection, order, self._ended, self._lost)
                 supervisor = supervision.here()
-                self._renewer = supervisor.keep("debug.hold", partial(self._renew, order))
+                self._renewer = supervisor.keep("debug.hold", holder.renew)
                 self._looker = supervisor.keep("debug.look", self._poll_others)
             self.state = sized(self.state, size)  # the world may have been resized meanwhile
             await self._attach()
@@ -149,18 +149,6 @@ class Debugging:
         for task in (self._renewer, self._looker):
             if task is not None:
                 task.cancel()
-
-    async def _renew(self, order: clients.HoldDebugger) -> None:
-        while self._connection is not None:
-            await asyncio.sleep(RENEW_S)
-            try:
-                await self._connection.ask(order)
-            except Unreachable:  # its head is gone, and with it the world: no rank was lost
-                self._ended()
-                return
-            except DtrainError:  # another client debugs it now
-                self._lost()
-                return
 
     # ---- requests
 
@@ -240,8 +228,8 @@ class Debugging:
             found: dict[int, bytes] = await self._connection.ask(
                 clients.Debug(order.command, arguments, order.within_s), order.within_s + 5.0
             )
-        except Unreachable:
-            return {rank: {"success": False, "message": "The cluster has ended."} for rank in arguments}
+        except Unreachable as error:  # with which it may have ended, or live on
+            return {rank: {"success": False, "message": error.message} for rank in arguments}
         return {rank: json.loads(data) for rank, data in found.items()}
 
     # ---- events
