@@ -30,7 +30,7 @@ export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
 export OMP_NUM_THREADS=6
 export NCCL_DEBUG=WARN
 WANDB_API_KEY=$(cat "$HOME"/'.wandb key') && export WANDB_API_KEY || {
-  echo '{"code": "no_secret", "message": "[environment] secrets: WANDB_API_KEY is not there, as ~/.wandb key can'"'"'t be read on its node.", "hint": "Write its value into that file, readable by you only (chmod 600), where each node can read it.", "final": true}' > waiting.json
+  echo '{"code": "no_secret", "message": "[environment] secrets: WANDB_API_KEY is not set, because ~/.wandb key can'"'"'t be read on its node.", "hint": "Write its value into that file, readable by you only (chmod 600), where each node can read it.", "final": true}' > waiting.json
   printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit
   exit 1
 }
