@@ -30,6 +30,7 @@ from dtrain_lab.services.plans import facts, folder_files, interface, packing
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.inputs import Sources
+from dtrain_lab.services.plans.refused import of_usual_size
 from dtrain_lab.services.plans.request import settings
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.services.profiles import environment
@@ -64,7 +65,12 @@ class Planned(Struct, frozen=True):
 
 
 async def prepare(
-    request: JobRequest, file: Path, sources: Sources, recent: Recent, first: JobRecord | None = None
+    request: JobRequest,
+    file: Path,
+    sources: Sources,
+    recent: Recent,
+    first: JobRecord | None,
+    refused: list[DtrainError],
 ) -> Planned:
     """Plan a job; nothing is written or submitted.
 
@@ -74,6 +80,7 @@ async def prepare(
         sources: Current sources of the plan.
         recent: Cache of answers from hosts and environments.
         first: Record of the job that has to succeed first.
+        refused: Gets the error of a size that is impossible: the plan has the profile's then.
 
     Raises:
         DtrainError: The notebook, profile, size, name or environment is unusable.
@@ -99,11 +106,13 @@ async def prepare(
     try:
         plan = asked.allowed.plan(found.facts, wanted, python=found.python, directory="")
     except BadSize as error:
-        if error.code != "too_long":
-            raise
-        never = error  # its script can still be shown, with the offending line
-        unlimited = replace(profile, slurm=replace(profile.slurm, time=None))
-        plan = Allowed(unlimited, backend).plan(found.facts, wanted, python=found.python, directory="")
+        if error.code == "too_long":
+            never = error  # its script can still be shown, with the offending line
+            unlimited = replace(profile, slurm=replace(profile.slurm, time=None))
+            plan = Allowed(unlimited, backend).plan(found.facts, wanted, python=found.python, directory="")
+        else:
+            plan = of_usual_size(asked.allowed, found.facts, wanted, found.python, error)
+            refused.append(error)
     evaluates = framework_check.evaluates(book.code.everything)
     adapter = frameworks.plan(framework, strategy, plan.size, evaluates=evaluates)
     plan = layout.among(plan, request.at_once, found.facts)

@@ -21,6 +21,7 @@ from dtrain_lab.services.plans import inputs
 from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, Recent
 from dtrain_lab.services.plans.planning import Planned, prepare
 from dtrain_lab.services.plans.preview import preview
+from dtrain_lab.services.plans.refused import split, together
 from dtrain_lab.services.policy import limits
 from dtrain_lab.wire.jobs.job import JobPlan, JobRecord, JobRequest
 from dtrain_lab.wire.jobs.quota import FreeSpace
@@ -92,7 +93,7 @@ class Plans:
             first: Record of the job that has to succeed first.
 
         Raises:
-            DtrainError: The job can't be planned.
+            DtrainError: The job can't be planned; the details' `also` has what else is wrong.
         """
         seen = await asyncio.to_thread(inputs.read, request, file)
         now = time.monotonic()
@@ -100,7 +101,14 @@ class Plans:
             self._asked_for[request.profile] = now
             for host in seen.profile.ssh.names:  # count as the user's attempt, but not at each keystroke
                 ssh_connections.forget_refusal(host)
-        made = await prepare(request, file, seen, self._recent, first)
+        sound, refused = split(request)
+        made = None
+        try:
+            made = await prepare(sound, file, seen, self._recent, first, refused)
+        except DtrainError as error:
+            refused.append(error)
+        if made is None or refused:
+            raise together(refused, made.findings if made is not None else ())
         self._previews = submittable({**self._previews, made.record.id: made}, time.time())
         return made
 

@@ -1,4 +1,4 @@
-"""Job requests: checked once, and laid over the settings of their profile."""
+"""Job requests, laid over the settings of their profile."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from msgspec import Struct
 
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadProfile, BadRequest
-from dtrain_lab.jobs import staging
 from dtrain_lab.placement.overrides import as_asked
-from dtrain_lab.services import names
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.wire.jobs.job import JobRequest
@@ -30,49 +28,20 @@ class Settings(Struct, frozen=True):
 
 
 def settings(request: JobRequest, profile: Profile, backend: Backend) -> Settings:
-    """Check a request, and lay it over its profile.
+    """Lay a request over its profile.
 
     Args:
-        request: The user's request.
+        request: The user's request, whose values were checked (`refused.split`).
         profile: Its profile.
         backend: The profile's back-end.
 
     Raises:
-        BadRequest, BadProfile: A value is invalid; the details name its field.
+        BadRequest, BadProfile: The launcher is none of the back-end's; the details name its field.
         Forbidden: The administrator does not allow the profile or the request.
     """
-    _check_values(request)
     starts = launcher(request, profile, backend.traits)
-    if request.name is not None:
-        names.check(request.name, spaces=True)
     allowed = limits.allowed(profile, request, backend)
     return Settings(allowed._replace(profile=as_asked(allowed.profile, request, backend.traits)), starts)
-
-
-def _check_values(request: JobRequest) -> None:
-    if not 0 <= request.retries <= 100:
-        raise BadRequest(
-            f"retries is {request.retries}; it must be 0 to 100.",
-            "A failed job is started again this many times.",
-            details={"field": "retries"},
-        )
-    if not 0 <= request.warn_s <= 86400:
-        raise BadRequest(
-            f"warn_s is {request.warn_s:g}; it must be 0 to 86400 seconds.",
-            "Ranks are warned this long before the time limit.",
-            details={"field": "warn_s"},
-        )
-    if request.mail is not None and not _is_mail(request.mail):
-        raise BadRequest(
-            f'mail: "{request.mail}" is not an e-mail address.',
-            "Write it as name@host.",
-            details={"field": "mail"},
-        )
-    staging.names(request.stage)
-
-
-def _is_mail(text: str) -> bool:
-    return text.count("@") == 1 and not any(c.isspace() or c in "\"'`$;&|<>\\" for c in text)
 
 
 def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLauncher:

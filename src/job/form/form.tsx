@@ -16,7 +16,7 @@ import { FormFrame, Reading } from './frame';
 import { Jobs } from '../model/model';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from './preview';
-import { refusalOf } from '../model/refusal';
+import { alsoOf, refusalOf } from '../model/refusal';
 import { Report } from './report';
 import { FIELDS, IForm } from '../model/request';
 
@@ -71,7 +71,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   const { plan, error, busy } = checked;
   lastPlan.current = plan ?? lastPlan.current;
   const seen = lastPlan.current;
-  const found = error ? [] : (plan?.findings ?? []);
+  const found = error ? alsoOf(error) : (plan?.findings ?? []);
   const problems =
     faults.length +
     (faults.length ? 0 : found.filter(f => f.severity === 'problem').length) +

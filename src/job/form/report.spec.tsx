@@ -3,6 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
+import { RequestError } from '../../request/rest';
 import { Finding, JobPlan } from '../../tokens';
 import { Report } from './report';
 
@@ -56,4 +57,35 @@ it('says nothing that can’t be translated, in whole sentences', () => {
     '«note»'
   ]);
   expect(html).toContain('««1 problems stop this job», 2 warnings»');
+});
+
+it('names a refusal and all that is wrong beside it', () => {
+  const html = renderToStaticMarkup(
+    <Report
+      plan={null}
+      faults={[]}
+      error={
+        new RequestError(400, {
+          code: 'bad_size',
+          message: '99 ranks are too many.',
+          hint: '',
+          details: {
+            field: 'ranks',
+            also: [
+              { ...finding('problem', '/nope does not exist.'), field: 'stage' }
+            ]
+          }
+        })
+      }
+      busy={false}
+      trans={trans}
+      open={() => undefined}
+      openFault={() => undefined}
+      again={() => undefined}
+      preview={null}
+    />
+  );
+  expect(html).toContain('«2 problems stop this job»');
+  expect(html).toContain('99 ranks are too many.');
+  expect(html).toContain('/nope does not exist.');
 });

@@ -9,6 +9,7 @@ import { formatClock } from '../../ui/figures/format';
 import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { faultSentence, IFault } from '../fields/faults';
 import { labelOf } from '../fields/labels';
+import { alsoOf } from '../model/refusal';
 import { FIELDS } from '../model/request';
 
 const GLYPHS: Record<Finding['severity'], GlyphKind> = {
@@ -95,7 +96,7 @@ interface IReportProps {
 /** What the check found: one sentence, then each finding with its fix and place. */
 export function Report(props: IReportProps): JSX.Element {
   const { plan, error, faults, trans } = props;
-  const found = error ? [] : (plan?.findings ?? []);
+  const found = error ? alsoOf(error) : (plan?.findings ?? []);
   const notes = found.filter(f => f.severity === 'note');
   const asked = questionsOf(error);
   return (

@@ -2,6 +2,7 @@ import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { RequestError } from '../../request/rest';
+import { Finding } from '../../tokens';
 
 /** A refusal in words; of a server that can't be reached, too. Anything else is thrown on. */
 export function refusalOf(
@@ -20,4 +21,9 @@ export function refusalOf(
     });
   }
   throw failure;
+}
+
+/** What else is wrong with a request that is refused. */
+export function alsoOf(error: RequestError | null): readonly Finding[] {
+  return (error?.body.details.also as Finding[] | undefined) ?? [];
 }

@@ -15,7 +15,7 @@ import { FormFrame, Reading } from '../../job/form/frame';
 import { Jobs } from '../../job/model/model';
 import { labelOf } from '../../job/fields/labels';
 import { INotebook } from '../../job/form/notebook';
-import { refusalOf } from '../../job/model/refusal';
+import { alsoOf, refusalOf } from '../../job/model/refusal';
 import { Report } from '../../job/form/report';
 import { FIELDS, IForm } from '../../job/model/request';
 import { Where } from '../../job/fields/where';
@@ -121,8 +121,9 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { plan, error, busy } = checked;
   const parameters = linesOf(defaults);
   const own = sweepFaults(sweep, parameters.length);
-  const found =
-    error || faults.length ? [] : withoutOwn(plan?.findings ?? [], own);
+  const found = faults.length
+    ? []
+    : withoutOwn(error ? alsoOf(error) : (plan?.findings ?? []), own);
   const problems = [
     ...own.map(fault => faultText(fault, trans)),
     ...faults.map(fault => faultSentence(fault, trans)),
@@ -182,7 +183,8 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
               field: given.field,
               parameter: given.parameter,
               text: error.message
-            }
+            },
+            ...refusedIn(found)
           ]
         : refusedIn(found),
     trans

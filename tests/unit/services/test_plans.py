@@ -181,6 +181,30 @@ def test_only_hosts_of_the_plan_need_the_network_interface(
     with_jobs(tmp_path, main)
 
 
+def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: Host) -> None:
+    cells = ["print(nowhere_defined)", "import torch.multiprocessing as mp\nmp.spawn(print, nprocs=7)"]
+    file = write(tmp_path / "project" / "train.ipynb", cells)
+    asked = JobRequest("train.ipynb", ranks=9999, stage=("/nope/data",), retries=-1, names=())
+
+    async def main(jobs: Jobs) -> None:
+        with pytest.raises(BadRequest) as told:
+            await jobs.plan(asked, file)
+        assert told.value.details["field"] == "retries"
+        also = [(one["code"], one["field"]) for one in told.value.details["also"]]
+        assert also == [("bad_size", "ranks"), ("undefined_name", None), ("no_data", "stage")], (
+            "the launcher's number is not compared with the profile's usual size, which nobody asked for"
+        )
+        with pytest.raises(BadSize) as size:
+            await jobs.plan(replace(asked, retries=0, stage=()), file)
+        assert [one["code"] for one in size.value.details["also"]] == ["undefined_name"]
+        fine = write(file.with_name("fine.ipynb"), ["x = 1"])
+        with pytest.raises(BadSize) as alone:
+            await jobs.plan(JobRequest("fine.ipynb", ranks=9999), fine)
+        assert "also" not in alone.value.details
+
+    with_jobs(tmp_path, main)
+
+
 def test_only_the_newest_plans_are_known(tmp_path: Path, host: Host, book: Path) -> None:
     async def main(jobs: Jobs) -> None:
         made = [(await jobs.plan(REQUEST, book)).id for _ in range(9)]

@@ -1,0 +1,118 @@
+"""Everything that is refused of a request at once, so that nobody mends one field to hear of the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from dtrain_lab.errors import BadRequest, BadSize, DtrainError
+from dtrain_lab.jobs import staging
+from dtrain_lab.services import names
+from dtrain_lab.services.policy.limits import Allowed
+from dtrain_lab.wire.jobs.finding import Finding, problems
+from dtrain_lab.wire.jobs.job import JobRequest
+from dtrain_lab.wire.plan import Facts, Plan, Request
+
+OF_SIZE = frozenset(("launcher_size", "one_process", "eight_devices"))
+"""Codes of findings that another size would not have."""
+
+
+def split(request: JobRequest) -> tuple[JobRequest, list[DtrainError]]:
+    """Check the values of a request, each by itself.
+
+    Args:
+        request: The user's request.
+
+    Returns:
+        The request without the invalid ones, with which planning can go on; and why they are invalid. The
+        details of each error name its field.
+    """
+    refused: list[DtrainError] = []
+    if not 0 <= request.retries <= 100:
+        refused.append(
+            BadRequest(
+                f"retries is {request.retries}; it must be 0 to 100.",
+                "A failed job is started again this many times.",
+                details={"field": "retries"},
+            )
+        )
+        request = replace(request, retries=0)
+    if not 0 <= request.warn_s <= 86400:
+        refused.append(
+            BadRequest(
+                f"warn_s is {request.warn_s:g}; it must be 0 to 86400 seconds.",
+                "Ranks are warned this long before the time limit.",
+                details={"field": "warn_s"},
+            )
+        )
+        request = replace(request, warn_s=0)
+    if request.mail is not None and not _is_mail(request.mail):
+        refused.append(
+            BadRequest(
+                f'mail: "{request.mail}" is not an e-mail address.',
+                "Write it as name@host.",
+                details={"field": "mail"},
+            )
+        )
+        request = replace(request, mail=None)
+    try:
+        staging.names(request.stage)
+    except BadRequest as error:
+        refused.append(error)
+        request = replace(request, stage=())
+    try:
+        if request.name is not None:
+            names.check(request.name, spaces=True)
+    except BadRequest as error:
+        refused.append(error)
+        request = replace(request, name=None)
+    return request, refused
+
+
+def _is_mail(text: str) -> bool:
+    return text.count("@") == 1 and not any(c.isspace() or c in "\"'`$;&|<>\\" for c in text)
+
+
+def of_usual_size(allowed: Allowed, found: Facts, wanted: Request, python: str, why: BadSize) -> Plan:
+    """Plan a job of an impossible size with the profile's own, to look for its other problems.
+
+    Args:
+        allowed: The job's profile, and its back-end.
+        found: What the nodes have.
+        wanted: What was asked for.
+        python: Interpreter of the ranks.
+        why: Why that size is impossible.
+
+    Raises:
+        BadSize: `why`, where the profile's size is impossible, too.
+    """
+    usual = Request(wanted.profile, monitor=wanted.monitor)
+    try:
+        return allowed.plan(found, usual, python=python, directory="")
+    except DtrainError:
+        raise why from None
+
+
+def together(refused: Sequence[DtrainError], findings: Iterable[Finding] = ()) -> DtrainError:
+    """Return the first error, with all other problems in its details, as findings: `also`.
+
+    Args:
+        refused: Why the request is refused; at least one error.
+        findings: Findings of its plan; where the size is refused, that plan has another one.
+    """
+    first, *others = refused
+    sized = any(isinstance(error, BadSize) for error in refused)
+    told = (f for f in problems(tuple(findings)) if not sized or f.code not in OF_SIZE)
+    also = [*map(_finding, others), *told]
+    if also:
+        first.details["also"] = msgspec.to_builtins(also)
+    return first
+
+
+def _finding(error: DtrainError) -> Finding:
+    field = error.details.get("field")
+    return Finding(
+        "problem", error.code, error.message, error.hint, field=field if isinstance(field, str) else None
+    )
