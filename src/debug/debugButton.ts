@@ -2,8 +2,6 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 
-import { DebugModel } from './model/model';
-
 /** Whether the kernel is being debugged: after a reload of the page it is, and the page learns of it late. */
 export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
   const kernel = panel.sessionContext.session?.kernel;
@@ -42,27 +40,3 @@ export async function pressDebugButton(
     callstack.frame = frame; // its signal has the service ask for the frame's variables
   }
 }
-
-/** Until the ranks are being debugged. */
-export function untilOn(model: DebugModel): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      window.clearTimeout(timer);
-      model.changed.disconnect(look);
-    };
-    const look = (): void => {
-      if (model.view?.on) {
-        end();
-        resolve();
-      }
-    };
-    const timer = window.setTimeout(() => {
-      end();
-      reject(new Error('The debugger did not start.'));
-    }, ON_WITHIN);
-    model.changed.connect(look);
-  });
-}
-
-/** Ms; pydevd takes a second to begin in each rank. */
-const ON_WITHIN = 30_000;

@@ -13,6 +13,7 @@ import { runQuietly } from '../notebook/kernel';
 import { IClusters, Job } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
+import { untilOn } from './model/until';
 
 interface IAround {
   app: JupyterFrontEnd;
@@ -71,7 +72,7 @@ export function addDebugJob(around: IAround): void {
 async function running(
   job: Job,
   panel: NotebookPanel,
-  { app, debug, trans }: IAround
+  { app, debug, model, trans }: IAround
 ): Promise<void> {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
@@ -82,8 +83,14 @@ async function running(
     throw new Error(error.evalue);
   }
   app.shell.activateById(panel.id);
-  if (!(await isDebugged(panel))) {
-    await pressDebugButton(panel, debug);
+  if (!model.view?.on) {
+    const pressed = isDebugged(panel).then(async is => {
+      if (!is) {
+        await pressDebugButton(panel, debug);
+      }
+    });
+    // a notebook may have no bug to press; what JupyterLab shows at first would come over a rank's variables
+    await Promise.all([untilOn(model, trans), pressed]);
   }
   app.shell.activateById('jp-debugger-sidebar');
   Notification.info(

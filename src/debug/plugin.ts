@@ -19,12 +19,13 @@ import { CommandIDs } from '../commands';
 import { showNotebook } from '../places/open';
 import { onceAtATime } from '../request/once';
 import { Cluster, IClusters } from '../tokens';
-import { isDebugged, pressDebugButton, untilOn } from './debugButton';
+import { isDebugged, pressDebugButton } from './debugButton';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
 import { CellNames } from './model/names';
 import { notebookOf } from './model/notebookOf';
+import { untilOn, untilStands } from './model/until';
 import { addSections } from './sidebar/sections';
 
 /** All ranks in JupyterLab's own debugger. */
@@ -90,7 +91,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       await panel.sessionContext.ready;
       app.shell.activateById(panel.id);
       if (!model.view?.on) {
-        const on = untilOn(model);
+        const on = untilOn(model, trans);
         if (!(await isDebugged(panel))) {
           const shown = pressDebugButton(panel, debug);
           // what JupyterLab shows at first would come over a rank's variables; while a cell runs it comes later
@@ -134,6 +135,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
               const stands = model.view?.ranks.some(r => r.phase === 'paused');
               if (args.failed && !stands) {
                 await model.send('dtrain/postmortem', {}); // or it says why not
+                // its answer comes once the ranks are told to, before they stand
+                await untilStands(model, trans);
               }
               await model.focus(rank);
             } catch (error) {

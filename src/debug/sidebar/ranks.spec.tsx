@@ -95,3 +95,80 @@ it('looks at any one of many ranks by keyboard', async () => {
   root.unmount();
   host.remove();
 });
+
+/** Draws two ranks, and takes what is sent. */
+function draw(
+  view: DebugView,
+  name = 'cell\u00a0[16]'
+): { host: HTMLElement; sent: object[]; end: () => void } {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const sent: object[] = [];
+  root.render(
+    <Ranks
+      model={
+        {
+          send: async (_: string, args: object) => void sent.push(args)
+        } as unknown as DebugModel
+      }
+      view={view}
+      cells={{ nameOfRanks: () => name, ranksOf: () => null }}
+      trans={nullTranslator.load('x')}
+      onError={error => expect(error).toBeUndefined()}
+    />
+  );
+  return {
+    host,
+    sent,
+    end: () => {
+      root.unmount();
+      host.remove();
+    }
+  };
+}
+
+it('takes ranks as the page writes them', async () => {
+  const all = view(0);
+  const { host, sent, end } = draw({
+    ...all,
+    mode: 'some',
+    ranks: all.ranks.slice(0, 4)
+  });
+  const field = await vi.waitFor(() => {
+    const found = host.querySelector<HTMLInputElement>(
+      '.jp-DtrainDebug-mode input'
+    );
+    expect(found).not.toBeNull();
+    return found!;
+  });
+  for (const [written, ranks] of [
+    ['0, 2–3', [0, 2, 3]],
+    ['0-1', [0, 1]],
+    ['0, 4', []],
+    ['', []]
+  ] as const) {
+    Object.getOwnPropertyDescriptor(
+      HTMLInputElement.prototype,
+      'value'
+    )!.set!.call(field, written);
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    await vi.waitFor(() => expect(sent.at(-1)).toEqual({ ranks }));
+    await vi.waitFor(() =>
+      expect(field.getAttribute('aria-invalid')).toBe(`${!ranks.length}`)
+    );
+  }
+  end();
+});
+
+it('lets a line of a narrow square end before the number of a cell, and nowhere in it', async () => {
+  const all = view(0);
+  const [rank] = all.ranks;
+  const place = { ...rank.place!, file: '/tmp/ipykernel_1/12.py' };
+  const { host, end } = draw({ ...all, ranks: [{ ...rank, place }] });
+  await vi.waitFor(() =>
+    expect(
+      host.querySelector('.jp-DtrainDebug-grid [data-rank="0"]')?.textContent
+    ).toContain('cell [16], line\u00a03')
+  );
+  end();
+});

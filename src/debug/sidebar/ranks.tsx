@@ -1,9 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef, useState } from 'react';
 
-import { parseRanks } from '../../output/lines/lines';
 import { formatRanks, unbroken } from '../../ui/figures/format';
-import { rankSet } from '../../ui/ranks';
+import { parseRanks, rankSet } from '../../ui/ranks';
 import { Glyph } from '../../ui/icons/glyph';
 import { ByNumber } from './byNumber';
 import { DebugModel, DebugView, MANY } from '../model/model';
@@ -125,9 +124,9 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
     },
     { mode: 'some', label: trans.__('Some…') }
   ];
-  const ranks = parseRanks(text).filter(
-    r => Number.isInteger(r) && r >= 0 && r < view.ranks.length
-  );
+  // an empty field means none here, not all
+  const chosen = (written: string): number[] =>
+    written.trim() ? (parseRanks(written, view.ranks.length) ?? []) : [];
   return (
     <div
       className="jp-DtrainDebug-mode"
@@ -155,12 +154,9 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
           value={text}
           onChange={event => {
             setText(event.target.value);
-            const wanted = parseRanks(event.target.value).filter(
-              r => Number.isInteger(r) && r >= 0 && r < view.ranks.length
-            );
-            send('dtrain/mode', { ranks: wanted });
+            send('dtrain/mode', { ranks: chosen(event.target.value) });
           }}
-          aria-invalid={ranks.length === 0}
+          aria-invalid={chosen(text).length === 0}
         />
       )}
     </div>
@@ -227,7 +223,13 @@ function Grid(props: ISending): JSX.Element {
             // where it is paused stands beside it; otherwise its state does
             label={rank.phase === 'paused' ? trans.__('paused') : ''}
           />
-          <span>{placeOf(rank, hasEnded(view), known, done, trans)}</span>
+          <span>
+            {/* a square may be too narrow for "cell [16],": the number then stands in the next line, whole */}
+            {placeOf(rank, hasEnded(view), known, done, trans).replace(
+              /\u00a0(?=\[)/,
+              ' '
+            )}
+          </span>
         </button>
       ))}
     </div>

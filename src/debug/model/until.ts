@@ -1,0 +1,71 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { DebugModel } from './model';
+import { hasEnded } from './words';
+
+type Told = Pick<DebugModel, 'view' | 'changed'>;
+
+/** Until the ranks are being debugged; an error where they are not within half a minute. */
+export function untilOn(model: Told, trans: TranslationBundle): Promise<void> {
+  return until(
+    model,
+    () => !!model.view?.on,
+    () => null,
+    trans.__('The debugger did not start.')
+  );
+}
+
+/** Until a rank stands where the last cell failed; an error where none does, or none can any more. */
+export function untilStands(
+  model: Told,
+  trans: TranslationBundle
+): Promise<void> {
+  return until(
+    model,
+    () => !!model.view?.ranks.some(r => r.phase === 'paused'),
+    () =>
+      !model.view?.on
+        ? trans.__('The debugger is off.')
+        : hasEnded(model.view)
+          ? trans.__('The cluster has ended.')
+          : null,
+    trans.__('No rank has stopped where the cell failed.')
+  );
+}
+
+/**
+ * Waits for what the kernel tells of the ranks.
+ *
+ * @param never - why it cannot come to that any more; null while it can
+ * @param late - what is said where it has not come to that in time
+ */
+function until(
+  model: Told,
+  holds: () => boolean,
+  never: () => string | null,
+  late: string
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (error: string | null): void => {
+      window.clearTimeout(timer);
+      model.changed.disconnect(look);
+      if (error === null) {
+        resolve();
+      } else {
+        reject(new Error(error));
+      }
+    };
+    const look = (): void => {
+      const why = holds() ? null : never();
+      if (holds() || why !== null) {
+        end(why);
+      }
+    };
+    const timer = window.setTimeout(() => end(late), WITHIN);
+    model.changed.connect(look);
+    look();
+  });
+}
+
+/** Ms; pydevd takes a second to begin in each rank. */
+const WITHIN = 30_000;
