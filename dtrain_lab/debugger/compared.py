@@ -51,6 +51,8 @@ class AcrossRow(Struct, frozen=True):
     text: str = ""
     running: tuple[int, ...] = ()
     """Ranks on which it could not be evaluated, because they are running."""
+    comparable: bool = True
+    """False if values can be told apart only by their address, so it isn't known whether they are equal."""
 
 
 def wanted_leaf(answers: Mapping[int, dict[str, Any]]) -> tuple[str, tuple[int, ...]] | None:
@@ -111,7 +113,8 @@ def row(
         for message, ranks in failures.items()
     ]
     first = comparison.first if comparison is not None else None
-    same = len(made) == 1 and not running
+    opaque = len(ordered) == 1 and len(answers) > 1 and any(a.get("opaque") for a in answers.values())
+    same = len(made) == 1 and not running and not opaque
     return AcrossRow(
         expression,
         same,
@@ -119,8 +122,9 @@ def row(
         first.path if first is not None else "",
         comparison.differing if comparison is not None else 0,
         comparison.total if comparison is not None else 0,
-        _sentence(made, comparison, running),
+        f"{made[0].text}, not compared" if opaque else _sentence(made, comparison, running),
         running,
+        not opaque,
     )
 
 

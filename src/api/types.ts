@@ -2198,6 +2198,8 @@ export interface components {
          *     the comparison in words.
          */
         AcrossRow: {
+            /** @default true */
+            comparable: boolean;
             /** @default 0 */
             differing: number;
             expression: string;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -120,7 +121,7 @@ def _leaf(path: str, value: Any) -> Leaf:
             text = f"{text[:TEXT]}… ({_digest(text.encode())})"
         return Leaf(path, "value", type(value).__name__, (), text)
     try:
-        return Leaf(path, "object", type(value).__name__, (), _digest(cloudpickle.dumps(value)))
+        return Leaf(path, "object", type(value).__name__, (), _digest(_pickled(value)))
     # objects that can't be pickled are compared by type only
     except Exception:  # noqa: BLE001
         return Leaf(path, "object", type(value).__name__, (), "")
@@ -129,10 +130,39 @@ def _leaf(path: str, value: Any) -> Leaf:
 def _bytes(value: Any) -> Any:
     """The numbers of a tensor; a pickle of one that is sparse, quantized or otherwise no plain array."""
     value = value.detach()
-    if value.layout is not torch.strided or value.is_quantized or value.is_meta:
-        return cloudpickle.dumps(value.coalesce() if value.is_sparse else value)
+    if not _is_plain(value):
+        return _pickled(value.coalesce() if value.is_sparse else value)
     plain = value.cpu().resolve_conj().resolve_neg().contiguous()
     return plain.reshape(-1).view(torch.uint8).numpy()
+
+
+def _is_plain(value: torch.Tensor) -> bool:
+    return value.layout is torch.strided and not value.is_quantized and not value.is_meta
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles equal objects of two processes to equal bytes.
+
+    A pickle of torch's names storages by their address, and cloudpickle gives each class of a notebook an id
+    of its process.
+    """
+
+    def persistent_id(self, obj: Any) -> Any:
+        if isinstance(obj, type):
+            return ("class", obj.__module__, obj.__qualname__)
+        if isinstance(obj, torch.TypedStorage | torch.UntypedStorage):
+            plain = obj.untyped() if isinstance(obj, torch.TypedStorage) else obj
+            obj = torch.empty(0, dtype=torch.uint8, device=plain.device).set_(plain)
+        if isinstance(obj, torch.Tensor) and _is_plain(local(obj)):
+            part = local(obj)
+            return ("tensor", str(part.dtype), tuple(part.shape), _digest(_bytes(part)))
+        return None
+
+
+def _pickled(value: Any) -> bytes:
+    stream = io.BytesIO()
+    _Pickler(stream).dump(value)
+    return stream.getvalue()
 
 
 def _digest(data: Any) -> str:

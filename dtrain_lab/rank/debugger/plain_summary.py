@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import reprlib
 from typing import Any
 
 MOST_TEXT = 200
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = MOST_TEXT
 _short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = 8
@@ -22,21 +24,28 @@ def glance(value: Any, leaf: str | None = None) -> str:
 
     Returns:
         JSON with type, text, and a digest: of the elements of an array or tensor, else of the whole text.
+        `opaque`: it has nothing to compare but its address.
     """
     if leaf is not None:
         return json.dumps({"values": None})
     kind = type(value).__name__
     try:
-        text, whole = _short.repr(value)[:MOST_TEXT], repr(value)
+        text, whole = _short.repr(value), repr(value)
     # a user's __repr__ may fail, or need another rank that is stopped
     except Exception as error:  # noqa: BLE001
         text = whole = f"<{kind}; its repr failed: {type(error).__name__}>"
+    opaque = False
+    if not isinstance(value, str):  # an address differs on all ranks, and says nothing
+        text, (whole, addresses) = ADDRESS.sub("", text), ADDRESS.subn("", whole)
+        opaque = addresses > 0
+    text = text[:MOST_TEXT]
     array = _array(value)
     if array is None:
         parts = [["", "object", kind, [], _digest(whole.encode("utf-8", "replace"))]]
     else:
         parts = [["", "array", str(array.dtype), list(array.shape), _digest(array.tobytes())]]
-    return json.dumps({"type": kind, "text": text, "leaves": parts, "left": 0})
+        opaque = False
+    return json.dumps({"type": kind, "text": text, "leaves": parts, "left": 0, "opaque": opaque})
 
 
 def _array(value: Any) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import reprlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ MOST_SHOWN = 8
 """Elements of a tensor shown as numbers; a larger tensor is shown by its shape."""
 MOST_VALUES = 1 << 18
 """Elements of a leaf that are sent at most, to measure how far two ranks differ."""
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = MOST_TEXT
@@ -33,20 +37,29 @@ def glance(value: Any, leaf: str | None = None) -> str:
 
     Returns:
         JSON with type and text, for a tensor also shape, dtype, device, norm and NaN count, and digests of
-        the value's leaves.
+        the value's leaves. `opaque`: a part of it has nothing to compare but its address.
     """
     value = local(value)
     if leaf is not None:
-        return json.dumps({"values": _values(value, leaf)})
+        return json.dumps({"values": _values(_content(value), leaf)})
     found: dict[str, Any] = {"type": type(value).__name__, "text": _text(value)}
     if isinstance(value, torch.Tensor):
         found["tensor"] = _tensor(value)
     elif isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         found["tensor"] = _tensor(torch.from_numpy(np.ascontiguousarray(value)))
-    parts = leaves_of(value)
+    parts = leaves_of(_content(value))
+    found["opaque"] = any(part.kind == "object" and not part.digest for part in parts)
     found["leaves"] = [[p.path, p.kind, p.dtype, list(p.shape), p.digest] for p in parts[:MOST_LEAVES]]
     found["left"] = max(0, len(parts) - MOST_LEAVES)
     return json.dumps(found)
+
+
+def _content(value: Any) -> Any:
+    """Return the attributes of an object that tells only its address of itself; other values as they are."""
+    kind: Any = type(value)
+    plain = kind.__repr__ is object.__repr__ and not callable(getattr(value, "state_dict", None))
+    held = getattr(value, "__dict__", None)
+    return held if plain and held and not isinstance(value, Mapping | Sequence) else value
 
 
 def _text(value: Any) -> str:
@@ -62,7 +75,9 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     try:
-        return _short.repr(value)[:MOST_TEXT]
+        text = _short.repr(value)
+        # it differs on all ranks, and says nothing
+        return (text if isinstance(value, str) else ADDRESS.sub("", text))[:MOST_TEXT]
     # a user's __repr__ may fail, or need another rank that is stopped
     except Exception as error:  # noqa: BLE001
         return f"<{type(value).__name__}; its repr failed: {type(error).__name__}>"

@@ -91,6 +91,7 @@ function standing(
         expression: 'x',
         same: true,
         running: [],
+        comparable: true,
         groups: [{ ranks: [0, 1], text: '1', error: false }]
       }
     };

@@ -212,6 +212,7 @@ export class DebugModel {
         differing: 0,
         total: 0,
         running: [],
+        comparable: true,
         text: error instanceof Error ? error.message : String(error)
       };
     }

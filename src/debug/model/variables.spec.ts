@@ -48,6 +48,7 @@ const row = (
   differing: 0,
   total: 0,
   running,
+  comparable: true,
   text: '',
   groups: groups.map(([ranks, text]) => ({
     ranks,
@@ -120,6 +121,14 @@ it('shows what differs, and counts every other variable by what is known of it',
     beyond: 0,
     unseen: [],
     left: 0
+  });
+});
+
+it('counts an object apart that has nothing but its address', async () => {
+  const found = { ...row('x', [[[0, 1], '<A object>']]), comparable: false };
+  expect(await compared(['x'], [found], 2)).toMatchObject({
+    same: 0,
+    unknown: 1
   });
 });
 

@@ -107,7 +107,11 @@ function kindOf(row: AcrossRow, ranks: readonly number[]): Kind {
   if (values.length > 1) {
     return 'differs';
   }
-  if (!values.length || errors.some(group => !LACKS.test(group.text))) {
+  if (
+    !values.length ||
+    !row.comparable ||
+    errors.some(group => !LACKS.test(group.text))
+  ) {
     return 'unknown';
   }
   if (errors.length) {

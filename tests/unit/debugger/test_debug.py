@@ -562,3 +562,13 @@ def test_ranks_that_run_are_not_said_to_have_the_value_of_the_others() -> None:
     assert (row.same, row.text) == (False, "412 on ranks 0–2")
     alone = compared.row("step", {0: answers[0]}, {}, {}, (1, 2, 3))
     assert (alone.same, alone.text) == (False, "412 on rank 0")
+
+
+def test_objects_that_differ_by_their_address_alone_are_not_compared() -> None:
+    leaf = ["", "object", "Thing", [], ""]
+    answers = {r: {**glance("<Thing object>", leaf), "opaque": True} for r in range(2)}
+    row = compared.row("thing", answers, {}, {})
+    assert (row.same, row.comparable, row.text) == (False, False, "<Thing object>, not compared")
+    other = {**answers, 1: {**glance("[1]", ["[0]", "value", "int", [], "1"])}}
+    row = compared.row("thing", other, {}, {})
+    assert (row.comparable, len(row.groups)) == (True, 2), "what differs all the same is told"

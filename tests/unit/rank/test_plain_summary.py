@@ -46,6 +46,13 @@ def test_values_are_compared_by_their_elements_and_not_by_their_short_text() -> 
     assert row(Broken(), Broken()).text == "<Broken; its repr failed: ValueError> on all"
 
 
+def test_an_address_makes_no_values_differ() -> None:
+    one = row(object(), object())
+    assert (one.comparable, one.text) == (False, "<object object>, not compared")
+    assert row("at 0x12", "at 0x13").comparable
+    assert len(row("at 0x12", "at 0x13").groups) == 2, "a text is the user's"
+
+
 def test_no_torch_is_imported() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\nfrom dtrain_lab.rank.debugger.plain_summary import glance\n"
