@@ -228,6 +228,11 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
 
 def _unreachable(host: str, error: Exception) -> Unreachable:
     if isinstance(error, socket.gaierror):
+        if error.errno not in (socket.EAI_NONAME, socket.EAI_NODATA):  # offline, or just woken
+            return Unreachable(
+                f"{host} can't be reached: its name can't be resolved now.",
+                f"Is this machine online, and its VPN up? Try: ssh {host}",
+            )
         return Unreachable(
             f"There is no host {host}: its name can't be resolved.",
             f"Correct it in the profile, or name its address in ~/.ssh/config. Try: ssh {host}",

@@ -18,6 +18,16 @@ from dtrain_lab.backends.ssh_connections import _unreachable
             "Correct it in the profile, or name its address in ~/.ssh/config. Try: ssh gpu-9",
         ),
         (
+            socket.gaierror(-5, "No address associated with hostname"),
+            "There is no host gpu-9: its name can't be resolved.",
+            "Correct it in the profile, or name its address in ~/.ssh/config. Try: ssh gpu-9",
+        ),
+        (
+            socket.gaierror(-3, "Temporary failure in name resolution"),
+            "gpu-9 can't be reached: its name can't be resolved now.",
+            "Is this machine online, and its VPN up? Try: ssh gpu-9",
+        ),
+        (
             ConnectionRefusedError(111, "Connection refused"),
             "gpu-9 can't be reached: Connection refused.",
             "Try: ssh gpu-9",
