@@ -280,7 +280,7 @@ def test_what_it_shows_is_kept_and_the_notebook_is_filled(tmp_path: Path) -> Non
     code = book["cells"]
     assert [c["execution_count"] for c in code] == [1, 2, None, 3, None, 5, 6]
     assert code[2]["metadata"]["tags"] == ["injected-parameters"]
-    assert code[2]["source"].startswith("# Parameters of this job, from Submit\n")
+    assert code[2]["source"].startswith("# Parameters of this job, set when it was submitted\n")
     assert "image/png" in code[3]["outputs"][0]["data"]
     assert code[3]["outputs"][1]["text"].endswith(f"42 {2 << 20}\n")
     assert code[4]["outputs"] == []

@@ -17,7 +17,7 @@ EVERY_S = 2.0
 MOST_TEXT = 1 << 20
 """Characters of stdout and stderr kept per cell; the log has the rest."""
 
-HEADING = "# Parameters of this job, from Submit"
+HEADING = "# Parameters of this job, set when it was submitted"
 """First line of the cell that the submission has inserted: the notebook itself has no such cell."""
 
 
