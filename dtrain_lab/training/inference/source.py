@@ -83,9 +83,13 @@ def loader(
 
 
 def _workers(number: int) -> dict[str, Any]:
-    """Options for workers that have what cells have defined: Python 3.14 would start them without it."""
+    """Options for workers that have what cells have defined: Python 3.14 would start them without it.
+
+    Where "forkserver" is the default, Python doesn't tell whether the user has set it, or the default was
+    used: both get "fork". "spawn", which only a user sets, stays.
+    """
     default = multiprocessing.get_all_start_methods()[0]
-    now = multiprocessing.get_start_method(allow_none=True)  # the default, too, once it has been used
+    now = multiprocessing.get_start_method(allow_none=True)
     fork = number and default == "forkserver" and now in (None, default)
     return {"num_workers": number, "multiprocessing_context": "fork" if fork else None}
 

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, DtrainError
-from dtrain_lab.training.inference import loop
+from dtrain_lab.training.inference import loop, source
 from dtrain_lab.training.inference import model as models
 from dtrain_lab.training.inference.inputs import Splitter
 from dtrain_lab.training.inference.loop import Loop
@@ -194,6 +194,16 @@ def test_samples_are_collated_by_the_user_and_loaded_by_workers(
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["forkserver", "fork", "spawn"])
     found = dt.predict(net, list(range(25)), batch_size=4, collate_fn=lambda some: X[some], num_workers=2)
     assert torch.equal(found, by_hand(net, 4))
+
+
+@pytest.mark.parametrize(("now", "given"), [(None, "fork"), ("forkserver", "fork"), ("spawn", None)])
+def test_a_start_method_that_is_not_pythons_default_is_kept(
+    monkeypatch: pytest.MonkeyPatch, now: str | None, given: str | None
+) -> None:
+    """The user's own "forkserver" can't be told from a default that was used: docs/inference.md says so."""
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["forkserver", "fork", "spawn"])
+    monkeypatch.setattr(multiprocessing, "get_start_method", lambda **_: now)
+    assert source._workers(2) == {"num_workers": 2, "multiprocessing_context": given}
 
 
 @pytest.mark.parametrize(
