@@ -1,5 +1,7 @@
 import { afterAll, vi } from 'vitest';
 
+import { forgetPage } from './page';
+
 /** What jsdom lacks and @lumino or @jupyterlab touch when they are imported. */
 const target = globalThis as unknown as Record<string, unknown>;
 
@@ -45,4 +47,5 @@ afterAll(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
   document.body.replaceChildren();
+  forgetPage();
 });

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from dtrain_lab.services.quickstart import PAGES, quickstart
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(300)
 
@@ -52,11 +54,29 @@ def test_it_carries_the_front_end_and_nothing_of_this_machine(wheel: Path) -> No
         assert any(n.endswith("jupyter_server_config.d/dtrain_lab.json") for n in names)
         assert any(n.endswith("schemas/dtrain-lab/panel.json") for n in names)
         assert {"dtrain_lab/notebooks/debugging.ipynb", "dtrain_lab/docs/pictures/debugger.png"} <= set(names)
+        assert shipped_for_quickstart() <= set(names)
         assert not [n for n in names if n.endswith((".map", "build_log.json")) or "tests/" in n]
         for name in names:
             text = archive.read(name)
             assert str(ROOT).encode() not in text, name
             assert str(wheel.parents[1]).encode() not in text, name
+
+
+def shipped_for_quickstart() -> set[str]:
+    """Paths in a wheel of what the quickstart leads to: a checkout has it all."""
+    return {
+        f"dtrain_lab/docs/{path.removeprefix(f'{PAGES}/')}" if path.startswith(PAGES) else
+        f"dtrain_lab/notebooks/{path}"
+        for path in quickstart()
+    }  # fmt: skip
+
+
+def test_what_the_quickstart_leads_to_is_told_to_the_build() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert shipped_for_quickstart() <= set(told["force-include"].values())
+    assert {f"dtrain_lab/docs/{page}.md" for page in ("guide", "inference", "metrics", "sweeps")} <= (
+        shipped_for_quickstart()
+    )
 
 
 def test_its_base_install_has_no_jupyterlab(wheel: Path) -> None:
