@@ -244,6 +244,12 @@ def finds(view: Any, page: Any) -> None:
         find.press("Enter")
         view.locator(".jp-DtrainJob-logRow[data-hit]").get_by_text(row).first.wait_for()
     assert view.locator("mark").first.inner_text() == "begins"
+    # also where the beginning is here already
+    for button, text in (("End", "tick"), ("Start", "begins")):
+        view.get_by_role("button", name=button, exact=True).click()
+        view.locator(".jp-DtrainJob-logRow").get_by_text(text).first.wait_for()
+    rows = view.get_by_role("log")
+    page.wait_for_function("rows => rows.scrollTop === 0", arg=rows.element_handle())
     find.fill("nowhere")
     find.press("Enter")
     view.get_by_text("“nowhere” is not in the log.").wait_for()

@@ -207,6 +207,11 @@ class Connection:
         """Remove this watcher, or all watchers."""
         await self._watchers.remove(changed)
 
+    @property
+    def head_ended(self) -> bool:
+        """Whether the head has ended, which closes this connection; this end may also close it by itself."""
+        return self._gone_event.is_set()
+
     async def ended(self) -> None:
         """Wait until the head's process is gone."""
         await self._gone_event.wait()

@@ -77,7 +77,7 @@ class Debugging:
             if self._connection is None:
                 self._connection = connection
                 connection.on_debug = self._received
-                connection.on_close.append(self._ended)
+                connection.on_close.append(self._closed)
                 code = job or JobCode()
                 self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
                 holder = Holder(self, connection, order, self._ended, self._lost)
@@ -127,8 +127,8 @@ class Debugging:
         if connection is None:
             return
         connection.on_debug = None
-        if self._ended in connection.on_close:
-            connection.on_close.remove(self._ended)
+        if self._closed in connection.on_close:
+            connection.on_close.remove(self._closed)
         if not connection.closed:
             await connection.ask(clients.LeaveDebugger())
         ranks = tuple(
@@ -136,8 +136,21 @@ class Debugging:
         )
         self.state = replace(self.state, ranks=ranks)
 
+    def resized(self, size: int) -> None:
+        """Forget ranks that a change of size has ended: nothing is lost with them; new ranks attach later."""
+        if size < len(self.state.ranks):
+            self.state = sized(self.state, size)
+            self._emit(events.told(self.state))
+
+    def _closed(self) -> None:
+        """Called when the connection is closed: by the end of the world, or by that of this process."""
+        if self._connection is None or self._connection.head_ended:
+            self._ended()
+        else:  # this kernel ends or restarts, and its cluster runs on
+            self._let_go()
+
     def _ended(self) -> None:
-        """Called when the connection is closed: the whole world has ended."""
+        """The whole world has ended."""
         self.state = replace(self.state, ended=True)
         self._lost()
 
@@ -145,6 +158,9 @@ class Debugging:
         """No rank can be debugged any more."""
         for rank in range(len(self.state.ranks)):
             self._happened(rank, "gone", {})
+        self._let_go()
+
+    def _let_go(self) -> None:
         self._connection = None
         for task in (self._renewer, self._looker):
             if task is not None:

@@ -27,6 +27,7 @@ class Debugged(Protocol):
     @property
     def holds(self) -> Connection | None: ...
     async def begin(self, connection: Connection) -> None: ...
+    def resized(self, size: int) -> None: ...
     async def ask(self, order: Order) -> dict[int, Dap]: ...
 
 
@@ -64,7 +65,7 @@ class Holder:
             if not self._holds:
                 return
             try:
-                await self._connection.ask(self._order)
+                self._world.resized(await self._connection.ask(self._order))
                 if self._cut_at is not None:
                     await self._attach_again()
                     self._cut_at = None

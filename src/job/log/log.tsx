@@ -169,6 +169,7 @@ export function JobLog(props: {
           setFollow(false);
           brought.current = `${reader.first} ${failed}`;
           reader.fromStart();
+          virtual.scrollToIndex(0, { align: 'start' });
         }}
         find={text => {
           setFollow(false);

@@ -36,6 +36,9 @@ class World:
     def holds(self) -> Any:
         return self if self.answers and not {"ended", "lost"} & set(self.happened) else None
 
+    def resized(self, size: int) -> None:
+        assert size == 2
+
     async def begin(self, _: Any) -> None:
         missing = [r.rank for r in self.state.ranks if not r.attached]
         self.happened.append(f"attach {missing}")
