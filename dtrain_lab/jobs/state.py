@@ -126,6 +126,7 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float, *, h
         parameters=record.request.parameters,
         attempt=found.attempt,
         sweep=record.request.sweep,
+        begins_again=record.begins_again,
     )
 
 

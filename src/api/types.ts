@@ -2610,6 +2610,8 @@ export interface components {
             /** @default 0 */
             attempt: number;
             backend: string;
+            /** @default false */
+            begins_again: boolean;
             checkpoint_step: number | null;
             created_at: number;
             directory: string;
@@ -2780,8 +2782,8 @@ export interface components {
          * @description A job that a user asks for.
          *
          *     `notebook`: its path (below the server's root for REST). `time`: the scheduler's limit, "02:00:00".
-         *     `after`: a job that has to succeed first. `retries`: how often a failed run is restarted from its
-         *     checkpoint. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
+         *     `after`: a job that has to succeed first. `retries`: how often a failed run is restarted, with
+         *     its checkpoints. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
          *     `mail`: address that Slurm notifies. `notify`: a command of the user that runs when the job ends.
          *     `parameters`: values for the cell tagged `parameters`. `python`: interpreter, for environments of the kind
          *     "current". `framework`: what the notebook trains with ("torch", "tensorflow", "mindspore"); by default the

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check import frameworks, launchers, machine, names, training, values
+from dtrain_lab.jobs.check import checkpoints, frameworks, launchers, machine, names, training, values
 from dtrain_lab.jobs.check.local_modules import Module, at_once, imported, imported_by
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.check.search_paths import search
@@ -69,6 +69,7 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
         *_missing(parsed, around),
         *machine.files(parsed, around.files, shared=around.shared),
         *machine.habits(parsed),
+        *checkpoints.never_loaded(parsed, [file.parsed for file in around.modules]),
         *(of_torch if around.framework.name == "torch" else []),
         *frameworks.check(parsed, around.framework, imported(imports(cells), around.modules), around.modules),
     ]

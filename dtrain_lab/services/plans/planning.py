@@ -17,7 +17,7 @@ from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadNotebook, BadSize, DtrainError, EnvironmentUnfit, NotFound
 from dtrain_lab.jobs import files as job_files
-from dtrain_lab.jobs.check import check
+from dtrain_lab.jobs.check import check, checkpoints
 from dtrain_lab.jobs.check import frameworks as framework_check
 from dtrain_lab.jobs.check.notebook import Around
 from dtrain_lab.jobs.notebook.script import Script, convert
@@ -30,7 +30,7 @@ from dtrain_lab.services.plans import facts, folder_files, interface, packing
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.inputs import Sources
-from dtrain_lab.services.plans.refused import of_usual_size
+from dtrain_lab.services.plans.refused import as_finding, of_usual_size
 from dtrain_lab.services.plans.request import settings
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.services.profiles import environment
@@ -138,9 +138,8 @@ async def prepare(
     findings = _checked(book, record, missing, no_torch=no_torch) + script.findings + found.findings
     findings += interface.lacking(plan, found.facts)
     if never is not None:
-        field, value = never.details["field"], never.details["value"]
-        first_of_all = Finding("problem", never.code, never.message, never.hint, field=field, value=value)
-        findings = (first_of_all, *findings)
+        findings = (as_finding(never), *findings)
+    record = replace(record, begins_again=checkpoints.told(findings))
     return Planned(
         record,
         backend,

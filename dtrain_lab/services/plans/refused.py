@@ -105,14 +105,15 @@ def together(refused: Sequence[DtrainError], findings: Iterable[Finding] = ()) -
     first, *others = refused
     sized = any(isinstance(error, BadSize) for error in refused)
     told = (f for f in problems(tuple(findings)) if not sized or f.code not in OF_SIZE)
-    also = [*map(_finding, others), *told]
+    also = [*map(as_finding, others), *told]
     if also:
         first.details["also"] = msgspec.to_builtins(also)
     return first
 
 
-def _finding(error: DtrainError) -> Finding:
-    field = error.details.get("field")
-    return Finding(
-        "problem", error.code, error.message, error.hint, field=field if isinstance(field, str) else None
+def as_finding(error: DtrainError) -> Finding:
+    """Return an error as a problem of the field that its details name, with the value that they propose."""
+    field, value = (
+        text if isinstance(text := error.details.get(name), str) else None for name in ("field", "value")
     )
+    return Finding("problem", error.code, error.message, error.hint, field=field, value=value)

@@ -28,8 +28,8 @@ class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """A job that a user asks for.
 
     `notebook`: its path (below the server's root for REST). `time`: the scheduler's limit, "02:00:00".
-    `after`: a job that has to succeed first. `retries`: how often a failed run is restarted from its
-    checkpoint. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
+    `after`: a job that has to succeed first. `retries`: how often a failed run is restarted, with
+    its checkpoints. `warn_s`: seconds before the time limit at which every rank gets SIGUSR2; 0 for never.
     `mail`: address that Slurm notifies. `notify`: a command of the user that runs when the job ends.
     `parameters`: values for the cell tagged `parameters`. `python`: interpreter, for environments of the kind
     "current". `framework`: what the notebook trains with ("torch", "tensorflow", "mindspore"); by default the
@@ -210,6 +210,8 @@ class Job(Struct, frozen=True):
     attempt: int = 0
     sweep: str | None = None
     """Id of the sweep that it is a trial of."""
+    begins_again: bool = False
+    """Whether a job that resumes it starts from the beginning: its notebook never loads a checkpoint."""
 
 
 class JobRecord(Struct, frozen=True):
@@ -242,6 +244,8 @@ class JobRecord(Struct, frozen=True):
     """How its ranks find each other; None where torch does that."""
     source: str = ""
     """Absolute path of the notebook that was submitted; the request has it as its client wrote it."""
+    begins_again: bool = False
+    """Whether its notebook saves checkpoints and never loads one, as far as the check can tell."""
 
 
 class Doing(Struct, frozen=True):

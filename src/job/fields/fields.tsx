@@ -112,7 +112,7 @@ export function Fields(
         name="retries"
         given={numeric}
         help={trans.__(
-          'How many times a failed job is started again, from its last checkpoint.'
+          'How many times a failed job is started again: from its last checkpoint if the notebook loads dt.latest_checkpoint(), else from the beginning.'
         )}
       />
       {slurm && <LineRow {...props} name="warn" given={numeric} />}

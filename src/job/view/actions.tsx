@@ -22,7 +22,8 @@ export function Actions(props: {
     command: string,
     label: string,
     may: boolean,
-    primary = false
+    primary = false,
+    title?: string
   ): JSX.Element | null =>
     may && commands.hasCommand(command) ? (
       <button
@@ -30,6 +31,7 @@ export function Actions(props: {
         className={
           primary ? 'jp-DtrainUi-button jp-mod-primary' : 'jp-DtrainUi-button'
         }
+        title={title}
         onClick={() => void commands.execute(command, args)}
       >
         {label}
@@ -39,7 +41,15 @@ export function Actions(props: {
   const resume =
     step === null
       ? trans.__('Run again')
-      : trans.__('Resume from step %1', step.toLocaleString());
+      : job.begins_again
+        ? trans.__('Run again from the beginning')
+        : trans.__('Resume from step %1', step.toLocaleString());
+  const begins =
+    step !== null && job.begins_again
+      ? trans.__(
+          'The notebook saved checkpoints but never loads one (dt.latest_checkpoint).'
+        )
+      : undefined;
   return (
     <div className="jp-DtrainJob-actions">
       {button(
@@ -48,7 +58,13 @@ export function Actions(props: {
         done,
         true
       )}
-      {button(CommandIDs.resumeJob, resume, can('resume') && !done, true)}
+      {button(
+        CommandIDs.resumeJob,
+        resume,
+        can('resume') && !done,
+        true,
+        begins
+      )}
       {button(
         CommandIDs.duplicateJob,
         trans.__('Duplicate…'),
@@ -73,7 +89,13 @@ export function Actions(props: {
         trans.__('Open executed notebook'),
         hasEnded(job) && !done && job.started_at !== null
       )}
-      {button(CommandIDs.resumeJob, resume, can('resume') && done)}
+      {button(
+        CommandIDs.resumeJob,
+        resume,
+        can('resume') && done,
+        false,
+        begins
+      )}
       {button(CommandIDs.cancelJob, trans.__('Cancel…'), can('cancel'))}
       {button(CommandIDs.deleteJob, trans.__('Delete…'), can('delete'))}
     </div>

@@ -49,7 +49,9 @@ export function Facts(props: {
     [trans.__('Exit code'), job.exit_code],
     [trans.__('Attempt'), job.attempt ? job.attempt + 1 : null],
     [
-      trans.__('Started again from'),
+      job.begins_again
+        ? trans.__('Started again, from the beginning, after')
+        : trans.__('Started again from'),
       job.parent && (
         <button
           type="button"

@@ -24,6 +24,35 @@ TRAINS = "import torch\nmodel = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD(mod
 LOOP = "for x in loader:\n    model(x).sum().backward()\n    opt.step()"
 
 
+SAVES = "import dtrain_lab as dt\nwith dt.checkpoint(1) as folder:\n    print(folder)"
+
+
+@pytest.mark.parametrize(
+    ("sources", "line"),
+    [
+        ([SAVES], 2),
+        (["from dtrain_lab import checkpoint as keep\n\nkeep(3)"], 3),
+        ([SAVES, "latest = dt.latest_checkpoint()"], None),
+        ([SAVES, "from dtrain_lab import latest_checkpoint"], None),
+        ([SAVES, "import torch\nm = torch.load(dt.checkpoint_dir() / 'last.pt')"], None),
+        ([SAVES, "import os, torch\ntorch.load(os.environ['DTRAIN_CHECKPOINT_DIR'] + '/m')"], None),
+        ([SAVES, "import torch\nm = torch.load('pretrained.pt')"], 2),
+        (["from torch.utils.checkpoint import checkpoint\ncheckpoint(print, 1)"], None),
+        (["print(1)"], None),
+    ],
+)
+def test_a_checkpoint_that_is_never_loaded_is_told(sources: list[str], line: int | None) -> None:
+    """Found by hand: "Resume from step 2,304" began at epoch 0, and nothing had said so."""
+    found = [f for f in check(cells(*sources), Around()) if f.code == "checkpoint_never_loaded"]
+    assert [(f.severity, f.cell, f.line) for f in found] == ([("note", "[1]", line)] if line else [])
+    for one in found:
+        assert one.message == (
+            "This notebook saves checkpoints but never loads one: a resumed or retried job would start from "
+            "the beginning."
+        )
+        assert "dt.latest_checkpoint()" in one.fix
+
+
 @pytest.mark.parametrize(
     ("sources", "found"),
     [

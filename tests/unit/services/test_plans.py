@@ -22,6 +22,7 @@ from dtrain_lab.placement.policy import Policy
 from dtrain_lab.services import folders
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.jobs.resumption import continued_record
 from dtrain_lab.services.plans import packing, plans
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.plans import submittable
@@ -201,6 +202,22 @@ def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: 
         with pytest.raises(BadSize) as alone:
             await jobs.plan(JobRequest("fine.ipynb", ranks=9999), fine)
         assert "also" not in alone.value.details
+
+    with_jobs(tmp_path, main)
+
+
+def test_a_job_knows_that_a_resumed_one_begins_again(tmp_path: Path, host: Host) -> None:
+    saves = "import dtrain_lab as dt\ndt.checkpoint(1)"
+
+    async def main(jobs: Jobs) -> None:
+        async def planned(*cells: str) -> JobRecord:
+            file = write(tmp_path / "project" / "train.ipynb", list(cells))
+            return (await jobs.planned(REQUEST, file))[1].record
+
+        record = await planned(saves)
+        assert record.begins_again
+        assert continued_record(record, "next").begins_again
+        assert not (await planned(saves, "dt.latest_checkpoint()")).begins_again
 
     with_jobs(tmp_path, main)
 

@@ -1,0 +1,37 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { CommandIDs } from '../../commands';
+import { Job } from '../../tokens';
+import { Actions } from './actions';
+
+const trans = nullTranslator.load('dtrain_lab');
+
+function shown(changes: Partial<Job>): string {
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.resumeJob, { execute: () => undefined });
+  const job = { id: 'j', name: 'j', state: 'failed', may: ['resume'] };
+  return renderToStaticMarkup(
+    <Actions
+      job={{ ...job, error: null, ...changes } as Job}
+      commands={commands}
+      openNotebook={() => undefined}
+      trans={trans}
+    />
+  );
+}
+
+it('promises to resume from a step only where the notebook loads a checkpoint', () => {
+  const loads = shown({ checkpoint_step: 2304, begins_again: false });
+  expect(loads).toContain('>Resume from step 2,304<');
+  const never = shown({ checkpoint_step: 2304, begins_again: true });
+  expect(never).toContain('>Run again from the beginning<');
+  expect(never).toContain('never loads one (dt.latest_checkpoint).');
+  expect(never).not.toContain('step 2,304');
+  expect(shown({ checkpoint_step: null, begins_again: true })).toContain(
+    '>Run again<'
+  );
+});
