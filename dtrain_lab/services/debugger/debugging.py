@@ -291,7 +291,11 @@ class Debugging:
             if not (self.state.paused or self.state.held or self.state.pausing) or not others:
                 continue
             before = self.state
-            for rank, answer in (await self.ask(requests.Order("where", {r: {} for r in others}))).items():
+            try:
+                answers = await self.ask(requests.Order("where", {r: {} for r in others}))
+            except DtrainError:  # after a cut, until the head takes this client's claim again; or it is lost
+                continue
+            for rank, answer in answers.items():
                 if answer.get("success"):
                     self.state = events.stands(self.state, rank, answer["body"])
             if self.state != before:

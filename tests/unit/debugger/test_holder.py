@@ -9,7 +9,7 @@ import pytest
 from dtrain_lab.debugger.requests import Order
 from dtrain_lab.debugger.state import Dap, State
 from dtrain_lab.errors import Conflict, DtrainError, Unreachable
-from dtrain_lab.services.debugger import holder
+from dtrain_lab.services.debugger import debugging, holder
 from dtrain_lab.services.debugger.holder import Holder
 from dtrain_lab.wire import clients
 from tests.unit.debugger.test_debug import paused
@@ -81,6 +81,27 @@ async def test_ranks_that_were_let_go_meanwhile_are_attached_again() -> None:
     world = World(NO_ANSWER, None, None, released=(1,))
     assert await world.run() == ["attach [1]"]
     assert world.state.paused == (0,)
+
+
+async def test_whoever_looks_at_running_ranks_waits_for_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debugging, "POLL_S", 0.0)
+    told: list[Dap] = []
+    client = debugging.Debugging("a.ipynb", told.append)
+    client.state = paused(2, 0)
+    asked = 0
+
+    class Head:
+        async def ask(self, *_: Any) -> dict[int, bytes]:
+            nonlocal asked
+            asked += 1
+            if asked == 1:
+                raise TAKEN
+            client._connection = None
+            return {1: b'{"success": true, "body": {"place": null}}'}
+
+    client._connection = Head()  # type: ignore[assignment]
+    await client._poll_others()
+    assert (asked, client.state.ranks[1].phase) == (2, "idle")
 
 
 async def test_another_client_takes_it_only_where_nothing_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
