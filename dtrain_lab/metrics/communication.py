@@ -42,7 +42,7 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
     """Split every rank's communication.
 
     The rank that waits least is the slowest: its time in collectives is transfer, and the other ranks' extra
-    time is waiting for it. transfer = min X, wait_r = X_r − min X, overhead_r = X_r / W_r.
+    time is waiting for it. transfer = min X, wait_r = X_r − min X, overhead_r = X_r / W_r, X_r ≤ W_r.
 
     Args:
         samples: the latest samples of the known ranks.
@@ -62,7 +62,7 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
     noise = starvation(known)
     found = {}
     for sample, taken, warm in parts:
-        share = min(1.0, taken / (sample.step_s or 1.0))
+        share = taken / (sample.step_s or 1.0)
         found[sample.rank] = Split(
             comm_overhead=share,
             error=widened(overhead_error(sample, crowded), noise, share),
@@ -84,27 +84,32 @@ def with_measured(splits: dict[int, Split], share: float, error: float) -> dict[
     mean = fmean(x.comm_overhead for x in splits.values()) if splits else 0.0
     if not mean:
         return splits
-    factor = share / mean
-    return {
-        rank: replace(
-            x,
-            comm_overhead=min(1.0, x.comm_overhead * factor),
-            error=error,
-            transfer_s=x.transfer_s * factor,
-            wait_s=x.wait_s * factor,
-        )
-        for rank, x in splits.items()
-    }
+    return {rank: _scaled(x, share / mean, error) for rank, x in splits.items()}
+
+
+def _scaled(of: Split, factor: float, error: float) -> Split:
+    # a rank's communication, and with it its parts, takes no more than its step
+    factor = min(factor, 1.0 / of.comm_overhead) if of.comm_overhead else factor
+    return replace(
+        of,
+        comm_overhead=of.comm_overhead * factor,
+        error=error,
+        transfer_s=of.transfer_s * factor,
+        wait_s=of.wait_s * factor,
+    )
 
 
 def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
-    """Cost of communication in seconds per step, the slowdown after waits included, and `Split.warm`."""
-    exposed = sample.exposed_s or 0.0
+    """Cost of communication in seconds per step, the slowdown after waits included, and `Split.warm`.
+
+    It takes no more than the step.
+    """
+    step, exposed = sample.step_s or 0.0, sample.exposed_s or 0.0
     if not crowded or sample.exposed_error_s is None:
-        return exposed, 1.0
-    own = (sample.step_s or 0.0) - (sample.data_s or 0.0) - exposed
+        return min(exposed, step), 1.0
+    own = step - (sample.data_s or 0.0) - exposed
     warm = cold_caches.warm(exposed, own, sample.on_processor)
-    return exposed + max(0.0, own) * (1 - warm), warm
+    return min(exposed + max(0.0, own) * (1 - warm), step), warm
 
 
 def starvation(samples: Sequence[RankSample]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from dtrain_lab.metrics.probes import PROBES, longer_backward, probes
 from dtrain_lab.metrics.ring import StepRecord
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.links import RankFigures, RankSample
+from dtrain_lab.wire.metrics.figures import Figures
 from dtrain_lab.wire.metrics.world import Metrics
 
 WINDOW_S = 5.0
@@ -158,19 +159,21 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
     passes = {s.batches for s in known}
     whole = len(sizes) == len(known) == size
     epochs = [s.epoch for s in known if s.epoch is not None]
+    step = median(s.step_s or 0.0 for s in known)
+    parts = _parts(known, splits, step)
     return Metrics(
         samples_per_s=sum(rates) if rates else None,
         tokens_per_s=sum(tokens) if tokens else None,
         unsure=any(s.unsure for s in known),
         epoch=min(epochs, key=lambda e: (e.number, e.done)) if epochs else None,
-        step_s=median(s.step_s or 0.0 for s in known),
-        data_s=_middle([s.data_s for s in known]),
-        compute_s=_middle([_of(s.compute_s, splits.get(s.rank)) for s in known]),
-        optimizer_s=_middle([_of(s.optimizer_s, splits.get(s.rank)) for s in known]),
-        transfer_s=median(x.transfer_s for x in splits.values()) if splits else None,
-        wait_s=median(x.wait_s for x in splits.values()) if splits else None,
-        comm_overhead=fmean(x.comm_overhead for x in splits.values()) if splits else None,
-        comm_overhead_error=max(x.error for x in splits.values()) if splits else None,
+        step_s=step,
+        data_s=parts.data_s,
+        compute_s=parts.compute_s,
+        optimizer_s=parts.optimizer_s,
+        transfer_s=parts.transfer_s,
+        wait_s=parts.wait_s,
+        comm_overhead=parts.comm_overhead,
+        comm_overhead_error=parts.comm_overhead_error,
         gradient_bytes=round(median(sent)) if sent else None,
         rank_batch=sizes[0] if whole and len(set(sizes)) == 1 else None,
         global_batch=sum(sizes) if whole else None,
@@ -185,9 +188,40 @@ def _of(taken: float | None, split: Split | None) -> float | None:
     return taken * split.warm if taken is not None and split is not None else taken
 
 
-def _middle(values: Sequence[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return median(known) if known else None
+def _parts(samples: Sequence[RankSample], splits: dict[int, Split], step: float) -> Figures:
+    """Parts of the world's step, and communication's share with its error.
+
+    Each is the mean over the ranks of the part's share of a step: means add up, so that transfer and waiting
+    are the communication that is named beside them. Medians don't: where one rank is slow, the median rank is
+    one of those that wait, and what the slow rank computes appears nowhere.
+
+    Args:
+        samples: the latest samples of the ranks that make steps.
+        splits: the split by rank.
+        step: the world's step, seconds.
+    """
+
+    def mean(taken: Callable[[RankSample], float | None]) -> float | None:
+        shares = [part / s.step_s for s in samples if s.step_s and (part := taken(s)) is not None]
+        return step * fmean(shares) if shares else None
+
+    data, optimizer = mean(lambda s: s.data_s), mean(lambda s: _of(s.optimizer_s, splits.get(s.rank)))
+    compute = mean(lambda s: _of(s.compute_s, splits.get(s.rank)))
+    if not splits:
+        return Figures(data_s=data, compute_s=compute, optimizer_s=optimizer)
+    share = fmean(x.comm_overhead for x in splits.values())
+    if compute is not None:
+        # backward alone is a difference of two measurements, the least exact of the parts
+        compute = min(compute, max(0.0, step * (1 - share) - (data or 0.0) - (optimizer or 0.0)))
+    return Figures(
+        data_s=data,
+        compute_s=compute,
+        optimizer_s=optimizer,
+        transfer_s=mean(lambda s: splits[s.rank].transfer_s if s.rank in splits else None),
+        wait_s=mean(lambda s: splits[s.rank].wait_s if s.rank in splits else None),
+        comm_overhead=share,
+        comm_overhead_error=max(x.error for x in splits.values()),
+    )
 
 
 def without_steps(sample: RankSample) -> RankSample:

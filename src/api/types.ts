@@ -3023,10 +3023,11 @@ export interface components {
         };
         /**
          * Metrics
-         * @description Metrics of the whole world; times are those of the median rank.
+         * @description Metrics of the whole world; its step is that of the median rank, parts of it are means over the ranks.
          *
          *     A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by
-         *     computation) + optimizer + the rest. `comm_bound`: "lower" if `comm_overhead` is a lower bound.
+         *     computation) + optimizer + the rest. `transfer_s` + `wait_s` is the share `comm_overhead` of `step_s`.
+         *     `comm_bound`: "lower" if `comm_overhead` is a lower bound.
          *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
          *     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
          *     network speed that sending them takes, with several nodes.

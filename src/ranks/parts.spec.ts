@@ -2,6 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
+import { splitOf } from '../ui/figures/split';
 import { partsOf, waitsOf } from './parts';
 
 const { metrics } = makeCluster();
@@ -15,6 +16,7 @@ describe('partsOf', () => {
       data_s: 0.01,
       transfer_s: 0.02,
       wait_s: 0.005,
+      comm_overhead: 0.25,
       optimizer_s: 0.005
     });
     expect(parts.map(p => p.part)).toEqual([
@@ -38,6 +40,28 @@ describe('partsOf', () => {
     });
     expect(parts.reduce((sum, p) => sum + p.share, 0)).toBeCloseTo(1);
     expect(parts[0].share).toBeCloseTo(0.5);
+  });
+
+  it('says the same of communication as all else does', () => {
+    const slow = {
+      ...metrics,
+      step_s: 0.2,
+      compute_s: 0.08,
+      data_s: 0.02,
+      transfer_s: 0.014,
+      wait_s: 0.114,
+      comm_overhead: 0.64
+    };
+    const shares = Object.fromEntries(
+      partsOf(slow).map(p => [p.part, p.share])
+    );
+    expect(shares.transfer).toBeCloseTo(0.07);
+    expect(shares.waiting).toBeCloseTo(0.57);
+    expect(shares.transfer).toBe(splitOf(slow)!.transfer);
+    expect(shares.waiting).toBe(splitOf(slow)!.waiting);
+    // what was measured too long is not taken from communication
+    expect(shares.own + shares.data).toBeCloseTo(0.36);
+    expect(shares.other).toBe(0);
   });
 
   it('is empty where nothing is known', () => {

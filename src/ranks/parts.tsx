@@ -8,7 +8,7 @@ import {
   formatShare,
   formatTime
 } from '../ui/figures/format';
-import { waitingOf } from '../ui/figures/split';
+import { splitOf, waitingOf } from '../ui/figures/split';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {
@@ -20,28 +20,35 @@ export interface IPart {
 /**
  * Where a step's time goes, in the order it is drawn; empty where that is not known.
  *
- * step = data + compute + transfer + waiting + optimizer + the rest, of the median rank. Parts are measured
- * one by one: where they add up to more than the step, they are scaled down together.
+ * step = data + compute + transfer + waiting + optimizer + the rest, means over the ranks. Transfer and waiting are the
+ * communication that is shown everywhere else. The other parts are measured one by one: where they add up to more
+ * than the rest of the step, they are scaled down together.
  */
 export function partsOf(metrics: Cluster['metrics']): IPart[] {
   const { step_s, compute_s } = metrics;
   if (!step_s || compute_s === null) {
     return [];
   }
+  const split = splitOf(metrics);
+  const transfer = (split?.transfer ?? 0) * step_s;
+  const waiting = (split?.waiting ?? 0) * step_s;
+  const data = metrics.data_s ?? 0;
+  const optimizer = metrics.optimizer_s ?? 0;
+  const sum = data + compute_s + optimizer;
+  const room = Math.max(0, step_s - transfer - waiting);
+  const scale = sum > room ? room / sum : 1;
   const known: [IPart['part'], number][] = [
-    ['data', metrics.data_s ?? 0],
-    ['own', compute_s],
-    ['transfer', metrics.transfer_s ?? 0],
-    ['waiting', metrics.wait_s ?? 0],
-    ['optimizer', metrics.optimizer_s ?? 0]
+    ['data', data * scale],
+    ['own', compute_s * scale],
+    ['transfer', transfer],
+    ['waiting', waiting],
+    ['optimizer', optimizer * scale],
+    ['other', Math.max(0, room - sum)]
   ];
-  const sum = known.reduce((total, [, seconds]) => total + seconds, 0);
-  const scale = sum > step_s ? step_s / sum : 1;
-  known.push(['other', Math.max(0, step_s - sum)]);
   return known.map(([part, seconds]) => ({
     part,
-    seconds: seconds * scale,
-    share: (seconds * scale) / step_s
+    seconds,
+    share: seconds / step_s
   }));
 }
 
@@ -140,7 +147,7 @@ function Gradients(props: {
   );
 }
 
-/** Whose the parts are: the median of two ranks is their mean. */
+/** Whose the parts are: means, which add up. */
 function ofWhom(size: number, trans: TranslationBundle): string {
   switch (size) {
     case 1:
@@ -148,6 +155,6 @@ function ofWhom(size: number, trans: TranslationBundle): string {
     case 2:
       return trans.__('mean of both ranks');
     default:
-      return trans.__('median rank');
+      return trans.__('mean of all ranks');
   }
 }

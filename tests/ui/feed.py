@@ -141,6 +141,7 @@ def training(seq: int, size: int, template: dict[str, Any], slow: int | None = N
         **template["metrics"],
         "samples_per_s": 10240 + seq,
         "step_s": 0.2,
+        "wait_s": 0.01,
         "comm_overhead": 0.2 + seq / 1e4,
         "comm_overhead_error": 0.05,
         "current": True,

@@ -24,7 +24,7 @@ import {
   vagueText
 } from '../../ui/figures/share';
 import { SPARK, Sparkline } from '../../ui/figures/sparkline';
-import { meanSplit, SplitBar, SplitLegend } from '../../ui/figures/split';
+import { splitOf, SplitBar, SplitLegend } from '../../ui/figures/split';
 import { alarmOf } from '../../ui/verdicts/verdict';
 
 /** Throughput, step and communication. */
@@ -35,7 +35,7 @@ export function Figures(props: {
 }): JSX.Element | null {
   const { cluster, history, trans } = props;
   const { metrics } = cluster;
-  const split = meanSplit(cluster.ranks);
+  const split = splitOf(metrics);
   const recent = history.slice(-SPARK);
   const known = recent.some(p => p.samples !== null || p.overhead !== null);
   const stands = alarmOf(metrics) !== null;

@@ -5,7 +5,7 @@ import {
   unsureOf
 } from '../../ui/figures/ownTime';
 import { Cluster, IPoint, Point } from '../../tokens';
-import { meanSplit, waitingOf } from '../../ui/figures/split';
+import { splitOf, waitingOf } from '../../ui/figures/split';
 import { slowedNow } from '../../ui/verdicts/verdict';
 
 /** Points kept of each cluster, an hour of them; fewer where each has the times of more than 64 ranks. */
@@ -133,7 +133,7 @@ function pointOf(cluster: Cluster, told: Set<string>): IPoint {
     at: Date.now(),
     samples: samples_per_s,
     overhead: comm_overhead,
-    waiting: meanSplit(cluster.ranks)?.waiting ?? null,
+    waiting: splitOf(cluster.metrics)?.waiting ?? null,
     generation: cluster.world.generation,
     own,
     middle,

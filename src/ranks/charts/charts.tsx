@@ -17,7 +17,7 @@ import {
   shareAsKnown,
   vagueText
 } from '../../ui/figures/share';
-import { meanSplit } from '../../ui/figures/split';
+import { splitOf } from '../../ui/figures/split';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { IMark, TimeChart } from './chart';
 import { rebuilds } from '../model/figures';
@@ -77,7 +77,7 @@ export function Charts(props: {
     : formatRate(metrics.samples_per_s);
   const batch = batchText(cluster, trans);
   const share = shareAsKnown(metrics.comm_overhead, error);
-  const split = meanSplit(cluster.ranks);
+  const split = splitOf(metrics);
   const ofStep =
     metrics.comm_bound === 'lower'
       ? trans.__('of the step, or more')

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { makeRank } from '../../testing/clusters';
 import { layout } from './sparkline';
-import { meanSplit, SplitLegend, splitOf, waitingOf } from './split';
+import { SplitLegend, splitOf, waitingOf } from './split';
 
 it('splits a step into own, transfer and waiting that add up', () => {
   const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.3, wait_s: 0.01 });
@@ -41,7 +41,6 @@ it('never waits longer than it communicates', () => {
 
 it('knows no split without steps', () => {
   expect(splitOf(makeRank(0))).toBeNull();
-  expect(meanSplit([makeRank(0), makeRank(1)])).toBeNull();
 });
 
 it('leaves gaps in a line where nothing is known', () => {

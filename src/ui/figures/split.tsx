@@ -32,7 +32,10 @@ export function waitingOf(
   return Math.max(0, Math.min((comm_overhead ?? 1) * step_s, wait_s));
 }
 
-/** own = step × (1 − overhead) − data, waiting = wait, transfer = the rest. */
+/**
+ * own = step × (1 − overhead) − data, waiting = wait, transfer = the rest; of a rank, or of the world, whose figures
+ * are means over its ranks.
+ */
 export function splitOf(
   figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s' | 'data_s'>
 ): ISplit | null {
@@ -49,27 +52,6 @@ export function splitOf(
     transfer: comm_overhead - waiting,
     waiting
   };
-}
-
-/** The split of the world: the mean over its ranks. */
-export function meanSplit(ranks: readonly Rank[]): ISplit | null {
-  const sum: ISplit = { data: 0, own: 0, transfer: 0, waiting: 0 };
-  let count = 0;
-  for (const rank of ranks) {
-    const split = splitOf(rank);
-    if (split) {
-      PARTS.forEach(part => (sum[part] += split[part]));
-      count += 1;
-    }
-  }
-  return count
-    ? {
-        data: sum.data / count,
-        own: sum.own / count,
-        transfer: sum.transfer / count,
-        waiting: sum.waiting / count
-      }
-    : null;
 }
 
 /** A part with its share: "compute 70 %". */

@@ -118,17 +118,19 @@ def nodes_of(ranks: Sequence[Rank]) -> tuple[Node, ...]:
 
 
 def metrics_of(ranks: Sequence[Rank], **changes: Any) -> Metrics:
-    """Figures of a world that trains."""
+    """Figures of a world that trains; transfer and waiting are its communication."""
     middle = sorted(ranks, key=lambda r: r.step_s or 0)[len(ranks) // 2]
+    step, share = middle.step_s or 0.0, 0.23
+    wait = step * sum((r.wait_s or 0.0) / (r.step_s or 1.0) for r in ranks) / len(ranks)
     metrics = Metrics(
         samples_per_s=160.75 * len(ranks),
-        step_s=middle.step_s,
+        step_s=step,
         data_s=0.006,
         compute_s=0.133,
         optimizer_s=0.014,
-        transfer_s=0.033,
-        wait_s=0.013,
-        comm_overhead=0.23,
+        transfer_s=share * step - wait,
+        wait_s=wait,
+        comm_overhead=share,
         comm_overhead_error=0.02,
         values={"loss": 1.402, "lr": 0.0003},
     )

@@ -351,3 +351,45 @@ def test_the_world_adds_the_rates_of_its_ranks_and_says_nothing_without_steps() 
     both = [sample(0, 10, 1, 10.0), sample(1, 10, 1, 20.0)]
     assert figures.world_metrics(both, 2, crowded=False).samples_per_s == 30
     assert figures.world_metrics([RankSample(rank=0)], 2, crowded=False).step_s is None
+
+
+def test_parts_of_a_step_are_the_communication_that_is_named_also_beside_a_slow_rank() -> None:
+    """As measured: rank 2 sleeps in each step, and two ranks of three wait for it."""
+    taken = ((0.0071, 0.177), (0.012, 0.173), (0.170, 0.015))
+    samples = [
+        RankSample(
+            rank=i, step_s=0.185, data_s=0.0005, compute_s=own - 0.001, optimizer_s=0.0002, exposed_s=x
+        )
+        for i, (own, x) in enumerate(taken)
+    ]
+    world = figures.world_metrics(samples, 3, crowded=False)
+    assert world.step_s is not None
+    assert world.comm_overhead == pytest.approx(0.658, abs=0.001)
+    assert world.transfer_s is not None
+    assert world.wait_s is not None
+    assert world.transfer_s + world.wait_s == pytest.approx(world.comm_overhead * world.step_s)
+    assert world.compute_s == pytest.approx(0.062, abs=0.001), "the slow rank's own time is in it"
+    parts = (world.data_s, world.compute_s, world.optimizer_s, world.transfer_s, world.wait_s)
+    assert sum(p or 0.0 for p in parts) <= world.step_s
+
+
+@pytest.mark.parametrize("crowded", [True, False])
+def test_parts_of_a_step_take_no_more_than_it(crowded: bool) -> None:
+    mine = RankSample(
+        rank=0,
+        step_s=0.1,
+        data_s=0.01,
+        compute_s=0.09,
+        optimizer_s=0.01,
+        exposed_s=0.12,
+        exposed_error_s=0.001,
+    )
+    for samples in ([mine, replace(mine, rank=1)], [mine, replace(mine, rank=1, exposed_s=0.02)]):
+        world = figures.world_metrics(samples, 2, crowded=crowded)
+        assert (world.transfer_s or 0.0) + (world.wait_s or 0.0) == pytest.approx(
+            (world.comm_overhead or 0.0) * 0.1
+        )
+        assert (world.compute_s or 0.0) <= (1 - (world.comm_overhead or 0.0)) * 0.1
+    for of in communication.with_measured(communication.split(samples, 2, crowded), 0.9, 0.1).values():
+        assert of.transfer_s + of.wait_s == pytest.approx(of.comm_overhead * 0.1)
+        assert of.comm_overhead <= 1.0
