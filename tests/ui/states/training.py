@@ -158,7 +158,8 @@ def _hungry(stage: Stage) -> None:
         "Training waits for data: 72 % of a step.",
         hint="The loader takes 147 ms a step: more workers (num_workers), or fewer transforms.",
     )  # fmt: skip
-    metrics = metrics_of(ranks, verdicts=(verdict,), rank_batch=8, global_batch=64, accumulated=4)
+    batches = {"rank_batch": 8, "global_batch": 64, "accumulated": 4}
+    metrics = metrics_of(ranks, verdicts=(verdict,), data_s=0.147, **batches)
     summary = Summary("input_bound", verdict.values, verdict.text)
     stage.hear([training("sft-8", ranks, metrics=metrics, summary=summary)], jobs.SIDEBAR)
     stage.page.locator(PANEL).get_by_text("waiting for data 72").wait_for()
