@@ -135,7 +135,7 @@ class Head:
     def _keep_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
         at, policy = time.time(), self._policy
-        if self._history.wants(at, self._figures.values, busy=bool(policy.state.busy), ended=ended):
+        if self._history.wants(at, self._figures.values.current, busy=bool(policy.state.busy), ended=ended):
             self._history.add(at, policy.cluster(), ended=ended)
 
     # ---- link

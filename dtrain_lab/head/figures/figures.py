@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
 from dtrain_lab.head.figures import hosts
 from dtrain_lab.head.figures.current_advice import CurrentAdvice
+from dtrain_lab.head.figures.logged_values import LoggedValues
 from dtrain_lab.head.figures.pauses import Pauses
 from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, figures
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
@@ -18,7 +17,7 @@ from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
 from dtrain_lab.metrics.verdicts.pace import Pace
-from dtrain_lab.wire.links import Logged, RankSample
+from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
@@ -56,8 +55,7 @@ class Figures:
         self._advised = CurrentAdvice()
         self.link_bytes_per_s: float | None = None
         """Speed of the slowest node's network; None with one node, or where it is not known."""
-        self.values: dict[str, Any] = {}
-        """The user's values of `dt.log`; the latest of each."""
+        self.values = LoggedValues()
         self._samples: dict[int, tuple[float, RankSample]] = {}
         self._ended: set[int] = set()
         """Ranks that have ended and are not replaced."""
@@ -81,12 +79,6 @@ class Figures:
         for sample in samples:
             self._samples[sample.rank] = (now, sample)
         self.loops.sampled({s.rank: s.step or 0 for s in samples}, now)
-
-    def logged(self, message: Logged) -> None:
-        """A rank called `dt.log`; numbers that are not finite are kept as text."""
-        finite = {n: v for n, v in message.values.items() if isinstance(v, int | float) and math.isfinite(v)}
-        strange = {name: str(value) for name, value in message.values.items() if name not in finite}
-        self.values = {**self.values, **finite, **strange, "step": message.step}
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
@@ -188,7 +180,7 @@ class Figures:
         stands = found is not None and found.kind in ALARMS and not self._trained
         return replace(
             metrics,
-            values=self.values,
+            values=self.values.current,
             advice=advice,
             unknown=self._advised.unknown,
             too_busy=self._advised.too_busy,

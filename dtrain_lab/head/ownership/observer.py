@@ -227,6 +227,7 @@ class Observer:
         for line in whole.splitlines():
             try:
                 told = json.loads(line)
-                self._figures.logged(links.Logged(0, told["step"], told.get("at", 0.0), told["values"]))
+                values = links.Logged(0, told["step"], told.get("at", 0.0), told["values"])
+                self._figures.values.logged(values)
             except (ValueError, KeyError, TypeError, AttributeError):  # e.g. cut off when the rank was killed
                 log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])

@@ -107,6 +107,7 @@ class Ranks:
         """Reset what belongs to the previous cell of these ranks."""
         self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
         self._figures.unpointed.clear()
+        self._figures.values.cell_began(ranks)
         self._figures.cell_began(ranks, code)
 
     def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
@@ -115,7 +116,7 @@ class Ranks:
             case links.CellOutput():
                 self._output.received(message, frame)
             case links.Logged():
-                self._figures.logged(message)
+                self._figures.values.logged(message)
             case links.StoreCall():
                 self._store.call(message)
             case links.CellReply():

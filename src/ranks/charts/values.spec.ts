@@ -34,3 +34,17 @@ it('has a gap where a value is no number', () => {
   const points = [at(1, 1, 3), at(2, 2), at(3, 3, 4)];
   expect(loggedAt(points, 'loss').values).toEqual([3, null, 4]);
 });
+
+it('ends the line of a value with its cell: a later one logs others', () => {
+  const points = [
+    at(1, 10, 2),
+    at(2, 20, 1),
+    { at: 60_000, values: {} },
+    at(61, 5),
+    at(62, 5),
+    at(63, 15)
+  ];
+  const { values } = loggedAt(points, 'loss');
+  expect(values.slice(0, 2)).toEqual([2, 1]);
+  expect(values.slice(2)).toEqual([null, null, null]);
+});

@@ -60,7 +60,8 @@ export function OwnValues(props: {
     <div className="jp-DtrainUi-charts">
       {names.slice(0, MOST_CHARTS).map(name => {
         const { times, values } = loggedAt(points, name);
-        const last = [...values].reverse().find(v => v !== null) ?? null;
+        // of an earlier cell, or no number: none is current
+        const last = values[values.length - 1] ?? null;
         const text = last === null ? UNKNOWN : formatValue(last, 3);
         return (
           <section key={name}>

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -16,7 +17,7 @@ from dtrain_lab.errors import Conflict
 from dtrain_lab.head.cells import rank_holders
 from dtrain_lab.head.figures import snapshot as snapshots
 from dtrain_lab.machine import processes, supervision
-from dtrain_lab.wire import clients
+from dtrain_lab.wire import clients, links
 from dtrain_lab.world import events as on
 from tests.owned import IDLE_S, Owned
 
@@ -252,3 +253,23 @@ async def test_a_rank_that_is_deaf_keeps_no_cells_of_other_ranks(make: Make) -> 
     assert world.owner.state.deaf == (0,)
     world.replies("b", 2)
     assert world.began("c")
+
+
+async def test_values_of_an_earlier_cell_end_with_it(make: Make) -> None:
+    """As found: the chart of `epoch`, which only the cell before had logged, went on through the next run."""
+    world = make(3)
+
+    def values() -> dict[str, Any]:
+        return world.owner.parts.figures.metrics(world.owner.state).values
+
+    world.run("a", 0, 1, 2)
+    world.owner.received(b"r0", links.Logged(0, 30, 1.0, {"loss": 0.5, "epoch": 2}), b"")
+    world.replies("a", 0, 1, 2)
+    assert values() == {"loss": 0.5, "epoch": 2, "step": 30}, "until another begins"
+    world.run("on others", 1, 2)
+    assert values() == {"loss": 0.5, "epoch": 2, "step": 30}
+    world.replies("on others", 1, 2)
+    world.run("b", 0, 1, 2)
+    assert values() == {}
+    world.owner.received(b"r0", links.Logged(0, 5, 2.0, {"loss": 0.7}), b"")
+    assert values() == {"loss": 0.7, "step": 5}

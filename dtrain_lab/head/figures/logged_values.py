@@ -1,0 +1,32 @@
+"""The user's values of `dt.log`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+from dtrain_lab.wire.links import Logged
+
+
+class LoggedValues:
+    """The latest value of each name, until another cell begins on the rank that logged it."""
+
+    def __init__(self) -> None:
+        self.current: dict[str, Any] = {}
+        """Name → value, and the step of the latest; replaced, never changed."""
+        self._by: dict[str, int] = {}
+        """Name → the rank that logged it last."""
+
+    def logged(self, message: Logged) -> None:
+        """A rank called `dt.log`; numbers that are not finite are kept as text."""
+        finite = {n: v for n, v in message.values.items() if isinstance(v, int | float) and math.isfinite(v)}
+        strange = {name: str(value) for name, value in message.values.items() if name not in finite}
+        news = {**finite, **strange, "step": message.step}
+        self.current = {**self.current, **news}
+        self._by.update(dict.fromkeys(news, message.rank))
+
+    def cell_began(self, ranks: Collection[int]) -> None:
+        """Drop what these ranks logged: those values are of a cell that has ended."""
+        self._by = {name: by for name, by in self._by.items() if by not in ranks}
+        self.current = {name: value for name, value in self.current.items() if name in self._by}
