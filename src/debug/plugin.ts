@@ -133,12 +133,14 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
                 await model.send('dtrain/pause', { ranks: [rank] });
               }
               const stands = model.view?.ranks.some(r => r.phase === 'paused');
+              let stood: Promise<void> | undefined;
               if (args.failed && !stands) {
                 await model.send('dtrain/postmortem', {}); // or it says why not
                 // its answer comes once the ranks are told to, before they stand
-                await untilStands(model, trans);
+                stood = untilStands(model, trans);
               }
-              await model.focus(rank);
+              // looked at before it stands, its variables are asked for once, as it stops
+              await Promise.all([model.focus(rank), stood]);
             } catch (error) {
               onError(error);
             }

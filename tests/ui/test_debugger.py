@@ -303,7 +303,7 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
     ranks.get_by_text("The debugger is off.").wait_for()
     output(page, 1).get_by_role("button", name="Compare variables").click()
     across = page.locator(".jp-DtrainDebug-across")
-    across.get_by_text("1 variable differs, 1 is only on this rank.").wait_for()
+    across.get_by_text("1 variable differs, 1 is not on all ranks.").wait_for()
     across.locator("[data-variable='limit']").get_by_text("1: 2").wait_for()
     shot(page, "debugger-differences")
     execute(page, "debugger:continue")
