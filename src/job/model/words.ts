@@ -96,7 +96,7 @@ export function rowLine(
   }
   const parent = among.find(j => j.id === job.parent);
   return parent
-    ? trans.__('Resumes that of %1 · %2', moment(parent.created_at), line)
+    ? trans.__('Resumes the job of %1 · %2', moment(parent.created_at), line)
     : trans.__('Submitted %1 · %2', moment(job.created_at), line);
 }
 
