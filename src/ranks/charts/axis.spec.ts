@@ -77,18 +77,47 @@ it('leaves the beginning of the axis free, and has no more ticks where it is wid
   expect(later[later.length - 1].at).toBe(NOON - 10);
 });
 
+const PLOT = { left: 40, top: 0, width: 400, height: 100 };
+const ROW = 14;
+
 it('never puts a name on another', () => {
   const names = [
     { x: 100, width: 80 },
-    { x: 110, width: 80 },
-    { x: 120, width: 80 },
+    { x: 210, width: 80 },
     { x: 390, width: 80 }
   ];
-  const placed = placeNames(names, 40, 400, 2);
-  expect(placed).toEqual([
-    { from: 105, row: 0 },
-    { from: 115, row: 1 },
-    null,
-    { from: 305, row: 0 }
-  ]);
+  const [first, second, last] = placeNames(names, PLOT, ROW, []);
+  expect([first!.from, second!.from]).toEqual([105, 215]);
+  // no room to the right: beside its own line, and beside the second's name
+  expect(last!.from).toBe(305);
+  expect(first!.y).toBe(second!.y);
+  const near = placeNames([names[1], { x: 385, width: 80 }], PLOT, ROW, []);
+  expect(near[1]!.from).toBe(300);
+  const touching = placeNames([names[1], { x: 375, width: 80 }], PLOT, ROW, []);
+  expect(near[0]!.y - touching[1]!.y).toBeGreaterThanOrEqual(ROW);
+});
+
+it('has no name on the line of another mark: that would be its name', () => {
+  const names = [
+    { x: 330, width: 40 },
+    { x: 420, width: 110 }
+  ];
+  const [rebuilt, slow] = placeNames(names, PLOT, ROW, []);
+  expect(rebuilt!.from).toBe(335);
+  expect(slow).toBeNull();
+});
+
+it('has no name on a curve or an area', () => {
+  const name = [{ x: 100, width: 80 }];
+  const curve = Array.from({ length: 100 }, (_, i) => ({
+    x: 40 + 4 * i,
+    top: 85,
+    bottom: 85
+  }));
+  const [above] = placeNames(name, PLOT, ROW, curve);
+  expect(above!.y + ROW / 2).toBeLessThan(85);
+  const area = curve.map(c => ({ ...c, top: 40, bottom: 100 }));
+  expect(placeNames(name, PLOT, ROW, area)[0]!.y + ROW / 2).toBeLessThan(40);
+  const full = curve.map(c => ({ ...c, top: 0, bottom: 100 }));
+  expect(placeNames(name, PLOT, ROW, full)).toEqual([null]);
 });

@@ -84,51 +84,68 @@ export function formatTick(value: number): string {
   return formatDigits(value, 3, false);
 }
 
-/**
- * Do names of marks stand at the top of a plot? They do where what is drawn beside them stays low.
- *
- * @param names x where each begins and how wide it is, pixels.
- * @param drawn x, and the height of what is drawn there as a share of the plot's.
- */
-export function namesStandHigh(
-  names: readonly { from: number; width: number }[],
-  drawn: readonly { x: number; height: number }[]
-): boolean {
-  const beside = drawn.filter(({ x }) =>
-    names.some(({ from, width }) => x >= from && x <= from + width)
-  );
-  return beside.length > 0 && beside.every(({ height }) => height < 0.6);
-}
-
-/** A mark's name: where it stands, and in which row, so that no two cover each other. */
+/** A mark's name: where it begins, and the middle of its line of text, pixels. */
 export interface IPlaced {
   from: number;
-  row: number;
+  y: number;
 }
 
+/** What is drawn at an x, from one y to another, pixels. */
+export interface IDrawn {
+  x: number;
+  top: number;
+  bottom: number;
+}
+
+/** Pixels between a mark's line and its name. */
+const BESIDE = 5;
+
 /**
- * Places for names beside their lines.
+ * Places for names beside their lines: each to the right of its own, or to the left where there is no room; as low as
+ * neither a curve, nor another name or another mark's line is under it.
  *
  * @param names x of each line and width of its name, pixels, from left to right.
- * @param left where the plot begins.
- * @param right where it ends.
- * @param rows rows of names that have room; a name without one is left out: null.
+ * @param plot the plot, pixels.
+ * @param row height of a name.
+ * @param drawn curves and areas.
+ * @returns a place for each; null for a name without room: its line stands alone.
  */
 export function placeNames(
   names: readonly { x: number; width: number }[],
-  left: number,
-  right: number,
-  rows: number
+  plot: { left: number; top: number; width: number; height: number },
+  row: number,
+  drawn: readonly IDrawn[]
 ): (IPlaced | null)[] {
-  const free = Array.from({ length: rows }, () => left);
+  const right = plot.left + plot.width;
+  const taken: (IPlaced & { to: number })[] = [];
   return names.map(({ x, width }) => {
-    const fits = x + width + 6 <= right;
-    const from = fits ? x + 5 : Math.max(left, x - width - 5);
-    const row = free.findIndex(end => end <= from);
-    if (row < 0) {
-      return null;
+    const sides = [x + BESIDE, x - BESIDE - width].filter(
+      from => from >= plot.left && from + width <= right
+    );
+    for (const from of sides) {
+      const to = from + width;
+      if (names.some(n => n.x !== x && n.x > from - 2 && n.x < to + 2)) {
+        continue;
+      }
+      const beside = drawn.filter(d => d.x >= from - 4 && d.x <= to + 4);
+      for (
+        let y = plot.top + plot.height - row * 0.9;
+        y - row / 2 >= plot.top;
+        y -= row / 2
+      ) {
+        const [top, bottom] = [y - row / 2, y + row / 2];
+        if (
+          beside.every(d => d.bottom < top || d.top > bottom) &&
+          taken.every(
+            t =>
+              t.to + 6 <= from || t.from >= to + 6 || Math.abs(t.y - y) >= row
+          )
+        ) {
+          taken.push({ from, y, to });
+          return { from, y };
+        }
+      }
     }
-    free[row] = from + width + 6;
-    return { from, row };
+    return null;
   });
 }

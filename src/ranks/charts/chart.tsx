@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import { themeColour, hatch } from '../../ui/icons/theme';
 import {
   formatTick,
-  namesStandHigh,
+  IDrawn,
   placeNames,
   timeTicks,
   valueRange,
@@ -84,8 +84,6 @@ export function TimeChart(props: {
 }
 
 const HEIGHT = 140;
-/** Rows of names of marks. */
-const NAME_ROWS = 4;
 const NAME_HEIGHT = 14;
 /** Room to the left for numbers: the same in all charts, so that their times stand below each other. */
 const LEFT = 46;
@@ -207,41 +205,52 @@ function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
   const ground = themeColour('--jp-layout-color1');
   const ink = themeColour('--jp-ui-font-color1');
   const row = NAME_HEIGHT * devicePixelRatio;
-  const places = placeNames(shown, bbox.left, right, NAME_ROWS);
-  const high = namesStandHigh(
-    places.flatMap((place, i) =>
-      place ? [{ from: place.from, width: shown[i].width }] : []
-    ),
-    heights(plot)
-  );
-  places.forEach((place, i) => {
+  placeNames(shown, bbox, row, drawn(plot)).forEach((place, i) => {
     if (place) {
-      // names stand where the least is drawn; on their own ground, also over an area
-      const away = (place.row + 0.9) * row;
-      const y = high ? bbox.top + away : bbox.top + bbox.height - away;
+      // on its own ground, also over a line of the grid
       ctx.fillStyle = ground;
-      ctx.fillRect(place.from - 2, y - row / 2, shown[i].width + 4, row);
+      ctx.fillRect(place.from - 2, place.y - row / 2, shown[i].width + 4, row);
       ctx.fillStyle = ink;
-      ctx.fillText(shown[i].label, place.from, y);
+      ctx.fillText(shown[i].label, place.from, place.y);
     }
   });
   ctx.restore();
 }
 
-/** All that is drawn: where, and how high as a share of the plot. */
-function heights(plot: uPlot): { x: number; height: number }[] {
-  const { top, height } = plot.bbox;
+/** All that is drawn: areas down to 0, and lines with what leads from one point to the next. */
+function drawn(plot: uPlot): IDrawn[] {
+  const bottom = plot.bbox.top + plot.bbox.height;
   const [times, ...series] = plot.data;
-  return series.flatMap(values =>
-    [...values].flatMap((value, i) =>
-      value === null || value === undefined
-        ? []
-        : [
-            {
-              x: plot.valToPos(times[i], 'x', true),
-              height: (top + height - plot.valToPos(value, 'y', true)) / height
-            }
-          ]
-    )
-  );
+  return series.flatMap((values, n) => {
+    const filled = plot.series[n + 1].width === 0;
+    let before: { x: number; y: number } | null = null;
+    return [...values].flatMap((value, i) => {
+      if (value === null || value === undefined) {
+        before = null;
+        return [];
+      }
+      const x = plot.valToPos(times[i], 'x', true);
+      const y = plot.valToPos(value, 'y', true);
+      const found = between(before ?? { x, y }, { x, y }).map(at => ({
+        x: at.x,
+        top: at.y,
+        bottom: filled ? bottom : at.y
+      }));
+      before = { x, y };
+      return found;
+    });
+  });
+}
+
+/** Points of a line, so near each other that no name fits between them. */
+function between(
+  from: { x: number; y: number },
+  to: { x: number; y: number }
+): { x: number; y: number }[] {
+  const far = Math.max(Math.abs(to.x - from.x), Math.abs(to.y - from.y));
+  const count = Math.max(1, Math.ceil(far / 4));
+  return Array.from({ length: count }, (_, i) => ({
+    x: from.x + ((to.x - from.x) * (i + 1)) / count,
+    y: from.y + ((to.y - from.y) * (i + 1)) / count
+  }));
 }
