@@ -82,7 +82,11 @@ it('says of a rank that has finished the cell in which others are that it has', 
   const all = view([rank(0), ...idle]); // the cell was not sent to rank 2
   const done = doneIn(all, cells);
   const told = all.ranks.map(r => placeOf(r, false, cells, done, trans));
-  expect(told).toEqual(['cell [7], line\u00a06', 'has finished the cell', 'idle']);
+  expect(told).toEqual([
+    'cell [7], line\u00a06',
+    'has finished the cell',
+    'idle'
+  ]);
 });
 
 it('tells cells from files', () => {

@@ -63,6 +63,8 @@ it('tells jobs of one name apart: when each was submitted, and which goes on wit
   const all = [job('a', 'job'), job('b', 'job', 'a'), job('c', 'other', 'a')];
   const lines = all.map(j => rowLine(j, all, trans));
   expect(lines[0]).toMatch(/^Submitted .*8:45.* · The executed notebook/);
-  expect(lines[1]).toMatch(/^Resumes the job of .*8:45.* · The executed notebook/);
+  expect(lines[1]).toMatch(
+    /^Resumes the job of .*8:45.* · The executed notebook/
+  );
   expect(lines[2]).toBe('The executed notebook is ready');
 });
