@@ -89,7 +89,7 @@ def test_a_secret_that_is_not_there_is_named(tmp_path: Path) -> None:
     job: Job = dt.submit(write(tmp_path / "none.ipynb", ["1"]), "none", ranks=1)
     assert job.wait(60) == "failed"
     text = job.info()["summary"]["text"]
-    assert text.startswith("It did not start: [environment] secrets: API_KEY is not there"), text
+    assert text.startswith("It did not start: [environment] secrets: API_KEY is not set"), text
 
 
 def test_data_is_copied_read_and_removed(tmp_path: Path, data: Path, scratch: Path) -> None:
@@ -135,7 +135,7 @@ def test_what_can_not_be_copied_is_told_before_and_on_the_node(
     book = write(tmp_path / "b.ipynb", ["1"])
     with pytest.raises(BadRequest, match="can't be copied to the nodes"):
         dt.submit(book, ranks=1, stage=["set"])
-    with pytest.raises(BadNotebook, match="There is no /no/such to copy"):
+    with pytest.raises(BadNotebook, match="/no/such, which is to be copied to the nodes, does not exist"):
         dt.submit(book, ranks=1, stage=["/no/such"])
     write_profile("scratch", f'scratch = "{scratch}/no/such"\n')
     job: Job = dt.submit(book, "scratch", ranks=1, stage=[str(data)])

@@ -68,7 +68,7 @@ def test_a_running_job_is_paused_looked_at_and_goes_on(job: Job, tmp_path: Path)
     (tmp_path / "stop").touch()
     assert job.wait(60) == "succeeded", job.logs()
     assert "[0] total 4.0" in job.logs()
-    with pytest.raises(Conflict, match="does not run"):
+    with pytest.raises(Conflict, match="is not running"):
         job.debug()
 
 

@@ -176,5 +176,5 @@ def uneven() -> str:
 def test_a_stream_that_ends_earlier_on_one_rank_is_told_and_no_process_is_lost() -> None:
     (first, _), (second, _) = on_ranks(uneven)
     assert "the data of this rank has ended with 2 batches of an incomplete group" in first
-    assert "rank 1 did not come" in first
+    assert "rank 1 did not reach the end" in first
     assert second == "the other rank has left"

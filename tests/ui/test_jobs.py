@@ -118,7 +118,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
 
     view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=60_000 * PATIENCE)
     view.locator(".jp-DtrainJob-logRow").get_by_text("ValueError: the data ended early").wait_for()
-    view.get_by_text("library frames").first.wait_for()
+    view.locator(".jp-DtrainJob-logRow").get_by_text("(follows from rank 1’s error)").wait_for()
     assert page.locator(".Toastify__toast").get_by_text("first: Failed").count() == 0, "it is in view"
     shot(page, "job-failed")
     view.locator(".jp-DtrainJob-head").get_by_role("button", name=f"cell [4], line {FAILING_LINE}").click()
