@@ -55,11 +55,11 @@ FAILURES = {
     ),
     "parameters": (
         "torch.manual_seed(rank); dt.predict(nn.Linear(8, 1), x)",
-        "The model's parameters on rank 1 are not those of rank 0: weight, bias.",
+        "The model's parameters on rank 1 differ from those on rank 0: weight, bias.",
     ),
     "buffers": (
         "own = nn.Sequential(nn.BatchNorm1d(8)); own(x[50 * rank :][:50]); dt.predict(own, x)",
-        "The model's buffers on rank 1 are not those of rank 0: 0.running_mean, 0.running_var.",
+        "The model's buffers on rank 1 differ from those on rank 0: 0.running_mean, 0.running_var.",
     ),
     "metric": ("dt.evaluate(model, data, lambda p, t: 1 / rank)", "Rank 0 failed: ZeroDivisionError"),
     "FSDP": (

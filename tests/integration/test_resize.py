@@ -58,7 +58,7 @@ def test_a_size_that_can_not_be_is_refused_and_nothing_changes(pair: dt.Cluster)
         pair.resize(5000)
     thread, results = in_background(lambda: pair.run("import time; time.sleep(600)", check=False))
     stands_in(pair, 0, ("busy",))
-    with pytest.raises(Conflict, match="can't change its size now: a cell runs"):
+    with pytest.raises(Conflict, match="can't change its size now: a cell is running"):
         pair.resize(3)
     pair.interrupt()
     thread.join(20)
