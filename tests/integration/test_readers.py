@@ -73,4 +73,4 @@ async def test_hosts_are_not_asked_for_a_reader(
     (folder / "far.toml").write_text('backend = "ssh"\n[ssh]\nhosts = ["gpu-01.invalid"]\n')
     only_reads()
     answer = await jp_fetch("dtrain-lab", "slots", params={"profile": "far"}, raise_error=False)
-    assert (answer.code, "only watch" in json.loads(answer.body)["message"]) == (403, True)
+    assert (answer.code, "read-only access" in json.loads(answer.body)["message"]) == (403, True)

@@ -79,7 +79,7 @@ def test_values_are_averaged_and_ragged_calls_hold_nobody_up() -> None:
         (7, {"loss": 0.5}),
     ]
     assert second == []
-    assert "ranks 1 did not log step 6" in said
+    assert "rank 1 did not log step 6" in said
 
 
 def largest() -> int:
