@@ -26,7 +26,7 @@ def notebook() -> Iterator[Notebook]:
     notebook.close()
     # other tests of this process may have clusters of their own
     ended = "the kernel's cluster to end with it"
-    wait_until(lambda: "queue" not in {record.name for record in records.living()}, 60, ended)
+    wait_until(lambda: "queue" not in {record.name for record in records.living()}, 10, ended)
 
 
 def test_a_cell_goes_on_by_itself_and_is_waited_for(notebook: Notebook) -> None:
