@@ -58,7 +58,12 @@ class DtrainError(Exception):
         self.details: dict[str, Any] = dict(details or {})
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+        return "\n".join([f"{self.message} {self.hint}".strip(), *self.others])
+
+    @property
+    def others(self) -> list[str]:
+        """What else is wrong with the same request (`details`: `also`), a line each."""
+        return [f"Also: {_located(found)}" for found in self.details.get("also", ())]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the error as REST and `--json` report it: `{code, message, hint, details}`."""
@@ -70,8 +75,8 @@ class DtrainError(Exception):
         }
 
     def _render_traceback_(self) -> list[str]:
-        """Lines that IPython shows instead of a traceback: the message, then the hint."""
-        return [line for line in (self.message, self.hint) if line]
+        """Lines that IPython shows instead of a traceback: message, hint, and what else is wrong."""
+        return [line for line in (self.message, self.hint, *self.others) if line]
 
 
 class BadRequest(DtrainError):
@@ -116,6 +121,18 @@ class BadNotebook(BadRequest):
     """A notebook that can't be read, or can't become a job; its details carry the findings."""
 
     default_code = "bad_notebook"
+
+    def __str__(self) -> str:
+        return "\n".join(self._problems()) or super().__str__()
+
+    def _render_traceback_(self) -> list[str]:
+        """Lines that IPython shows: one for each problem."""
+        return self._problems() or super()._render_traceback_()
+
+    def _problems(self) -> list[str]:
+        """Return the findings, a line each: the message names only some of them, and the hint one fix."""
+        first, *others = [_located(found) for found in self.details.get("findings", ())] or [""]
+        return [f"{first[0].upper()}{first[1:]}", *(f"Also: {text}" for text in others)] if first else []
 
 
 class UnusedParameters(BadRequest, RuntimeError):
@@ -188,6 +205,12 @@ class PeerFailed(DtrainError):
     """A call that all ranks make together failed on another rank, and so ended on this one."""
 
     default_code = "peer_failed"
+
+
+def _located(found: Mapping[str, Any]) -> str:
+    """Return a finding of a job's check in one line: place, message and fix."""
+    place = f"cell {found['cell']}, line {found['line']}: " if found.get("cell") else ""
+    return f"{place}{found['message']} {found.get('fix', '')}".rstrip()
 
 
 ERRORS_BY_CODE: dict[str, type[DtrainError]] = {

@@ -131,7 +131,7 @@ def end_dry_run(findings: tuple[Finding, ...]) -> None:
 
 
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a command to print an error as one line on stderr, and exit with its code.
+    """Decorate a command to print an error on stderr, a line for each problem, and exit with its code.
 
     Errors are `DtrainError`, and those of a disk that is full, read-only or gone; others keep their
     traceback. With `--json` the line is the error as REST reports it.
@@ -147,8 +147,8 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
                 raise
             about = kwargs.get("name")
             error.message, error.hint = in_terminal(error.message, about), in_terminal(error.hint, about)
-            told = json.dumps(error.as_dict()) if kwargs.get("as_json") else f"dtrain-lab: {error}"
-            click.echo(told, err=True)
+            told = in_terminal(f"dtrain-lab: {error}", about)  # what else is wrong may name commands, too
+            click.echo(json.dumps(error.as_dict()) if kwargs.get("as_json") else told, err=True)
             sys.exit(exit_code(error))
 
     return reporting

@@ -11,8 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import dtrain_lab as dt
 from dtrain_lab.cli.submit import _parameter, submit
 from dtrain_lab.cli.sweep import run
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.command import submit_command
 from dtrain_lab.wire.jobs.job import JobRequest
 from tests.books import write
@@ -121,3 +123,25 @@ def test_a_parameter_that_is_given_twice_is_refused(
     found = CliRunner().invoke(command, [str(book), *words, *twice])
     assert found.exit_code != 0
     assert "--param lr is given twice." in found.output
+
+
+def test_every_problem_of_a_submission_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    cells = [f"print(nowhere_{number})" for number in range(5)]
+    book = write(tmp_path / "book" / "train.ipynb", cells)
+    alone = CliRunner().invoke(submit, [str(book)])
+    lines = alone.stderr.splitlines()
+    assert (alone.exit_code, len(lines)) == (2, 5), alone.output
+    assert lines[0].startswith("dtrain-lab: Cell [1], line 1: nowhere_0 is not defined. Define it"), lines
+    assert all(line.startswith("Also: cell [") and "Define it" in line for line in lines[1:]), lines
+
+    beside = CliRunner().invoke(submit, [str(book), "--ranks", "9999", "--retries", "-1"])
+    lines = beside.stderr.splitlines()
+    assert lines[0].startswith("dtrain-lab: retries is -1; it must be 0 to 100."), lines
+    assert lines[1].startswith("Also: 9,999 ranks are too many for this machine"), lines
+    assert [line[:14] for line in lines[2:]] == [f"Also: cell [{number}]" for number in range(1, 6)], lines
+
+    with pytest.raises(BadRequest) as refused:
+        dt.submit(book, ranks=9999, retries=-1)
+    assert str(refused.value).splitlines()[1:] == lines[1:]
+    assert refused.value._render_traceback_()[2:] == lines[1:], "a notebook shows the same"
