@@ -66,6 +66,12 @@ def test_actions(term: dict[str, Any]) -> None:
         (("cluster", "show", "nope"), 3, 'There is no cluster "nope". Running: term.'),
         (("cluster", "start", "--ranks", "0"), 2, "at least one rank"),
         (("cluster", "start", "--name", "term"), 4, 'A cluster "term" is running.'),
+        (
+            ("cluster", "start", "--name", "term", "--ranks", "3"),
+            4,
+            "It has 2 ranks; the new one would have 3. Choose another name, or stop it: "
+            "dtrain-lab cluster stop term",
+        ),
         (("cluster", "start", "--profile", "nope"), 3, 'There is no profile "nope".'),
         (("cluster", "restart", "term", "--ranks", "5"), 2, "There is no rank 5"),
     ],

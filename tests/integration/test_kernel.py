@@ -216,6 +216,16 @@ def test_bad_input_is_one_clear_sentence(started: Notebook, code: str, part: str
     assert len(ran.error.splitlines()) <= 2
 
 
+def test_a_name_of_a_cluster_of_another_size_says_both_sizes(started: Notebook) -> None:
+    ran = started.run("%distributed start --ranks 3 --name nb")
+    assert ran.status == "error"
+    assert ran.error.splitlines() == [
+        'A cluster "nb" is running. It has 2 ranks; the new one would have 3.',
+        "Attach to it: %distributed attach nb; then change its size: %distributed resize 3. "
+        "Or stop it, or choose another name.",
+    ]
+
+
 @pytest.mark.parametrize("again", ["--ranks 2 --name nb", "--ranks 2", "--name nb", "--nodes 1"])
 def test_a_notebook_that_is_run_twice_keeps_its_cluster(started: Notebook, again: str) -> None:
     started.run("%%distributed\nonce = rank")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import durable, processes
 from dtrain_lab.services import folders, names
@@ -66,16 +67,34 @@ def free_name(wanted: str | None, usual: str) -> str:
     taken = {r.name for r in living() if not r.warm}
     if wanted is not None:
         if names.check(wanted) in taken:
-            raise Conflict(
-                f'A cluster "{wanted}" is running.',
-                f"Choose another name, attach to it, or stop it: %distributed attach {wanted}",
-                code="name_in_use",
-            )
+            raise in_use(wanted)
         return wanted
     name, number = usual, 2
     while name in taken:
         name, number = f"{usual}-{number}", number + 1
     return name
+
+
+def in_use(
+    name: str, has: int | None = None, asked: int | None = None, *, terminal: bool = False
+) -> Conflict:
+    """Return the refusal of a name that a running cluster has.
+
+    Args:
+        name: The name.
+        has: Number of ranks of the cluster that runs, where it is known.
+        asked: Number of ranks of the new one.
+        terminal: Whether a terminal reads it, which can't resize a cluster.
+    """
+    text = f'A cluster "{name}" is running.'
+    hint = f"Choose another name, attach to it, or stop it: %distributed attach {name}"
+    if has is not None and asked is not None and has != asked:
+        text = f"{text} It has {rank_sets.count(has)}; the new one would have {asked}."
+        attach, resize = f"%distributed attach {name}", f"%distributed resize {asked}"
+        hint = f"Attach to it: {attach}; then change its size: {resize}. Or stop it, or choose another name."
+        if terminal:
+            hint = "Choose another name, or stop it: %distributed stop"
+    return Conflict(text, hint, code="name_in_use")
 
 
 def write(record: HeadRecord) -> None:

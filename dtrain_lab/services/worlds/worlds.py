@@ -88,6 +88,11 @@ class Worlds:
             await environment.check(python, asked=profile.environment)
         facts = await backend.facts(profile)
         plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
+        named = next((r for r in self.found() if request.name is not None and r.name == request.name), None)
+        if named is not None:
+            there, terminal = await self.info(named), self.lease.kind == "terminal"
+            size = there.world.size if there is not None else None
+            raise records.in_use(named.name, size, plan.size, terminal=terminal)
         name = records.free_name(request.name, f"{profile.name}-{plan.size}")
         if not backend.traits.one_machine:
             submitted = await submit(plan, profile, request, name, server=self._server)
