@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.listing import listed
 from dtrain_lab.wire.cells import Failure
 from dtrain_lab.wire.stacks import Frame
 from dtrain_lab.wire.summary import Summary
@@ -161,7 +162,7 @@ def _taken(taken: Sequence[Failure]) -> Summary:
     verb = "was" if len(taken) == 1 else "were"
     inside = [f for f in taken if f.operation]
     operations = sorted({f.operation for f in inside if f.operation})
-    where = f" in {' and '.join(operations)}" if operations else ""
+    where = f" in {listed(operations)}" if operations else ""
     partly = bool(inside) and len(inside) < len(taken)
     if partly:
         where = f" ({rank_names.name(f.rank for f in inside)}{where})"

@@ -46,8 +46,6 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
             )
             if state.focus is None:
                 state = replace(state, focus=rank)
-            if state.focus == rank:
-                state = replace(state, depth=0)
             shown = state.focus == rank or state.editor
             return state, (stopped(state, rank), told(state)) if shown else (told(state),)
         case "continued":
@@ -79,7 +77,7 @@ def settled(state: State) -> Moved:
 def focus(state: State, rank: int) -> Moved:
     """Focus a rank: the front end shows its stack and variables from now on."""
     before = state.focus
-    state = replace(state, focus=rank, depth=0)
+    state = replace(state, focus=rank)
     events: list[Dap] = []
     if state.ranks[rank].phase == "paused":
         events.append(stopped(state, rank))
@@ -129,7 +127,7 @@ def post_mortem(state: State) -> State:
     """Focus a rank that raised an error, before ranks stop where the last cell failed."""
     outcome = state.outcome
     focus = next(iter((*outcome.raised, *outcome.unfinished)), state.focus)
-    return replace(state, focus=focus, depth=0)
+    return replace(state, focus=focus)
 
 
 def stopped(state: State, rank: int) -> Dap:

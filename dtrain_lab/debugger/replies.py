@@ -85,8 +85,6 @@ def reply(
                 chosen=tuple(int(r) for r in arguments.get("ranks", state.chosen)),
             )
             return state, _ok(request, {}), (events.told(state),)
-        case "dtrain/depth":
-            return replace(state, depth=int(arguments["depth"])), _ok(request, {}), ()
         case "dtrain/state":
             told_now = events.told(state)
             return state, _ok(request, told_now["body"]), (told_now,)

@@ -266,9 +266,9 @@ def _evaluate(state: State, arguments: Dap) -> tuple[Order, ...]:
             "This expression runs a collective, and not all ranks are paused: it would hang.",
             "Pause all ranks, then evaluate it again: it is run on all of them at once.",
         )
-    # on all ranks, each in its own frame at the selected depth
+    # on all ranks, each in its own innermost frame: the front end's is one rank's
     plain = {k: v for k, v in arguments.items() if k != "frameId"}
-    return (Order("evaluate", {r: {**plain, "depth": state.depth} for r in standing}, SLOW_S),)
+    return (Order("evaluate", dict.fromkeys(standing, plain), SLOW_S),)
 
 
 def _rich(arguments: Dap) -> tuple[Order, ...]:

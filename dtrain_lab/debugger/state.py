@@ -101,7 +101,7 @@ class State(Struct, frozen=True):
 
     `on`: whether a client debugs. `focus`: the rank whose stack is shown. `mode` and `chosen`: which ranks a
     step moves. `moving`: how ranks were last resumed. `cells`: path → text of cells that run on ranks.
-    `points`: path → breakpoints. `depth`: the frame shown, 0 being the innermost.
+    `points`: path → breakpoints.
     """
 
     ranks: tuple[RankView, ...] = ()
@@ -125,7 +125,6 @@ class State(Struct, frozen=True):
     """Whether the front end shows all ranks at once, as editors do; JupyterLab shows the focused one."""
     points: dict[str, tuple[Breakpoint, ...]] = {}
     filters: tuple[str, ...] = ()
-    depth: int = 0
     outcome: Outcome = Outcome()
     """How the last cell ended."""
     notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.listing import listed
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
@@ -162,7 +163,7 @@ def paused_sentence(paused: Sequence[int], waiting: Mapping[int, str]) -> str:
     """
     text = f"Paused on {rank_names.count(len(paused))}."
     if waiting:
-        operations = " and ".join(sorted(set(waiting.values())))
+        operations = listed(sorted(set(waiting.values())))
         verb = "waits" if len(waiting) == 1 else "wait"
         text += f" {rank_names.sentence_name(sorted(waiting))} {verb} in {operations}."
     return text

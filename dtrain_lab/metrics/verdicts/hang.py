@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.listing import listed
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.metrics.verdicts.activity import BUSY_WORDS, in_line
 from dtrain_lab.metrics.verdicts.device_waits import BACKWARD
@@ -111,7 +112,7 @@ def _judged(
     wait = "waits" if len(peers) == 1 else "wait"
     one = len(missing) == 1
     who = waits(samples)
-    operations = " and ".join(by_operation(samples))
+    operations = listed(by_operation(samples))
     if outside == missing:
         return _verdict(
             "not_in_cell", missing, peers, first, since, None,
@@ -235,7 +236,7 @@ def _mismatched(
 
 
 def _operations(waiting: Sequence[RankSample]) -> str:
-    return " and ".join(sorted({s.operation or "" for s in waiting}))
+    return listed(sorted({s.operation or "" for s in waiting}))
 
 
 def _verdict(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.listing import listed
 from dtrain_lab.wire.metrics.collective import Call
 
 
@@ -68,14 +69,14 @@ def _mismatch(kinds: Mapping[Call, Sequence[int]]) -> Mismatch:
     def words(call: Call) -> str:
         return call.operation if named else describe(call)
 
-    who = _joined([f"{rank_names.name(sorted(ranks))} called {words(call)}" for call, ranks in others])
+    who = listed([f"{rank_names.name(sorted(ranks))} called {words(call)}" for call, ranks in others])
     most = rank_names.name(peers) if len(peers) == 1 else rank_names.count(len(peers))
     text = f"{who[0].upper()}{who[1:]} where {most} called {words(expected)}."
     if named:
         hint = "Often a branch on the rank, or on data, that has a collective in it."
     else:
         hint = "Often a last batch that is smaller, or a model that differs between ranks."
-    against = _joined([describe(call) for call, _ in others])
+    against = listed([describe(call) for call, _ in others])
     return Mismatch(
         tuple(sorted(rank for _, ranks in others for rank in ranks)),
         tuple(sorted(peers)),
@@ -85,8 +86,3 @@ def _mismatch(kinds: Mapping[Call, Sequence[int]]) -> Mismatch:
         f"Collective no. {called.number}: {against} against {describe(expected)}. {hint}",
         {rank: call for call, ranks in kinds.items() for rank in ranks},
     )
-
-
-def _joined(parts: Sequence[str]) -> str:
-    """Join parts, as `a`, `a and b` or `a, b and c`."""
-    return " and ".join([*([", ".join(parts[:-1])] if len(parts) > 1 else []), parts[-1]])

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.listing import listed
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.metrics.verdicts import Standing
@@ -75,7 +76,7 @@ def waits(samples: Iterable[RankSample]) -> str:
         f"{rank_names.name(ranks)} {'waits' if len(ranks) == 1 else 'wait'} in {operation}"
         for operation, ranks in by_operation(samples).items()
     ]
-    text = " and ".join([*([", ".join(parts[:-1])] if len(parts) > 1 else []), *parts[-1:]])
+    text = listed(parts)
     return text[:1].upper() + text[1:]
 
 

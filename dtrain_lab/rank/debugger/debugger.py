@@ -133,11 +133,10 @@ class RankDebugger:
             case "release":
                 return await self._release()
             case "look":
-                frame = self._frames.at_depth(arguments)
+                frame = self._frames.innermost
                 return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
-            case "evaluate" if "depth" in arguments:
-                arguments = {**arguments, "frameId": self._frames.at_depth(arguments)}
-                del arguments["depth"]
+            case "evaluate" if self.stopped is not None and arguments.get("frameId") is None:
+                arguments = {**arguments, "frameId": self._frames.innermost}
             case "pause" if self.stopped is not None:  # it was clicked twice
                 return {"success": True}
             case "pause":
@@ -313,7 +312,7 @@ class RankDebugger:
         asked = {"threadId": body["threadId"], "levels": FRAMES}
         stack = await self._frames.stack(self.stopped, asked)
         frames = stack.get("body", {}).get("stackFrames", [])
-        self._frames.ids = [frame["id"] for frame in frames]
+        self._frames.first = frames[0]["id"] if frames else None
         place = place_of(frames[0]) if frames else None
         if self.stopped == body["threadId"]:
             why = "pause" if self._pausing else body.get("reason", "pause")

@@ -26,8 +26,8 @@ class Frames:
         self._rank = rank
         self._adapter = adapter
         self._sources = sources
-        self.ids: list[int] = []
-        """Frame ids of the last stop, innermost first."""
+        self.first: int | None = None
+        """Id of the last stop's innermost frame; None where it had none."""
 
     async def stack(self, thread: int | None, arguments: Dap) -> Dap:
         """Return the stack of a stopped thread, without frames outside the user's code.
@@ -78,18 +78,16 @@ class Frames:
         except (ValueError, SyntaxError):  # pydevd answers with the error's text
             raise Refused(pydevd_texts.error_of(answer["body"]["result"])) from None
 
-    def at_depth(self, arguments: Dap) -> int:
-        """Id of the frame at the given depth; the outermost frame where the stack is less deep.
-
-        Args:
-            arguments: `depth`, 0 for the innermost frame.
+    @property
+    def innermost(self) -> int:
+        """Id of the innermost frame of the last stop.
 
         Raises:
             Refused: the rank has no frame.
         """
-        if not self.ids:
+        if self.first is None:
             raise Refused(f"Rank {self._rank} has no frame to look at.")
-        return self.ids[min(int(arguments.get("depth", 0)), len(self.ids) - 1)]
+        return self.first
 
 
 def place_of(frame: Dap) -> Dap:

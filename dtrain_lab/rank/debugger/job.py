@@ -61,6 +61,8 @@ class JobDebugger:
             thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
             thread.start()
             sys.breakpointhook = self._reached
+            # else pydevd warns of frozen modules in the job's log, once it is imported
+            os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 
     def failed(self, error: BaseException) -> None:
         """Stop where the notebook failed, if a debugger is attached and its failure breakpoints are on."""

@@ -224,7 +224,7 @@ class Debugging:
                 "This expression runs a collective, and not all ranks are paused.", "Pause all ranks first."
             )
         ranks = [r.rank for r in self.state.ranks if r.attached and r.phase != "running"]
-        arguments = {"expression": expression, "depth": self.state.depth}
+        arguments = {"expression": expression}
         found, errors = _split(await self.ask(requests.Order("look", {r: arguments for r in ranks})))
         values: dict[int, str | None] = {}
         wanted = compared.wanted_leaf(found)

@@ -33,7 +33,7 @@ export function Ranks(props: IProps): JSX.Element {
   // once it is off, nobody tells where ranks are, nor moves them
   const ranks = view.on ? view.ranks : [];
   const running = ranks.some(r => r.phase === 'running');
-  const paused = ranks.some(r => r.phase === 'paused');
+  const paused = ranks.filter(r => r.phase === 'paused').length;
   const ended = hasEnded(view);
   return (
     <div className="jp-DtrainDebug-ranks">
@@ -79,9 +79,9 @@ export function Ranks(props: IProps): JSX.Element {
             onClick={() => send('dtrain/gather', { rank: wait.ranks[0] })}
           >
             {trans._n(
+              'Step the other rank to it',
               'Step the others to it',
-              'Step the others to them',
-              wait.ranks.length
+              paused
             )}
           </button>
         </p>

@@ -47,6 +47,13 @@ it('names those that hung in an operation where others did not', () => {
   ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier).');
 });
 
+it('lists several operations as everywhere', () => {
+  const values = { ranks: '0-1', operations: ['barrier', 'broadcast'] };
+  expect(
+    outcomeOf([{ code: 'interrupted', values }], '', false, false, trans).head
+  ).toBe('Ranks 0–1 were interrupted in barrier and broadcast.');
+});
+
 it('tells of a cell that goes on where one of its ranks has failed', () => {
   const failure = {
     rank: 1,

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
-import { formatRanks, NBSP } from '../../ui/figures/format';
+import { formatRanks, listed, NBSP } from '../../ui/figures/format';
 import { ranksIn } from '../../ui/ranks';
 
 /** One part of a cell's result: its code and values, and its English text where that is known. */
@@ -150,7 +150,7 @@ function interrupted(
 ): string {
   const ranks = formatRanks(numbers);
   const list = Array.isArray(values.operations) ? values.operations : [];
-  const operations = list.join(', ');
+  const operations = listed(list.map(String), trans);
   const inside = ranksIn(values.inside);
   if (!operations) {
     return trans._n(

@@ -1,3 +1,5 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
 import { TIMES_GAIN } from '../../api/thresholds';
 
 /** What is shown where nothing is known. */
@@ -170,6 +172,16 @@ export function formatRanks(ranks: readonly number[]): string {
     }
   }
   return spans.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(', ');
+}
+
+/** A list as a sentence has it: "a", "a and b", "a, b and c". */
+export function listed(
+  parts: readonly string[],
+  trans: TranslationBundle
+): string {
+  return parts.length < 2
+    ? parts.join('')
+    : trans.__('%1 and %2', parts.slice(0, -1).join(', '), parts.at(-1));
 }
 
 /** An error as whole per cent; a small one is not none. */

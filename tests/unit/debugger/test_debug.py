@@ -322,7 +322,7 @@ def test_an_expression_is_evaluated_where_one_looks() -> None:
 def test_an_expression_with_a_collective_runs_on_all_or_not_at_all() -> None:
     expression = "dist.all_reduce(x)"
     _, orders = requests.orders(paused(), ask("evaluate", expression=expression, frameId=outward(1, 5)), None)
-    assert orders[0].arguments == {r: {"expression": expression, "depth": 0} for r in range(3)}
+    assert orders[0].arguments == {r: {"expression": expression} for r in range(3)}
     with pytest.raises(Conflict, match="not all ranks are paused"):
         requests.orders(paused(3, 0, 1), ask("evaluate", expression=expression), None)
 
