@@ -39,27 +39,28 @@ PACKAGES = (
 NEEDS = {"timm_train": "torchvision"}
 """By name of a piece, what can't be imported everywhere: its wheels are built for one build of torch."""
 AFTER = """
-Without GPUs plain torchrun leaves Transformers and Accelerate with one process each, unless told:
-printed scripts set `ACCELERATE_USE_CPU=1`. In cells and jobs they find the ranks.
+Without GPUs, plain torchrun leaves Transformers and Accelerate with one process each unless told
+otherwise, so printed scripts set `ACCELERATE_USE_CPU=1`. In cells and jobs they find the ranks.
 
-timm needs a torchvision that is built for the installed torch. PyPI's is built for PyPI's torch: beside a
-CPU build from elsewhere it can't be imported, and timm keeps the row of another run. DeepSpeed compiles an
-operator where it first initializes, with a C++ compiler; `make gallery` has it do so beforehand. torchtune
-0.6.1 needs torchao 0.13 or older. TorchElastic is what `torchrun` runs: minGPT-ddp's main() has its
-`@record`.
+- timm needs a torchvision built for the installed torch. PyPI's is built for PyPI's torch: with a CPU
+  build from elsewhere it can't be imported, and timm keeps the row of an earlier run.
+- DeepSpeed compiles an operator with a C++ compiler when it first initializes; `make gallery` has it do
+  so beforehand.
+- torchtune 0.6.1 needs torchao 0.13 or older.
+- TorchElastic is what `torchrun` runs; minGPT-ddp's main() has its `@record`.
 
-Not in the table: torchtitan 0.3.0. It installs from PyPI, but trains on accelerators only: where torch finds
-none, its device is CUDA all the same, and its trainer needs Triton.
+Not in the table: torchtitan 0.3.0. It installs from PyPI, but trains on accelerators only: if torch
+finds none, its device is still CUDA, and its trainer needs Triton.
 
-`make test` runs fifteen of the pieces in cells (`tests/integration/test_gallery.py`): accelerate_loop,
-arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_fabric, lightning_trainer,
-minigpt_ddp, mp_spawn, notebook_launch, processes, snapshots.
+`make test` runs fifteen of these programs in cells (`tests/integration/test_gallery.py`):
+accelerate_loop, arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_fabric,
+lightning_trainer, minigpt_ddp, mp_spawn, notebook_launch, processes, snapshots.
 """
-WORDS = f"""*n of m samples/s*: what the panel shows after the cell or the job, and the loop's own count;
-*off* where they differ by more than {WITHIN:.0%}. *Runs*: both ranks trained the same model, and (after a
-cell) are fit for the next one. Without a DataLoader and without DDP nothing tells the samples of a batch,
-unless `dt.step(samples)` does. A printed script has no monitor: no figures of ours. *Run on*: the day, and
-the commit, where the repository has it; + is one with changes that were not committed.
+WORDS = f"""*n of m samples/s*: the rate in the panel after the cell or job, and the loop's own count; *off* marks a
+difference of more than {WITHIN:.0%}. *Runs*: both ranks trained the same model and, after a cell, can run the
+next one. Without a DataLoader and without DDP, the number of samples in a batch is unknown unless the
+code calls `dt.step(samples)`. A printed script has no monitor, and so no figures of ours. *Run on*: the
+date, and the commit if the repository has it; + means with uncommitted changes.
 """
 START = "import torch, torch.distributed as dist\n"
 
@@ -222,7 +223,7 @@ def page(rows: list[list[str]]) -> str:
         "# Training code that runs unchanged",
         "",
         "Made by `make gallery`: two ranks on one machine, CPU, gloo; Python "
-        f"{sys.version.split()[0]}, {versions(*PACKAGES)}. Each piece stands in `gallery/code/`.",
+        f"{sys.version.split()[0]}, {versions(*PACKAGES)}. The code is in `gallery/code/`.",
         "",
         WORDS,
         "| Code | In a cell | As a job | Printed script under torchrun | Run on |",

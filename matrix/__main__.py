@@ -38,16 +38,18 @@ LIMIT_S = 3600
 """Of a part; a quiet machine needs a tenth of it."""
 HEAD = """# Environments
 
-Made by `make matrix`: the short set of tests (cells, kernel, faults, debugger, jobs, pure logic), on one
-machine without GPUs. Numbers are tests that passed. `make test` runs everything on the Python that it
-finds (here 3.11) and the torch of `constraints.txt`. On 3.13, where there is one, it runs some pure logic
-and jobs whose ranks have no torch: PyPI's for 3.13 can't be imported without 5 GB of CUDA packages.
-*Commit* is the tree that was run; + is one with changes that were not committed. *All at their lowest* has
-ipykernel 6.29.5, and all else as low as pyproject.toml allows.
+`make matrix` writes this page. It runs the short test set (cells, kernel, faults, debugger, jobs, pure
+logic) on one machine without GPUs. Numbers are tests that passed.
 
-torch 2.6 and 2.7 are not allowed. On 2.6 ranks start, train with DDP and go on after an interrupt (by hand,
-2026-11-26), but its own `fully_shard` can't train on CPUs ('Stream' object has no attribute 'record_event'),
-so that no test of it could pass. 2.7 was not tried.
+- `make test` runs all tests on the Python that it finds (here 3.11) and the torch of `constraints.txt`.
+  If Python 3.13 is installed, it also runs some pure logic there, and jobs whose ranks have no torch:
+  PyPI's torch for 3.13 can't be imported without 5 GB of CUDA packages.
+- *Commit* is the commit that was run; + means with uncommitted changes.
+- *All at their lowest* has ipykernel 6.29.5, and everything else as low as pyproject.toml allows.
+
+torch 2.6 and 2.7 are not allowed. On 2.6, ranks start, train with DDP and continue after an interrupt
+(tried by hand, 2026-11-26), but its own `fully_shard` can't train on CPUs ('Stream' object has no
+attribute 'record_event'), so no test of it could pass. 2.7 was not tried.
 """
 
 

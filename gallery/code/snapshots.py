@@ -1,4 +1,4 @@
-"""A Trainer with snapshots that goes on where it was (TorchElastic's and minGPT-ddp's style)"""
+"""A Trainer with snapshots that resumes where it stopped (TorchElastic's and minGPT-ddp's style)"""
 import os, tempfile
 from pathlib import Path
 from torch.nn.parallel import DistributedDataParallel as DDP
