@@ -10,12 +10,12 @@ from contextlib import nullcontext, suppress
 
 import click
 import psutil
-from rich.table import Table
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, print_stacks, reports_errors
+from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import least_share
@@ -102,11 +102,11 @@ def listing(as_json: bool) -> None:
     elif not infos:
         console.print("No cluster is running. Start one: dtrain-lab cluster start")
     else:
-        table = Table("name", "profile", "ranks", "state", "", box=None, pad_edge=False)
-        for info in infos:
-            text = in_terminal(info.summary.text, info.name)
-            table.add_row(info.name, info.profile, str(info.world.size), info.state, text)
-        console.print(table)
+        rows = [
+            (i.name, i.profile, str(i.world.size), i.state, in_terminal(i.summary.text, i.name))
+            for i in infos
+        ]
+        print_table(("name", "profile", "ranks", "state", ""), rows, right=("ranks",))
 
 
 @cluster.command()
@@ -124,7 +124,7 @@ def show(name: str, as_json: bool) -> None:
             console.print(in_terminal(f"{info.reason.message} {info.reason.hint}", name))
         if batch := advice_text.batch(info.metrics, info.world.size):
             console.print(f"{batch[0].upper()}{batch[1:]}.")
-        console.print(_ranks(info))
+        _print_ranks(info)
 
 
 @cluster.command()
@@ -202,24 +202,12 @@ def done(target: Cluster, text: str, as_json: bool) -> None:
         console.print(text)
 
 
-def _ranks(info: Info) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in (
-        "rank",
-        "node",
-        "device",
-        "state",
-        "doing",
-        "step",
-        "samples/s",
-        "communication",
-        "memory GiB",
-    ):
-        table.add_column(
-            column, justify="left" if column in ("node", "device", "state", "doing") else "right"
-        )
-    for rank in info.ranks:
-        table.add_row(
+def _print_ranks(info: Info) -> None:
+    names = (
+        "rank", "node", "device", "state", "doing", "step", "samples/s", "communication", "memory GiB"
+    )  # fmt: skip
+    rows = [
+        (
             str(rank.rank),
             rank.node,
             rank.device,
@@ -230,4 +218,6 @@ def _ranks(info: Info) -> Table:
             least_share(rank.comm_overhead, rank.comm_bound),
             "–" if rank.memory_bytes is None else f"{rank.memory_bytes / 2**30:.1f}",
         )
-    return table
+        for rank in info.ranks
+    ]
+    print_table(names, rows, right=("rank", *names[5:]))

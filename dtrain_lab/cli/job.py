@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 import msgspec
-from rich.table import Table
 
 from dtrain_lab.api.job import Job, job, jobs
 from dtrain_lab.api.portal import Portal
@@ -25,6 +24,7 @@ from dtrain_lab.cli.show import (
     reports_errors,
 )
 from dtrain_lab.cli.submit import print_findings
+from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.metrics.units import counted, duration
 from dtrain_lab.wire.jobs.job import Job as Info
@@ -56,11 +56,11 @@ def listing(as_json: bool) -> None:
     elif not infos:
         console.print("No jobs. Submit one: dtrain-lab submit NOTEBOOK")
     else:
-        table = Table("id", "name", "state", "profile", "size", "time", "", box=None, pad_edge=False)
+        rows = []
         for info in infos:
             size = f"{info.size.nodes} × {info.size.ranks_per_node}"
-            table.add_row(info.id, info.name, info.state, info.profile, size, _took(info), info.summary.text)
-        console.print(table)
+            rows.append((info.id, info.name, info.state, info.profile, size, _took(info), info.summary.text))
+        print_table(("id", "name", "state", "profile", "size", "time", ""), rows)
 
 
 @job_group.command()

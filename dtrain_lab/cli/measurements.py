@@ -6,11 +6,11 @@ import time
 
 import click
 import msgspec
-from rich.table import Table
 
 from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.cli.cluster import done, reach
-from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, reports_errors
+from dtrain_lab.cli.show import as_json, in_terminal, print_json, reports_errors
+from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.advice import text as advice_text
 
 HISTORY_ROWS = 40
@@ -32,18 +32,24 @@ def history(name: str, path: str | None, as_json: bool) -> None:
     if as_json:
         print_json(points)
         return
-    table = Table("time", "step", "samples/s", "step", "communication")
+    if not points:
+        click.echo(f"{name} has measured no training yet.")
+        return
+    rows = []
     for point in points[-HISTORY_ROWS:]:
         at = time.strftime("%H:%M:%S", time.localtime(point["at"]))
         rate, step_s, share = (point.get(k) for k in ("samples_per_s", "step_s", "comm_overhead"))
-        table.add_row(
-            at,
-            str(point.get("step", "–")),
-            "–" if rate is None else f"{rate:,.0f}",
-            "–" if step_s is None else f"{step_s * 1e3:.1f} ms",
-            "–" if share is None else f"{share * 100:.0f} %",
+        rows.append(
+            (
+                at,
+                str(point.get("step", "–")),
+                "–" if rate is None else f"{rate:,.0f}",
+                "–" if step_s is None else f"{step_s * 1e3:.1f} ms",
+                "–" if share is None else f"{share * 100:.0f} %",
+            )
         )
-    console.print(table)
+    names = ("time", "step", "samples/s", "step time", "communication")
+    print_table(names, rows, right=names[1:])
 
 
 @click.command()

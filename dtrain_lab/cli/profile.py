@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import click
-from rich.table import Table
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
+from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.profiles import files as profiles
@@ -27,11 +27,11 @@ def listing(as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    table = Table("name", "back-end", "file", box=None, pad_edge=False)
+    rows = []
     for item in found:
         problem = f"{item.error.message} {item.error.hint}" if item.error else ""
-        table.add_row(item.name, item.backend or "–", problem or item.file or "built in")
-    console.print(table)
+        rows.append((item.name, item.backend or "–", problem or item.file or "built in"))
+    print_table(("name", "back-end", "file"), rows)
 
 
 @profile.command()
@@ -44,14 +44,12 @@ def check(name: str, as_json: bool) -> None:
     if as_json:
         print_json(report)
         return
-    table = Table(box=None, pad_edge=False)
     framework = report["framework"]
     columns = ("node", "cpus", "gpus", "memory_gib", "python", framework, "driver", "shm_gib", "interfaces")
-    for column in columns:
-        table.add_column(column.replace("_gib", " GiB"))
-    for node in report["nodes"]:
-        table.add_row(*(str(node[column]) for column in columns))
-    console.print(table)
+    print_table(
+        [column.replace("_gib", " GiB") for column in columns],
+        [[str(node[column]) for column in columns] for node in report["nodes"]],
+    )
     between = report["network"]
     if between is not None:
         console.print(
@@ -62,9 +60,10 @@ def check(name: str, as_json: bool) -> None:
     for warning in report["warnings"]:
         console.print(warning)
     ask = report["ask"]
+    many = len(report["nodes"])
     console.print(
-        f"{name} can run. There is room for {rank_sets.count(ask['ranks_per_node'])} on each of "
-        f"{len(report['nodes'])} node{'s' if len(report['nodes']) > 1 else ''}, "
+        f"{name} can run. There is room for {rank_sets.count(ask['ranks_per_node'])} on "
+        f"{f'each of {many} nodes' if many > 1 else 'its node'}, "
         f"with {ask['cpus_per_rank']} CPU and {ask['memory_gib_per_rank']:g} GiB for each."
     )
     if report["ranks"] > ask["ranks_per_node"] * len(report["nodes"]):

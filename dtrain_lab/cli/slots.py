@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-from rich.table import Table
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.show import (
@@ -12,6 +11,7 @@ from dtrain_lab.cli.show import (
     print_json,
     reports_errors,
 )
+from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.units import counted
 from dtrain_lab.services.profiles import slots as service_slots
 
@@ -31,12 +31,12 @@ def slots(profile: str, stop: str | None, as_json: bool) -> None:
     for node in found.nodes:
         free = sum(slot.held_by is None for slot in node.slots)
         console.print(f"{node.name}: {free} of {counted(len(node.slots), 'slot is', 'slots are')} free")
-        table = Table("slot", "held by", "owner", "process", box=None, pad_edge=False)
+        rows = []
         for slot in node.slots:
             if slot.held_by is not None:
                 held = slot.held_by
-                table.add_row(slot.device, f"{held.kind} {held.name}", held.owner, str(held.pid or "–"))
-        if table.row_count:
-            console.print(table)
+                rows.append((slot.device, f"{held.kind} {held.name}", held.owner, str(held.pid or "–")))
+        if rows:
+            print_table(("slot", "held by", "owner", "process"), rows)
         for holder in node.waiting:
             console.print(f"waits: {holder.kind} {holder.name} ({holder.owner})")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.sweep import STOP_WITHIN_S, Sweep, find, sweeps
 from dtrain_lab.cli.show import as_json, console, end_dry_run, print_json, reports_errors
 from dtrain_lab.cli.submit import print_findings
+from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.typed_values import once
 from dtrain_lab.metrics.units import duration
@@ -114,10 +114,8 @@ def listing(as_json: bool) -> None:
     elif not infos:
         console.print("No sweeps. Start one: dtrain-lab sweep run NOTEBOOK")
     else:
-        table = Table("id", "name", "state", "profile", "", box=None, pad_edge=False)
-        for info in infos:
-            table.add_row(info.id, info.name, info.state, info.profile, info.summary.text)
-        console.print(table)
+        rows = [(info.id, info.name, info.state, info.profile, info.summary.text) for info in infos]
+        print_table(("id", "name", "state", "profile", ""), rows)
 
 
 @sweep_group.command()
@@ -151,17 +149,15 @@ def trials(identity: str, as_json: bool) -> None:
     if as_json:
         print_json(info.trials)
         return
-    table = Table(
-        "", "state", "parameters", info.objective, "step", "time", "job", "", box=None, pad_edge=False
-    )
+    rows = []
     for trial in _best_first(info):
         value = "–" if trial.value is None else f"{trial.value:.6g}"
         step = "–" if trial.step is None else str(trial.step)
         ended = trial.started_at is not None and trial.ended_at is not None
         took = duration((trial.ended_at or 0.0) - (trial.started_at or 0.0)) if ended else "–"
         row = (str(trial.number), trial.state, _parameters(trial), value, step, took, trial.job or "–")
-        table.add_row(*row, trial.reason.text if trial.reason is not None else "")
-    console.print(table)
+        rows.append((*row, trial.reason.text if trial.reason is not None else ""))
+    print_table(("trial", "state", "parameters", info.objective, "step", "time", "job", ""), rows)
 
 
 @sweep_group.command()
