@@ -56,7 +56,8 @@ finds none, its device is still CUDA, and its trainer needs Triton.
 accelerate_loop, arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_fabric,
 lightning_trainer, minigpt_ddp, mp_spawn, notebook_launch, processes, snapshots.
 """
-WORDS = f"""*n of m samples/s*: the rate in the panel after the cell or job, and the loop's own count; *off* marks a
+WORDS = f"""\
+*n of m samples/s*: the rate in the panel after the cell or job, and the loop's own count; *off* marks a
 difference of more than {WITHIN:.0%}. *Runs*: both ranks trained the same model and, after a cell, can run the
 next one. Without a DataLoader and without DDP, the number of samples in a batch is unknown unless the
 code calls `dt.step(samples)`. A printed script has no monitor, and so no figures of ours. *Run on*: the
