@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.services import folders
 from dtrain_lab.services.connection import records
 
 
@@ -29,6 +30,16 @@ def torch_stays_loaded() -> Iterator[None]:
 
 def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_profile_left() -> Iterator[None]:
+    """A profile goes with its module: the next one's list of jobs would begin with those of its folder."""
+    folder = folders.profiles()
+    before = set(folder.glob("*.toml"))
+    yield
+    for profile in set(folder.glob("*.toml")) - before:
+        profile.unlink()
 
 
 @pytest.fixture(scope="module")

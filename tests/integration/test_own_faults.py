@@ -357,7 +357,9 @@ class Server:
             "JUPYTER_RUNTIME_DIR": str(disk / "runtime"),
             "JUPYTER_DATA_DIR": str(disk / "data"),
             "JUPYTER_TOKEN": "t",
-            "HOME": str(folder),  # the jobs of tests that run beside this one are not its own
+            # its new list of jobs is filled from the folders of this user and of all profiles: both its own
+            "HOME": str(folder),
+            "JUPYTER_CONFIG_DIR": str(folder / "config"),
         }
         self.log = folder / "server.log"
         with self.log.open("wb") as log:
