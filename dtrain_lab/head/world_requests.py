@@ -104,7 +104,8 @@ class WorldRequests:
         return self._world.cluster()
 
     async def _take_lease(self, _: bytes, order: clients.AcquireLease) -> Cluster:
-        self._leases.take(order.lease, attach=order.attach)
+        if not order.warm or self._world.plan is None:
+            self._leases.take(order.lease, attach=order.attach)
         self._parts.moved()
         return self._world.cluster()
 

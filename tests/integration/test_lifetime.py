@@ -149,6 +149,27 @@ def test_a_warm_head_is_claimed_by_the_next_start(alone: None) -> None:
         assert cluster.run("print(rank)").stdout[1] == "1\n"
 
 
+def test_a_warm_head_that_another_process_claims_ends_with_that_process(alone: None) -> None:
+    from dtrain_lab.api.portal import Portal
+
+    portal = Portal.get()
+    assert portal.call(portal.worlds.warm_heads.start(python=sys.executable))
+    warm = next(r for r in records.living() if r.warm)
+    with _holder("claims") as process:
+        assert [(r.id, r.name) for r in records.living()] == [(warm.id, "claims")]
+        process.communicate("", timeout=10)
+    wait_until(lambda: not ours(), 5, "the cluster to end with its holder")
+
+
+def test_a_detached_cluster_lives_until_it_is_stopped(alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DTRAIN_LAB_ADOPTION_S", "0.1")  # over long before its ranks are ready
+    words = ["dtrain-lab", "cluster", "start", "--ranks", "1", "--name", "kept", "--detach"]
+    subprocess.run(words, check=True, capture_output=True)
+    [cluster] = dt.clusters()
+    assert cluster.run("print(rank)", timeout=30).stdout == {0: "0\n"}
+    cluster.stop()
+
+
 def test_a_start_takes_the_head_that_is_still_warming(alone: None) -> None:
     from dtrain_lab.api.portal import Portal
 

@@ -18,7 +18,7 @@ class Leases:
 
     A holder on this host is watched through a pidfd, so its end is known at once. An end without a release
     counts as silence (a killed or restarted server): the world waits to be adopted. A release by the last
-    holder ends the world.
+    holder ends the world, unless it is detached.
 
     Args:
         over: Called when no lease is left: at once after the last release, after silence once the adoption
@@ -32,6 +32,7 @@ class Leases:
         self._held: dict[Lease, int | None] = {}
         self._attached: set[Lease] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._detached = False
 
     @property
     def notebooks(self) -> tuple[str, ...]:
@@ -58,20 +59,36 @@ class Leases:
     def release(self, lease: Lease) -> None:
         """Release a lease."""
         if lease in self._held and self._drop(lease):
-            self._over()
+            self._end()
 
     def expect(self) -> None:
-        """At the head's start, and when it becomes a world's: wait the adoption time for the first lease."""
+        """At the head's start: wait the adoption time for the first lease."""
         if not self._held:
             self._wait()
+
+    def launched(self, *, detached: bool) -> None:
+        """When the head becomes a world's: the world is its client's, not that of whoever kept the head warm.
+
+        Args:
+            detached: The world lives until it is stopped; otherwise it waits the adoption time for a lease.
+        """
+        for lease in list(self._held):
+            self._drop(lease)
+        self._cancel()
+        self._detached = detached
+        self._wait()
 
     def _ended(self, lease: Lease) -> None:
         if not self._drop(lease):
             return
         if lease.kind == "terminal":
-            self._over()  # a closed terminal needs its clusters no more
+            self._end()  # a closed terminal needs its clusters no more
         else:
             self._wait()
+
+    def _end(self) -> None:
+        if not self._detached:
+            self._over()
 
     def _drop(self, lease: Lease) -> bool:
         """Remove a lease; returns whether it was the last."""
@@ -84,7 +101,7 @@ class Leases:
 
     def _wait(self) -> None:
         self._cancel()
-        self._timer = asyncio.get_running_loop().call_later(self._adoption_s(), self._over)
+        self._timer = asyncio.get_running_loop().call_later(self._adoption_s(), self._end)
 
     def _cancel(self) -> None:
         if self._timer is not None:

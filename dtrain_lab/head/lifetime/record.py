@@ -14,7 +14,7 @@ from dtrain_lab.wire.processes.record import HeadRecord
 from dtrain_lab.wire.processes.settings import HeadSettings
 
 
-def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool) -> None:
+def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool, server: int | None) -> None:
     """Publish where this head is found. Readers see the old record or the new one, never half of it.
 
     Args:
@@ -22,6 +22,7 @@ def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool) -
         name: Name of the world.
         created_at: When the world was created, seconds since 1970.
         warm: Whether the head has no world yet.
+        server: Pid of the Jupyter server whose client started it or its world, if any.
     """
     record = HeadRecord(
         id=settings.id,
@@ -36,7 +37,7 @@ def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool) -
         warm=warm,
         created_at=created_at,
         version=VERSION,
-        server=settings.server,
+        server=server,
     )
     durable.swap(Path(settings.record), msgspec.json.encode(record))
 

@@ -86,6 +86,7 @@ class Owner:
         self._troubles: dict[int, tuple[Trouble, ...]] = {}
         """Node → failures inside its agent."""
         self._phase = ""
+        self._server = settings.server
         self._done = asyncio.Event()
         self.ending = self._was_ready = False
         self.heir = ""
@@ -227,7 +228,8 @@ class Owner:
         """Become the head of a world, and start its nodes."""
         self.figures.plan = order.plan
         self.snapshot.launched(order.name, order.owner)
-        self.lifetime.leases.expect()
+        self.lifetime.leases.launched(detached=order.detached)
+        self._server = order.server
         self._starts.began(order.plan)
         self._write_record()
         if self.settings.remote is not None:
@@ -360,4 +362,5 @@ class Owner:
         self._limits.began(cell)
 
     def _write_record(self) -> None:
-        record.write(self.settings, self.snapshot.name, self.snapshot.created_at, warm=self.plan is None)
+        known = self.settings, self.snapshot.name, self.snapshot.created_at
+        record.write(*known, warm=self.plan is None, server=self._server)

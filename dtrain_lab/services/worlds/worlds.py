@@ -27,7 +27,7 @@ from dtrain_lab.services.worlds.warm_heads import WarmHeads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import LeaseKind
-from dtrain_lab.wire.plan import Plan, Request
+from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.processes.record import HeadRecord
 from dtrain_lab.wire.processes.settings import HEIR
 from dtrain_lab.wire.profile import Profile
@@ -72,7 +72,7 @@ class Worlds:
         Args:
             request: The request.
             directory: Working directory of the ranks; the current one by default.
-            hold: Take a lease. A world without a lease has to be stopped explicitly.
+            hold: Take a lease. Without one, a world of this machine lives until it is stopped.
 
         Raises:
             DtrainError: The profile, the size, the name or the environment is unusable.
@@ -101,12 +101,13 @@ class Worlds:
                 await self._take_lease(connection)
             return connection
         await asyncio.to_thread(folders.must_have_room)
-        claimed = await self._claim(plan, profile, request, name)
+        order = clients.Launch(plan, request, name, getpass.getuser(), self._server, detached=not hold)
+        claimed = await self._claim(order, profile)
         if claimed is not None:
             connection = claimed
         else:
             record = await spawn(plan, profile, server=self._server)
-            connection = await self._launch(record, plan, request, name)
+            connection = await self._launch(record, order)
         if hold:
             await self._take_lease(connection)
         elif self.lease.kind != "terminal":
@@ -198,9 +199,17 @@ class Worlds:
             return None
         return cluster
 
-    async def take_lease(self, connection: Connection, *, attach: bool = False) -> Cluster:
-        """Take a lease on a world for this client's lifetime; `attach` lists its notebook at the cluster."""
-        cluster: Cluster = await connection.ask(clients.AcquireLease(self.lease, attach))
+    async def take_lease(
+        self, connection: Connection, *, attach: bool = False, warm: bool = False
+    ) -> Cluster:
+        """Take a lease for this client's lifetime.
+
+        Args:
+            connection: Connection to the head.
+            attach: List this client's notebook at the cluster.
+            warm: Only while the head has no world.
+        """
+        cluster: Cluster = await connection.ask(clients.AcquireLease(self.lease, attach, warm))
         return cluster
 
     async def resize(self, connection: Connection, ranks: int) -> Cluster:
@@ -264,26 +273,26 @@ class Worlds:
     # ----
 
     async def _keep(self, record: HeadRecord) -> None:
-        await self.take_lease(await self.reach(record))
+        await self.take_lease(await self.reach(record), warm=True)
 
     async def _take_lease(self, connection: Connection) -> None:
         self._open[connection.record.id] = connection
         await self.take_lease(connection, attach=self.lease.notebook is not None)
 
-    async def _claim(self, plan: Plan, profile: Profile, request: Request, name: str) -> Connection | None:
+    async def _claim(self, order: clients.Launch, profile: Profile) -> Connection | None:
         """Claim a warm head of the same environment; None if there is no such head left."""
-        key = environment.key(plan.python, profile.environment)
+        key = environment.key(order.plan.python, profile.environment)
         for record in await self.warm_heads.claimable(key):
             try:
-                return await self._launch(record, plan, request, name)
+                return await self._launch(record, order)
             except (Conflict, Unreachable):
                 continue
         return None
 
-    async def _launch(self, record: HeadRecord, plan: Plan, request: Request, name: str) -> Connection:
+    async def _launch(self, record: HeadRecord, order: clients.Launch) -> Connection:
         connection = await self.reach(record)
-        await connection.ask(clients.Launch(plan, request, name, getpass.getuser()))
-        connection.record = msgspec.structs.replace(record, name=name, warm=False)
+        await connection.ask(order)
+        connection.record = msgspec.structs.replace(record, name=order.name, warm=False, server=order.server)
         return connection
 
 

@@ -26,19 +26,28 @@ class Lease(Struct, frozen=True):
 
 
 class Launch(Body, frozen=True, tag="launch"):
-    """Start a world in this head, which has no ranks yet."""
+    """Start a world in this head, which has no ranks yet.
+
+    `server`: pid of the client's Jupyter server, if any. `detached`: no lease's end is the world's.
+    """
 
     plan: Plan
     request: Request
     name: str
     owner: str
+    server: int | None = None
+    detached: bool = False
 
 
 class AcquireLease(Body, frozen=True, tag="hold"):
-    """Take a lease; `attach` also makes the lease's notebook one of the cluster's."""
+    """Take a lease; `attach` also makes the lease's notebook one of the cluster's.
+
+    `warm`: only while the head has no world: another client may have claimed it meanwhile.
+    """
 
     lease: Lease
     attach: bool = False
+    warm: bool = False
 
 
 class Release(Body, frozen=True, tag="release"):
