@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.job import Doing, End, Found, JobError, Live, Staging
+from dtrain_lab.wire.jobs.folder import Doing, End, Found, Live, Staging
+from dtrain_lab.wire.jobs.job import JobError
 
 PATTERNS = (
     job_files.EXIT,

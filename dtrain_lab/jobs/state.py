@@ -10,7 +10,8 @@ from dtrain_lab.cells.errors import CONNECTION_ERRORS
 from dtrain_lab.jobs.summary import running, summary_of
 from dtrain_lab.placement import slurm, slurm_reasons
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
-from dtrain_lab.wire.jobs.job import Found, Job, JobError, JobRecord, JobSize
+from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node

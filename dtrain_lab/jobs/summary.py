@@ -9,7 +9,8 @@ from dtrain_lab.metrics.units import duration, size_text
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.job import Found, JobError, JobRecord
+from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.job import JobError, JobRecord
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary

@@ -29,7 +29,8 @@ from dtrain_lab.machine import durable
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.codec import lenient
-from dtrain_lab.wire.jobs.job import JobRecord, Staging
+from dtrain_lab.wire.jobs.folder import Staging
+from dtrain_lab.wire.jobs.job import JobRecord
 
 PIECE = 16 << 20
 REPORT_S = 1.0

@@ -34,7 +34,7 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.reattach import Reattach
 from dtrain_lab.wire import VERSION, clients
-from dtrain_lab.wire.jobs.job import Live
+from dtrain_lab.wire.jobs.folder import Live
 from dtrain_lab.wire.loop_failures import LOOPS
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from tests.books import write

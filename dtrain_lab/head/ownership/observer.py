@@ -29,7 +29,8 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import durable, processes, supervision
 from dtrain_lab.wire import links
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.jobs.job import JobRecord, Live
+from dtrain_lab.wire.jobs.folder import Live
+from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.loop_failures import Trouble, merged
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Verdict

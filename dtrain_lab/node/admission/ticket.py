@@ -11,7 +11,8 @@ from dtrain_lab.machine import durable, gpus, local_facts, processes, tickets
 from dtrain_lab.placement import slots
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs import gang as wire
-from dtrain_lab.wire.jobs.job import End, JobRecord
+from dtrain_lab.wire.jobs.folder import End
+from dtrain_lab.wire.jobs.job import JobRecord
 
 POLL_S = 0.3
 HEAD_WITHIN_S = 60.0

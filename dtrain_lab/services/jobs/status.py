@@ -23,7 +23,8 @@ from dtrain_lab.jobs.state import NOT_ASKED, job
 from dtrain_lab.services.index.async_index import Index
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.job import Found, Job, JobRecord
+from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.status import Status
 

@@ -12,7 +12,8 @@ from dtrain_lab.backends import registry
 from dtrain_lab.errors import Conflict
 from dtrain_lab.jobs.state import job
 from dtrain_lab.services.jobs import dependencies
-from dtrain_lab.wire.jobs.job import Found, JobRecord
+from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.record import Handle
 from dtrain_lab.wire.profile import Profile, Ssh
 from dtrain_lab.wire.status import Status

@@ -24,7 +24,8 @@ from dtrain_lab.jobs.state import job
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing
-from dtrain_lab.wire.jobs.job import End, Found, Log, LogPiece
+from dtrain_lab.wire.jobs.folder import End, Found
+from dtrain_lab.wire.jobs.job import Log, LogPiece
 from dtrain_lab.wire.status import Status
 from tests.unit.jobs.test_job_state import RECORD, error
 

@@ -17,7 +17,8 @@ from dtrain_lab.head.stacks import Stacks
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.metrics.verdicts.hang import STUCK_AFTER_S
 from dtrain_lab.wire import clients, links
-from dtrain_lab.wire.jobs.job import JobRecord, JobRequest, Live
+from dtrain_lab.wire.jobs.folder import Live
+from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.profile import Profile

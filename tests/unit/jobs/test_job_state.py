@@ -11,7 +11,8 @@ from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, first_error, job
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
-from dtrain_lab.wire.jobs.job import End, Found, Job, JobError, JobRecord, JobRequest, Live
+from dtrain_lab.wire.jobs.folder import End, Found, Live
+from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobRequest
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.record import Handle

@@ -28,7 +28,8 @@ from dtrain_lab.services.index.async_index import Index
 from dtrain_lab.services.index.rebuild import bound
 from dtrain_lab.services.index.store import Filed, Store
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.wire.jobs.job import End, Found, Job, JobRecord
+from dtrain_lab.wire.jobs.folder import End, Found
+from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.status import Status
 from tests.unit.jobs.test_job_state import RECORD
 

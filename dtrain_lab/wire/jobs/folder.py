@@ -1,0 +1,68 @@
+"""What stands in a job's folder while and after its ranks run, apart from its record, as values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dtrain_lab.wire.cluster import Rank, Reason
+from dtrain_lab.wire.jobs.job import JobError
+from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.nodes import Node
+
+
+class Doing(Struct, frozen=True):
+    """The cell that rank 0 runs, number `index` of `total`; stored in `cell.json`."""
+
+    cell: str
+    cell_id: str
+    index: int
+    total: int
+    at: float
+
+
+class Live(Struct, frozen=True):
+    """Latest state that the head of a job has written to `live.json`."""
+
+    at: float
+    ranks: tuple[Rank, ...]
+    nodes: tuple[Node, ...]
+    metrics: Metrics
+    generation: int = 0
+    values: dict[str, Any] = {}
+    troubles: tuple[Trouble, ...] = ()
+    """Failures of its head's background work through bugs of ours; the head goes on."""
+
+
+class Staging(Struct, frozen=True):
+    """Progress of a node in copying the job's data, in bytes; stored in `staging.N.json`."""
+
+    done: int
+    total: int
+
+
+class End(Struct, frozen=True):
+    """Exit code of a node (`exit.N`) or of the whole job (`exit`)."""
+
+    code: int
+    at: float
+
+
+class Found(Struct, frozen=True):
+    """State of a job as read from its folder, as far as it is known."""
+
+    started_at: float | None = None
+    exit: End | None = None
+    node_exits: tuple[End, ...] = ()
+    errors: tuple[JobError, ...] = ()
+    live: Live | None = None
+    checkpoint_step: int | None = None
+    doing: Doing | None = None
+    attempt: int = 0
+    waiting: Reason | None = None
+    """Why it waits in a queue without a scheduler, or why it can never start."""
+    preempted: bool = False
+    staging: tuple[Staging, ...] = ()
+    """Progress of each node."""
