@@ -290,9 +290,9 @@ class Link:
         self._debugger.cell_ended(error)
         if self._monitor is not None and error is None:
             self._monitor.compare()
-        accumulation = sys.modules.get("dtrain_lab.training.gradients.accumulation")
-        if accumulation is not None and error is None:
-            accumulation.tell_unfinished()
+        accumulations = sys.modules.get("dtrain_lab.training.gradients.accumulations")
+        if accumulations is not None and error is None:
+            accumulations.tell_unfinished()
 
     async def _leave(self) -> None:
         """Exit without C++ destructors: torch's threads may abort a process that still has models."""

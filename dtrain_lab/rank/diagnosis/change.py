@@ -16,7 +16,7 @@ from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored,
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import ddp, names
-from dtrain_lab.training.gradients import accumulation, compression
+from dtrain_lab.training.gradients import accumulations, compression
 from dtrain_lab.wire.metrics.diagnosis import Change, Report
 
 SETTLING = 2
@@ -47,7 +47,7 @@ def attempt(monitor: Monitor | None, change: Change) -> Report:
     """
     if monitor is None:
         return Report(error=NO_MONITOR)
-    with monitor.recorder.resting(), accumulation.resting():
+    with monitor.recorder.resting(), accumulations.resting():
         return _report(monitor, change)
 
 
@@ -78,7 +78,7 @@ def _cannot_apply(seen: Any, change: Change) -> str:
     if change.id == "accumulate" and change.way == "loop":
         return "" if optimizers else NO_OPTIMIZER
     if change.id == "accumulate":
-        if any(accumulation.of(optimizer) is not None for optimizer in optimizers):
+        if any(accumulations.of(optimizer) is not None for optimizer in optimizers):
             return "dt.optimize accumulates gradients of this model already."
         return "" if optimizers else NO_OPTIMIZER
     if change.id == "bf16":
@@ -157,12 +157,12 @@ def _unchanged(_: Any, __: int) -> Iterator[None]:
 def _accumulating(seen: Any, every: int) -> Iterator[None]:
     """Step as `dt.optimize` does with `gradient_accumulation_steps`."""
     for optimizer in seen.optimizers:
-        accumulation.accumulate(seen.model, optimizer, every)
+        accumulations.accumulate(seen.model, optimizer, every)
     try:
         yield
     finally:
         for optimizer in seen.optimizers:
-            accumulation.accumulate(seen.model, optimizer, 1)
+            accumulations.accumulate(seen.model, optimizer, 1)
 
 
 @contextlib.contextmanager

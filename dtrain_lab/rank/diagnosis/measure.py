@@ -16,7 +16,7 @@ from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored,
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import names
-from dtrain_lab.training.gradients import accumulation
+from dtrain_lab.training.gradients import accumulations
 from dtrain_lab.wire.metrics.diagnosis import Report
 
 NO_MONITOR = "The monitor is off (--no-monitor): start the cluster with it."
@@ -39,7 +39,7 @@ def measure(monitor: Monitor | None) -> Report:
     """
     if monitor is None:
         return Report(error=NO_MONITOR)
-    with monitor.recorder.resting(), accumulation.resting():
+    with monitor.recorder.resting(), accumulations.resting():
         return _report(monitor)
 
 

@@ -8,28 +8,21 @@ until the batch counts, since `zero_grad` may discard the batch: memory for two 
 
 from __future__ import annotations
 
-import atexit
 import functools
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.metrics.units import counted
 from dtrain_lab.training import ranks
 from dtrain_lab.training.gradients import together
-from dtrain_lab.training.gradients.copies import Copies
-from dtrain_lab.training.gradients.epochs import watch_epochs
 from dtrain_lab.training.gradients.hooks import average, calling, tensors
-from dtrain_lab.training.gradients.scaler import watch_scalers
+from dtrain_lab.training.gradients.sums import GradientSums
 
-_all: weakref.WeakSet[Accumulation] = weakref.WeakSet()
-"""Each is kept alive by its optimizer's own `step`."""
 _numbers = itertools.count()
 
 
@@ -63,11 +56,7 @@ class Accumulation:
         self._flushing = False
         self.last = False
         """Whether the current loader has returned its last batch."""
-        self._sums: dict[Any, torch.Tensor] = {}
-        """Parameter → sum of the gradients of this group's batches so far, before the loop changed them."""
-        self._next: dict[Any, torch.Tensor] = {}
-        """Parameter → the sum with the current batch."""
-        self._copies = Copies()
+        self._sums = GradientSums()
         self._loaded = False
         """Whether the sums are already in `p.grad`, in the last batch of a group."""
         self._before = optimizer.__dict__.get("step"), optimizer.__dict__.get("zero_grad")
@@ -82,7 +71,7 @@ class Accumulation:
         """Parameter → its dtype and device, and the node that adds gradients to `p.grad`."""
         self._install(optimizer)
         self._watch_parameters()
-        self._sync()
+        self.sync()
 
     def _install(self, optimizer: Any) -> None:
         @functools.wraps(self._step)
@@ -91,7 +80,7 @@ class Accumulation:
 
         @functools.wraps(self._zero_grad)
         def zero_grad(_: Any, set_to_none: bool = True) -> None:
-            self._copies.back(self._next)
+            self._sums.discard_current()
             self._loaded = False
             self._zero_grad(set_to_none=set_to_none)
             self._watch_parameters()  # a model that was moved has new nodes
@@ -112,7 +101,7 @@ class Accumulation:
                 optimizer.__dict__[name] = before
         optimizer.__dict__.pop("flush", None)
         self._forget()
-        self._copies.clear()
+        self._sums.free()
         if isinstance(model, DistributedDataParallel):
             model.require_backward_grad_sync = True
 
@@ -136,12 +125,8 @@ class Accumulation:
         """Whether the current batch forms a group of its own, whose gradients are used unchanged."""
         return self.resting or (self.final and not self.done)
 
-    @property
-    def pending(self) -> int:
-        """Batches whose gradients wait for the end of their group."""
-        return self.done
-
-    def _sync(self) -> None:
+    def sync(self) -> None:
+        """Have DDP average the gradients of the current batch only where the optimizer steps with them."""
         model = self._model()
         if isinstance(model, DistributedDataParallel):
             model.require_backward_grad_sync = self.resting or self.final  # what `no_sync` sets
@@ -157,7 +142,7 @@ class Accumulation:
             return
         self._read.add(iterator)
         self.last, self._over = last, False
-        self._sync()
+        self.sync()
 
     def ended(self, iterator: object) -> None:
         """Called when a loader is exhausted; steps with an incomplete group of its batches."""
@@ -169,7 +154,7 @@ class Accumulation:
             self._over = True
         self._read.discard(iterator)
         self._sources.discard(iterator)
-        self._sync()
+        self.sync()
 
     # ---- gradients
 
@@ -198,11 +183,7 @@ class Accumulation:
             if not self._loaded or (parameter.grad is None and parameter in self._sums):
                 self._load()  # not yet done where the model returns an object that is not looked into
             return (gradient / (self.done + 1),)
-        gradient, known = gradient.detach(), self._next.get(parameter)
-        if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
-            self._next[parameter] = self._copies.sum(parameter, self._sums.get(parameter), gradient)
-        else:
-            self._next[parameter] = known + gradient if known.is_sparse else known.add_(gradient)
+        self._sums.add(parameter, gradient)
         return None
 
     def _forwarded(self, _: Any, __: Any, output: Any) -> None:
@@ -217,23 +198,15 @@ class Accumulation:
 
     def _load(self, _: Any = None) -> None:
         # sums that are gone from `p.grad` again were discarded by `zero_grad` of the model
-        there = self._loaded and all(p.grad is not None for p in self._sums)
+        there = self._loaded and self._sums.all_in_grad()
         if there or self.resting or not self.final or not self.done:
             return
         self._loaded = True
-        self._put(1 / (self.done + 1))
-
-    def _put(self, share: float) -> None:
-        with torch.no_grad():
-            for parameter, total in self._sums.items():
-                mean = total * share
-                parameter.grad = mean if parameter.grad is None else parameter.grad + mean
+        self._sums.put(1 / (self.done + 1))
 
     def rescale(self, factor: float) -> None:
         """Called when the GradScaler has changed its scale within a group: rescale the sums."""
-        with torch.no_grad():
-            for total in (*self._sums.values(), *self._next.values()):
-                total.mul_(factor)
+        self._sums.rescale(factor)
 
     # ---- steps
 
@@ -255,7 +228,7 @@ class Accumulation:
         if self.final:
             self._warn_read_ahead()
             if not self._loaded and self.done:  # backward did not pass through the model's output
-                self._put(1 / (self.done + 1))
+                self._sums.put(1 / (self.done + 1))
             self._step()
             self._forget()
         else:
@@ -274,12 +247,10 @@ class Accumulation:
     def commit(self) -> None:
         """Add this batch's gradients to the group."""
         self._warn_read_ahead()
-        self._copies.back({p: total for p, total in self._sums.items() if p in self._next})
-        self._sums |= self._next
-        self._next.clear()
+        self._sums.count()
         self._sources, self._read, self.last = self._read or self._sources, set(), False
         self.done += 1
-        self._sync()
+        self.sync()
 
     def flush(self) -> None:
         """Step with the mean of an incomplete group, if there is one; a collective.
@@ -292,7 +263,7 @@ class Accumulation:
         if isinstance(self._model(), DistributedDataParallel):
             together.meet_before_flush(self._model(), self.done)
         self._zero_grad(set_to_none=True)
-        self._put(1 / self.done)
+        self._sums.put(1 / self.done)
         if isinstance(self._model(), DistributedDataParallel):
             average(self._model(), self._parameters())
         self._loaded = self._flushing = True
@@ -313,11 +284,10 @@ class Accumulation:
             self._forget()
 
     def _forget(self) -> None:
-        self._copies.back(self._sums)
-        self._copies.back(self._next)
+        self._sums.clear()
         self._sources, self._read = self._read or self._sources, set()
         self.done, self._loaded, self.last, self.scaler = 0, False, False, None
-        self._sync()
+        self.sync()
 
     def _saved(self, *_: Any) -> None:
         if self.done and not self.resting:  # otherwise it is our own copy, made to restore the state
@@ -326,57 +296,3 @@ class Accumulation:
     def __del__(self) -> None:
         if self.__dict__.get("done"):
             ranks.say(together.unfinished(self.done, self.every))
-
-
-def living() -> list[Accumulation]:
-    """All accumulations in the order they were made, which is the same on all ranks."""
-    return sorted(_all, key=lambda each: each.number)
-
-
-@atexit.register
-def tell_unfinished() -> None:
-    """Report incomplete groups; called when a cell has ended without an error, and at exit."""
-    if _all:
-        together.tell_unfinished(living())
-
-
-def of(optimizer: Any) -> Accumulation | None:
-    """The accumulation of an optimizer; None without one."""
-    return next((each for each in _all if each.optimizer is optimizer), None)
-
-
-def accumulate(model: Any, optimizer: Any, every: int) -> None:
-    """Have an optimizer step once in `every` batches; 1 puts its own behaviour back.
-
-    Args:
-        model: the DDP model.
-        optimizer: the optimizer of its parameters.
-        every: number of batches of a step.
-    """
-    known = of(optimizer)
-    if known is not None:
-        if known.done:
-            dropped = counted(known.done, "batch", "batches")
-            ranks.say(f"dt.optimize: the gradients of {dropped} of a group are dropped.")
-        known.remove()
-        _all.discard(known)
-    if every > 1:
-        watch_epochs(living)
-        watch_scalers(living)
-        together.watch_optimizers(living)
-        _all.add(Accumulation(model, optimizer, every))
-
-
-@contextmanager
-def resting() -> Iterator[None]:
-    """Suspend accumulation inside the context, for measured steps that are undone afterwards."""
-    all_of_them = list(_all)
-    for each in all_of_them:
-        each.resting = True
-        each._sync()
-    try:
-        yield
-    finally:
-        for each in all_of_them:
-            each.resting = False
-            each._sync()
