@@ -128,7 +128,7 @@ class Head:
             stuck = figures.stuck(policy.state)
             policy.tick(stuck)
             await self._stacks.locate(stuck, figures.suspects(policy.state))
-            cells, before = frozenset(m.cell for m in policy.state.members if m.cell is not None), cells
+            cells, before = policy.state.cells, cells
             self._keep_history(ended=bool(before - cells))
             self._watchers.notify()
 

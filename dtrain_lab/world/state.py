@@ -49,6 +49,27 @@ class State(Struct, frozen=True):
         return tuple(m.rank for m in self.members if m.cell is not None)
 
     @property
+    def cells(self) -> frozenset[str]:
+        """Ids of the cells that run."""
+        return frozenset(m.cell for m in self.members if m.cell is not None)
+
+    @property
+    def taking_part(self) -> tuple[int, ...]:
+        """Ranks that take part in a running cell, including those that have finished their part."""
+        cells = self.cells
+        return tuple(m.rank for m in self.members if m.last in cells)
+
+    @property
+    def at_work(self) -> tuple[int, ...]:
+        """Ranks that take part in a running cell; all ranks while none runs."""
+        return self.taking_part if self.cells else tuple(range(self.size))
+
+    @property
+    def breaking_off(self) -> bool:
+        """Whether a cell still runs although it was interrupted, or has failed on a rank."""
+        return any(m.cell is not None and (m.interrupted or m.aborted) for m in self.members)
+
+    @property
     def lost(self) -> tuple[int, ...]:
         """Ranks that ended unexpectedly and were not replaced."""
         return tuple(m.rank for m in self.members if m.lost)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.figures import hosts
 from dtrain_lab.head.figures.current_advice import CurrentAdvice
+from dtrain_lab.head.figures.latest_samples import LatestSamples
 from dtrain_lab.head.figures.logged_values import LoggedValues
 from dtrain_lab.head.figures.pauses import Pauses
 from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, figures
@@ -56,9 +57,7 @@ class Figures:
         self.link_bytes_per_s: float | None = None
         """Speed of the slowest node's network; None with one node, or where it is not known."""
         self.values = LoggedValues()
-        self._samples: dict[int, tuple[float, RankSample]] = {}
-        self._ended: set[int] = set()
-        """Ranks that have ended and are not replaced."""
+        self._samples = LatestSamples()
 
     @property
     def paused(self) -> frozenset[int]:
@@ -75,21 +74,18 @@ class Figures:
         """
         if host is not None:
             self.hosts[node] = host
-        now = time.monotonic()
-        for sample in samples:
-            self._samples[sample.rank] = (now, sample)
-        self.loops.sampled({s.rank: s.step or 0 for s in samples}, now)
+        self._samples.add(samples)
+        self.loops.sampled({s.rank: s.step or 0 for s in samples}, time.monotonic())
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
-        self._samples.pop(rank, None)
+        self._samples.forget(rank)
         self.places.pop(rank, None)
         self.lines.pop(rank, None)
-        self._ended.discard(rank)
 
     def ended(self, rank: int) -> None:
         """A rank has finished: keep its samples, but leave them out of the world's metrics."""
-        self._ended.add(rank)
+        self._samples.ended(rank)
 
     def cell_began(self, ranks: Sequence[int], code: str) -> None:
         """Clear what the samples of these ranks say about the previous cell."""
@@ -99,34 +95,27 @@ class Figures:
         for rank in ranks:
             for found in (self.places, self.lines, self.activities):
                 found.pop(rank, None)
-            if rank in self._samples:
-                seen, sample = self._samples[rank]
-                known = replace(
-                    sample, operation=None, in_operation_s=None, doing=None, beat_s=None, calls=()
-                )
-                self._samples[rank] = (seen, known)
+            self._samples.cell_began(rank)
 
     def last_report(self, rank: int) -> tuple[float | None, RankSample]:
         """When a rank last reported (monotonic seconds), and its latest sample."""
-        return self._samples.get(rank, (None, RankSample(rank=rank)))
+        return self._samples.last_report(rank)
 
     def samples(self) -> list[RankSample]:
         """Latest sample of each rank that has not ended; of all ranks once every one has ended."""
-        every = [s for _, (_, s) in sorted(self._samples.items())]
-        return [s for s in every if s.rank not in self._ended] or every
+        return self._samples.living()
 
     def waiting(self, state: State) -> list[RankSample]:
         """As `samples`, with the collectives in which GPUs wait though their ranks' threads do not."""
-        cells = {m.cell for m in state.members if m.cell is not None}
         on_gpus = self.plan is not None and "nccl" in self.plan.collectives
         # collectives are numbered in each cell anew; with gloo a rank waits where its thread does
-        if len(cells) != 1 or not on_gpus:
+        if len(state.cells) != 1 or not on_gpus:
             return self.samples()
-        return device_waits.inferred(self.samples(), state.busy, _in_cells(state), state.size)
+        return device_waits.inferred(self.samples(), state.busy, state.taking_part, state.size)
 
     def splits(self, state: State) -> dict[int, communication.Split]:
         """Rank → how its step time splits into transfer and waiting."""
-        size = len(taking(state))
+        size = len(state.at_work)
         splits = communication.split(self._current(state), size, self._crowded())
         measured = self.loops.measured(size)
         if measured is not None and measured.communication is not None:
@@ -138,7 +127,7 @@ class Figures:
         """Metrics of the world, with verdicts and advice."""
         found = self.stuck(state)
         samples = self._current(state)
-        size = len(taking(state))
+        size = len(state.at_work)
         metrics = figures.world_metrics(samples, size, self._crowded())
         if metrics.step_s is not None and self.loops.moves(metrics.step_s, time.monotonic()):
             self.loops.steps_take(metrics.step_s)
@@ -221,8 +210,8 @@ class Figures:
 
     def stuck(self, state: State) -> Verdict | None:
         """The verdict on a hang, if the world is stuck."""
-        running = any(m.cell is not None for m in state.members)
-        if state.phase != "ready" or self.paused or not running or _interrupted(state):
+        running = bool(state.busy)
+        if state.phase != "ready" or self.paused or not running or state.breaking_off:
             return None
         # what threads wait in is known for sure, and comes first
         samples, waiting = self.samples(), self.waiting(state)
@@ -235,7 +224,7 @@ class Figures:
         return hang.verdict(
             self.pauses.without(samples),
             state.busy,
-            _in_cells(state),
+            state.taking_part,
             state.size,
             self.places,
             self._stuck_after_s,
@@ -247,7 +236,7 @@ class Figures:
         """Samples of the ranks at work in a ready world; without all ranks, its metrics are not defined."""
         if state.phase != "ready":
             return []
-        at_work = frozenset(taking(state))
+        at_work = frozenset(state.at_work)
         return [s for s in self.samples() if s.rank in at_work]
 
     def _crowded(self) -> bool:
@@ -263,7 +252,7 @@ class Figures:
         self, state: State, samples: Sequence[RankSample], metrics: Metrics, *, current: bool
     ) -> Verdict | None:
         """The verdict on a slow world (straggler, input-bound, too busy), once it is certain."""
-        if not state.busy or self.paused or state.phase != "ready" or _interrupted(state):
+        if not state.busy or self.paused or state.phase != "ready" or state.breaking_off:
             self._steady.forget()
             self._pace.forget()
             return None
@@ -271,7 +260,7 @@ class Figures:
         if current:
             error = self._method_error(samples, metrics)
             found = straggler.slow(samples, error, hosts.by_rank(self.plan, self.hosts))
-            found = found or self._hungry(samples, len(taking(state)))
+            found = found or self._hungry(samples, len(state.at_work))
             if straggler.can_judge(samples):
                 self._pace.update(found is None, time.monotonic())
             busy = straggler.busiest(hosts.by_name(self.plan, self.hosts))
@@ -305,20 +294,3 @@ class Figures:
     def _stuck_after_s(self) -> float:
         """How long a collective may block before it counts as a hang; seconds."""
         return self.plan.watch.stuck_after_s if self.plan is not None else hang.STUCK_AFTER_S
-
-
-def taking(state: State) -> tuple[int, ...]:
-    """Ranks that take part in a cell that runs; all ranks while none runs."""
-    cells = {m.cell for m in state.members if m.cell is not None}
-    return tuple(m.rank for m in state.members if not cells or m.last in cells)
-
-
-def _interrupted(state: State) -> bool:
-    """Whether a cell still runs although it was interrupted, or has failed on a rank."""
-    return any(m.cell is not None and (m.interrupted or m.aborted) for m in state.members)
-
-
-def _in_cells(state: State) -> tuple[int, ...]:
-    """Ranks that take part in a running cell, including those that have finished their part."""
-    cells = {m.cell for m in state.members if m.cell is not None}
-    return tuple(m.rank for m in state.members if m.last in cells)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.head.figures.figures import Figures, taking
+from dtrain_lab.head.figures.figures import Figures
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics import figures as estimates
 from dtrain_lab.metrics.verdicts.hang import ALARMS
@@ -153,7 +153,7 @@ class Snapshot:
             return ()
         blamed = {r: v.kind for v in metrics.verdicts for r in v.ranks}
         splits = self.figures.splits(state)
-        at_work = set(taking(state))
+        at_work = set(state.at_work)
         ranks = []
         for node in self.plan.nodes:
             for local in range(node.ranks):

@@ -37,8 +37,8 @@ def test_the_verdict_on_a_hang_counts_no_pause(monkeypatch: pytest.MonkeyPatch) 
     now = 0.0
     monkeypatch.setattr(pauses.time, "monotonic", lambda: now)
     figures = Figures()
-    figures._samples[0] = (0.0, RankSample(rank=0, operation="barrier", in_operation_s=95.0))
-    figures._samples[1] = (0.0, RankSample(rank=1))
+    figures.sampled([RankSample(rank=0, operation="barrier", in_operation_s=95.0)], 0, None)
+    figures.sampled([RankSample(rank=1)], 0, None)
     members = Members(Member(r, 100 + r, True, 0, "c", "c", False) for r in (0, 1))
     state = State("ready", members=members)
     now = 3.0
@@ -48,7 +48,7 @@ def test_the_verdict_on_a_hang_counts_no_pause(monkeypatch: pytest.MonkeyPatch) 
     now = 95.0
     assert figures.stuck(state) is None
     now = 105.0
-    figures._samples[0] = (0.0, RankSample(rank=0, operation="barrier", in_operation_s=105.0))
+    figures.sampled([RankSample(rank=0, operation="barrier", in_operation_s=105.0)], 0, None)
     found = figures.stuck(state)
     assert found is not None
     assert found.since_s == pytest.approx(15.0)
