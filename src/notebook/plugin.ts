@@ -14,11 +14,7 @@ import {
   NotebookPanel
 } from '@jupyterlab/notebook';
 import { Kernel } from '@jupyterlab/services';
-import {
-  ITranslator,
-  nullTranslator,
-  TranslationBundle
-} from '@jupyterlab/translation';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { attachedTo } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
@@ -29,11 +25,8 @@ import { IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { ICell, showCell } from './cells';
 import { keepChange } from './applyChange';
-import { isIPython, runQuietly } from './kernel';
+import { attach, loadMagics } from './magics';
 import { openQuickstart } from './quickstart';
-
-// not as an extension: a later %load_ext of the user's would say that it is loaded already
-const LOAD = "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
 
 /** Attaches notebooks to clusters, and makes the magics ready in the current one. */
 export const notebookPlugin: JupyterFrontEndPlugin<void> = {
@@ -234,7 +227,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       const forget = (): void => void loaded.delete(id);
       kernel.disposed.connect(forget);
       try {
-        if (!(await load(kernel))) {
+        if (!(await loadMagics(kernel))) {
           lacking.add(id);
         }
         kernel.disposed.disconnect(forget);
@@ -276,44 +269,4 @@ async function newNotebook(
 function isEmpty(panel: NotebookPanel): boolean {
   const { widgets } = panel.content;
   return widgets.every(w => w.model.sharedModel.getSource().trim() === '');
-}
-
-/** Make the magics ready; false where the kernel has no dtrain-lab. */
-async function load(kernel: Kernel.IKernelConnection): Promise<boolean> {
-  if (!(await isIPython(kernel))) {
-    return true;
-  }
-  const error = await runQuietly(kernel, LOAD);
-  return error?.ename !== 'ModuleNotFoundError';
-}
-
-async function attach(
-  panel: NotebookPanel,
-  name: string,
-  trans: TranslationBundle
-): Promise<void> {
-  const kernel = panel.sessionContext.session?.kernel;
-  if (!kernel) {
-    Notification.warning(trans.__('This notebook has no kernel.'), {
-      autoClose: TOAST_MS
-    });
-    return;
-  }
-  const code = `${LOAD}\nget_ipython().run_line_magic('distributed', 'attach ${name}')`;
-  const error = await runQuietly(kernel, code);
-  if (error === null) {
-    Notification.success(trans.__('%1 uses %2.', panel.title.label, name), {
-      autoClose: 4000
-    });
-  } else if (error.ename === 'ModuleNotFoundError') {
-    Notification.error(
-      trans.__(
-        "This notebook's kernel has no dtrain-lab. Run in a cell: %1",
-        '%pip install dtrain-lab'
-      ),
-      { autoClose: false }
-    );
-  } else {
-    Notification.error(error.evalue, { autoClose: false });
-  }
 }

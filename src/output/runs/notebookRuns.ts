@@ -4,12 +4,11 @@ import { ServiceManager } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { components } from '../../api/types';
 import { serverRoot } from '../../places/open';
-import { request, RequestError } from '../../request/rest';
-import { CellRecord } from '../../tokens';
+import { RequestError } from '../../request/rest';
 import { isDistributed, isDropped, put, requestOf, write } from './document';
 import { JournalOutputs } from './journalOutputs';
+import { IReading, readJournal } from './readJournal';
 import { CellRecords } from './records';
 import {
   IFound,
@@ -24,10 +23,6 @@ import {
 } from './run';
 import { CellWatch } from './cellEvents';
 import { ISharedNotebook, Writers } from './writer';
-
-type Entry = components['schemas']['Output'];
-
-const PIECE = 2000;
 
 /**
  * The runs of a notebook's cells: what is known of each, and what the notebook has missed put back.
@@ -150,7 +145,12 @@ export class NotebookRuns implements IDisposable {
     const journal = new JournalOutputs().keepAll();
     const { record, cluster } = found;
     const after = record.first_seq - 1;
-    await this._read(record, cluster.id, { journal, after });
+    await readJournal(
+      { journal, after },
+      record,
+      cluster.id,
+      this._services.serverSettings
+    );
     return journal;
   }
 
@@ -229,7 +229,12 @@ export class NotebookRuns implements IDisposable {
     }
     known.busy = true;
     try {
-      await this._read(record, cluster.id, known);
+      await readJournal(
+        known,
+        record,
+        cluster.id,
+        this._services.serverSettings
+      );
     } catch (error) {
       if (!(error instanceof RequestError)) {
         throw error;
@@ -260,29 +265,6 @@ export class NotebookRuns implements IDisposable {
     this._changed.emit();
   }
 
-  /** Read on from where a journal was read to, and note that with each piece. */
-  private async _read(
-    record: CellRecord,
-    cluster: string,
-    to: { journal: JournalOutputs; after: number }
-  ): Promise<void> {
-    const path = `clusters/${cluster}/output`;
-    const { serverSettings } = this._services;
-    for (;;) {
-      const query = `after=${to.after}&most=${PIECE}&cell=${encodeURIComponent(record.id)}`;
-      const more = await request<Entry[]>(
-        serverSettings,
-        'GET',
-        `${path}?${query}`
-      );
-      to.journal.add(more);
-      to.after = more[more.length - 1]?.seq ?? to.after;
-      if (more.length < PIECE) {
-        return;
-      }
-    }
-  }
-
   private _notebook(): INotebook {
     const { context, sessionContext } = this._panel;
     return {
@@ -299,7 +281,7 @@ export class NotebookRuns implements IDisposable {
   private _changed = new Signal<this, void>(this);
   private _followed = new WeakMap<
     CodeCell,
-    { run: string; journal: JournalOutputs; after: number; busy?: boolean }
+    IReading & { run: string; busy?: boolean }
   >();
   private _isDisposed = false;
   /** Runs of which the server had dropped output, which was put back. */

@@ -1,0 +1,36 @@
+import { ServerConnection } from '@jupyterlab/services';
+
+import { components } from '../../api/types';
+import { request } from '../../request/rest';
+import { CellRecord } from '../../tokens';
+import { JournalOutputs } from './journalOutputs';
+
+type Entry = components['schemas']['Output'];
+
+/** Entries that are asked for at once. */
+const PIECE = 2000;
+
+/** What was read of a cell's journal, and the number of the last entry that was read. */
+export interface IReading {
+  journal: JournalOutputs;
+  after: number;
+}
+
+/** Read a cell's journal from where it was read to; `to.after` moves on with each piece. */
+export async function readJournal(
+  to: IReading,
+  record: CellRecord,
+  cluster: string,
+  settings: ServerConnection.ISettings
+): Promise<void> {
+  const path = `clusters/${cluster}/output`;
+  for (;;) {
+    const query = `after=${to.after}&most=${PIECE}&cell=${encodeURIComponent(record.id)}`;
+    const more = await request<Entry[]>(settings, 'GET', `${path}?${query}`);
+    to.journal.add(more);
+    to.after = more[more.length - 1]?.seq ?? to.after;
+    if (more.length < PIECE) {
+      return;
+    }
+  }
+}
