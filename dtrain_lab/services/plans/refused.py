@@ -17,6 +17,11 @@ from dtrain_lab.wire.plan import Facts, Plan, Request
 
 OF_SIZE = frozenset(("launcher_size", "one_process", "eight_devices"))
 """Codes of findings that another size would not have."""
+BOUNDED = (
+    ("retries", 100, "", "A failed job is started again this many times."),
+    ("warn_s", 86400, " seconds", "Ranks are warned this long before the time limit."),
+)
+"""Fields of a request that are numbers: name, highest value, unit, and what the number does."""
 
 
 def split(request: JobRequest) -> tuple[JobRequest, list[DtrainError]]:
@@ -30,24 +35,17 @@ def split(request: JobRequest) -> tuple[JobRequest, list[DtrainError]]:
         details of each error name its field.
     """
     refused: list[DtrainError] = []
-    if not 0 <= request.retries <= 100:
-        refused.append(
-            BadRequest(
-                f"retries is {request.retries}; it must be 0 to 100.",
-                "A failed job is started again this many times.",
-                details={"field": "retries"},
+    for field, highest, unit, meaning in BOUNDED:
+        value = getattr(request, field)
+        if not 0 <= value <= highest:
+            refused.append(
+                BadRequest(
+                    f"{field} is {value:.10g}; it must be 0 to {highest}{unit}.",
+                    meaning,
+                    details={"field": field},
+                )
             )
-        )
-        request = replace(request, retries=0)
-    if not 0 <= request.warn_s <= 86400:
-        refused.append(
-            BadRequest(
-                f"warn_s is {request.warn_s:g}; it must be 0 to 86400 seconds.",
-                "Ranks are warned this long before the time limit.",
-                details={"field": "warn_s"},
-            )
-        )
-        request = replace(request, warn_s=0)
+            request = replace(request, **{field: 0})
     if request.mail is not None and not _is_mail(request.mail):
         refused.append(
             BadRequest(
