@@ -66,8 +66,12 @@ PICTURED := tests/ui/test_panel.py tests/ui/test_debugger.py tests/ui/test_jobs.
 pictures: $(VENV)/.test  ## pictures of the docs, from the browser tests that show the same: look at them
 	$(BIN)/python -m pytest -q -p tests.ui.pictures $(PICTURED) -k "whole_way or stepped_compared or fails_by_its_cell" -m "not hosts"
 
-lab: setup  ## JupyterLab on the notebooks; its root is here, so that their links to docs/ lead there
-	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/quickstart.ipynb
+LAB_OPTIONS ?=
+lab:  ## JupyterLab on the notebooks; its root is here, so that their links to docs/ lead there
+	@case "$$(id -u) $(LAB_OPTIONS)" in *--allow-root*) ;; "0 "*) echo "Jupyter does not start as root." \
+	  "Run it as another user or, in a container, with: make lab LAB_OPTIONS=--allow-root" >&2; exit 1;; esac
+	@$(MAKE) --no-print-directory setup
+	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/quickstart.ipynb $(LAB_OPTIONS)
 
 notebooks: setup  ## run the notebooks; executed, they lie in docs/_shots/notebooks
 	@$(BIN)/python notebooks/execute.py

@@ -183,7 +183,8 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
             browser?.model.path ?? '',
             app.serviceManager.contents,
             app.serviceManager.serverSettings,
-            commands
+            commands,
+            trans
           )
         ),
       describedBy: { args: { type: 'object', properties: {} } }

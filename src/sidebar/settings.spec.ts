@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { DEFAULT_PREFERENCES } from '../cluster/model/model';
 
 interface ISchema {
+  title: string;
   properties: Record<
     string,
     { type: string; title?: string; default: unknown }
@@ -25,6 +26,14 @@ it('has settings of kinds whose titles JupyterLab shows, and their defaults', ()
       Object.entries(properties).map(([key, known]) => [key, known.default])
     )
   ).toEqual(DEFAULT_PREFERENCES);
+});
+
+it('is found in the settings editor by the name of the package', () => {
+  // its search looks at titles, and at the descriptions of single settings
+  const schema = JSON.parse(
+    readFileSync('schema/panel.json', 'utf-8')
+  ) as ISchema;
+  expect(schema.title.toLowerCase()).toContain('dtrain');
 });
 
 it('keeps the others where one is of another version', () => {
