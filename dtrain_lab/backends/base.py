@@ -29,7 +29,7 @@ from dtrain_lab.wire.traits import Traits
 __all__ = ["ASK_WITHIN_S", "Backend", "Forecast", "Handle", "Place", "Status", "Submission", "Way"]
 
 UNSURE = "maybe_submitted"
-"""Code of an error after which a scheduler may have the submission all the same."""
+"""Code of an error after which the scheduler may nevertheless have accepted the submission."""
 ASK_WITHIN_S = 10.0
 """Timeout for each host when a job's state is read."""
 PIECE = 64 << 10

@@ -27,11 +27,11 @@ Sent = Literal["sent", "full", "gone"]
 LOCAL, REMOTE, STREAM = b"l", b"r", b"s"
 """First byte of a peer's name: the socket through which it is connected."""
 LINGER_S = 0.5
-"""Seconds that queued messages have to leave at the end, for all peers of streams together."""
+"""Seconds to send queued messages at the end, for all peers of streams together."""
 LEAST_LINGER_S = 0.01
-"""Seconds that a peer has in any case: those before it may not read any more."""
+"""Minimum seconds per peer, in case earlier peers no longer read."""
 MOST_BYTES = 4 << 20
-"""Bytes that may wait for a stream's peer where `most` is set."""
+"""Maximum bytes queued for a stream's peer if `most` is set."""
 
 
 class Router:
@@ -45,7 +45,7 @@ class Router:
         path: Path of the ZeroMQ socket, in a folder that only this user can enter.
         received: Called with a peer and each of its messages.
         drained: Called after each burst of a ROUTER; not after messages of a stream.
-        most: Maximum number of messages queued for one peer; 0 for no limit, where peers are known to read.
+        most: Maximum number of messages queued for one peer; 0 for no limit, if peers are known to read.
     """
 
     def __init__(
@@ -93,14 +93,14 @@ class Router:
         return tuple(f"tcp://{ipv6.host(address)}:{port}" for address in addresses)
 
     def send(self, peer: bytes, frames: list[bytes]) -> Sent:
-        """Send to one peer. ZeroMQ reports a peer that is gone only where `most` is set.
+        """Send to one peer. ZeroMQ reports that a peer is gone only if `most` is set.
 
         Args:
             peer: Name of the peer.
             frames: Frames of one message.
 
         Returns:
-            "sent", "full" where its queue is full, or "gone".
+            "sent", "full" if its queue is full, or "gone".
         """
         if peer[:1] == STREAM:
             stream = self._streams.get(peer)
@@ -110,7 +110,7 @@ class Router:
                 return "full"
             try:
                 stream.send(frames)
-            except WireMismatch as error:  # an answer of that size was refused before: other peers go on
+            except WireMismatch as error:  # too large; must not affect other peers
                 log.error("a message to %r is dropped: %s", peer, error)
             return "sent"
         socket, drain = self._sockets[peer[:1]]
@@ -127,9 +127,9 @@ class Router:
         return "sent"
 
     def read_last(self, peer: bytes) -> None:
-        """Read what a stream's peer has sent, as its process has ended, and close the stream.
+        """Read the last messages of a stream's peer whose process has ended, and close the stream.
 
-        Children of that process may hold their copy of its end, so that the end itself need not show.
+        Its children may hold copies of its end of the stream, so end of file can't be relied on.
         """
         stream = self._streams.get(peer)
         if stream is not None:

@@ -18,20 +18,20 @@ from dtrain_lab.wire.nodes import Node
 from dtrain_lab.wire.status import Status
 
 LOST_AFTER_S = 60.0
-"""How long an interrupted submission may still be found by its mark."""
+"""Seconds for which an interrupted submission may still be found by its mark."""
 TAKEN_WITHIN_S = 900.0
-"""The same where a scheduler has not said that it has the job: a slow one may take it late."""
+"""The same if the scheduler has not confirmed the job: a slow one may accept it late."""
 UNSAID = Reason(
     "maybe_submitted",
     "The scheduler has not confirmed the job yet.",
     "dtrain-lab keeps asking.",
 )
 LATE_S = 20.0
-"""How long after a job's last sign of life a network file system may still hide the file with its end."""
+"""Seconds after a job's last sign of life in which a network file system may still hide its exit file."""
 LATE_HERE_S = 2.0
-"""The same on a disk of this machine, which hides nothing: leftover processes need a moment to end."""
+"""The same on a local disk, which hides nothing: leftover processes need a moment to end."""
 UNSAID_S = 600.0
-"""How long other hosts may be unreachable after the first host is done."""
+"""Seconds for which other hosts may be unreachable after the first host is done."""
 STALE_S = 15.0
 FOLLOWING = ("Stopped", "DistStoreError")
 """Types of errors that a rank raises only because another one, or the job, has ended."""

@@ -1,4 +1,4 @@
-"""Values of parameters as they are typed in the terminal: JSON, or Python's True, False, None and lists."""
+"""Parses values of parameters typed in a terminal: JSON, or Python's True, False, None and lists."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from dtrain_lab.errors import BadRequest
 
 PART = re.compile(r"""\s*(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|'[^']*'|"[^"]*")\s*(?=,|$)|[^,]+""")
-"""A value of a list as it is typed: commas in quotes and brackets don't part it."""
+"""An element of a typed list: commas in quotes and brackets don't separate elements."""
 QUOTED = re.compile(r"'([^'\\]*)'")
 PYTHON = {"True": True, "False": False, "None": None}
 
 
 def typed_value(text: str) -> Any:
-    """Return the value that a text names; the text itself where it names none.
+    """Parse a value; a text that is none is returned as it is.
 
     Args:
         text: As "0.1", "true", "True", "[1, None]" or "adam".
@@ -29,7 +29,7 @@ def typed_value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         pass
-    if not plain.startswith("["):  # others, as 2024_01, are more likely meant as they stand
+    if not plain.startswith("["):  # other texts, such as 2024_01, are more likely meant as strings
         return text
     try:
         found = ast.literal_eval(plain)
@@ -39,7 +39,7 @@ def typed_value(text: str) -> Any:
 
 
 def typed_list(text: str) -> list[Any] | None:
-    """Return the values of a list as it is typed, with commas between them; None where it has one value.
+    """Parse a comma-separated list of values; None if it has a single value.
 
     Args:
         text: As "2, 4, 8" or "'a, b', c".

@@ -1,4 +1,4 @@
-"""What a job's script tells its agents and ranks in variables, and how they read it: both here only."""
+"""Environment variables by which a job's script configures its agents and ranks: written and parsed here."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dtrain_lab.wire.jobs.framework import FrameworkPlan
 
 
 class Monitored(Struct, frozen=True):
-    """What the ranks' monitor does.
+    """Settings of the ranks' monitor.
 
-    `on`: whether there is one. `probe`: it measures links. `guard`: it compares collectives before they run.
+    `on`: whether it runs. `probe`: it measures links. `guard`: it compares collectives before they run.
     """
 
     on: bool = True
@@ -32,17 +32,17 @@ class Monitored(Struct, frozen=True):
 
 
 def monitored(variables: Mapping[str, str] = os.environ) -> Monitored:
-    """Read what the monitor of a rank does; the usual where nothing is said."""
+    """Parse the settings of a rank's monitor; the defaults if the variable is not set."""
     words = variables.get(job_files.MONITOR_VARIABLE, "1").split(",")
     return Monitored(words[0] != "0", "no-probe" not in words, "guard" in words)
 
 
 def of_other_framework(variables: Mapping[str, str] = os.environ) -> bool:
-    """Whether another framework than torch trains in this process; torch may not be installed then."""
+    """Whether this process trains with a framework other than torch, which may not be installed then."""
     return job_files.FRAMEWORK_VARIABLE in variables
 
 
 def framework(variables: Mapping[str, str] = os.environ) -> FrameworkPlan | None:
-    """Read the plan of another framework than torch; None where torch trains."""
+    """Parse the plan of a framework other than torch; None for torch."""
     told = variables.get(job_files.FRAMEWORK_VARIABLE)
     return msgspec.json.decode(told, type=FrameworkPlan) if told else None

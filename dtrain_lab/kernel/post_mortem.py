@@ -1,4 +1,4 @@
-"""A look at where the notebook's last cell failed: ranks stand there until they are continued."""
+"""Post-mortem debugging of the notebook's last cell: ranks stop where it failed until they are continued."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dtrain_lab.wire import clients
 
 
 class PostMortem:
-    """Brings ranks to where the last cell failed. Lives in the portal's loop.
+    """Stops ranks where the last cell failed. Runs in the portal's loop.
 
     Args:
         debugging: The debugger of the ranks.
-        busy: Whether a cell of ranks runs, whose own end is told.
+        busy: Whether a cell of ranks runs, which reports its own end.
     """
 
     def __init__(self, debugging: Debugging, busy: Callable[[], bool]) -> None:
@@ -29,7 +29,7 @@ class PostMortem:
     async def begin(self, target: Cluster) -> None:
         """Pause the ranks where the last cell failed or was interrupted; the others stay idle.
 
-        Does nothing while ranks stand there already.
+        Does nothing while ranks are already stopped there.
 
         Raises:
             BadRequest: The last cell has not failed.
@@ -41,7 +41,7 @@ class PostMortem:
         if not outcome.unfinished:
             raise BadRequest("The last cell has not failed.", "Run a cell that does, then look at it.")
         self._looking = True
-        # before the order is sent: a second click meanwhile finds ranks that are on their way
+        # set before the order is sent, so that a second click finds it in progress
         self._debugging.state = events.post_mortem(state)
         self._debugging.cell_began(outcome.unfinished)
         order = clients.Run(
@@ -49,7 +49,7 @@ class PostMortem:
         )
         try:
             await target.ask(order)
-        except BaseException:  # also where the wait is cancelled: the button must work again
+        except BaseException:  # also if the wait is cancelled: the button must work again
             self._ended(outcome)
             raise
         supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome))
@@ -57,13 +57,13 @@ class PostMortem:
     async def _follow(self, target: Cluster, cell: str, outcome: Outcome) -> None:
         try:
             await target.follow(cell, lambda _: None)
-        except DtrainError:  # the cluster has ended, which its connection has told
+        except DtrainError:  # the cluster has ended, which its connection reports
             pass
         finally:
             self._ended(outcome)
 
     def _ended(self, outcome: Outcome) -> None:
-        """All ranks have continued; one can look again, unless another cell has begun."""
+        """All ranks have continued; allow another post-mortem, unless another cell has started."""
         self._looking = False
         if self._debugging.state.on and not self._busy():
             self._debugging.cell_ended(outcome.unfinished, outcome)

@@ -114,8 +114,8 @@ class Session:
     def start(self, profile: str, **options: Any) -> Cluster:
         """Start a cluster, use it in this notebook, and print one line about it.
 
-        A notebook that is run twice keeps the cluster that its first run has started. One for which the
-        panel has started a cluster uses that.
+        A notebook that runs again keeps the cluster of its first run. If the panel has started a cluster for
+        the notebook, that cluster is used.
         """
         began = time.monotonic()
         asked = self._mine()
@@ -134,7 +134,7 @@ class Session:
         return self._cluster
 
     def _mine(self) -> notebook_clusters.Used | None:
-        """Return what this notebook uses, or has used last."""
+        """Return the cluster that this notebook uses, or used last."""
         return self._used if self.current is not None else self._last()
 
     def _running(
@@ -183,7 +183,7 @@ class Session:
         await worlds.ready(await worlds.reach(record))
 
     def _last(self) -> notebook_clusters.Used | None:
-        """Return what this notebook's former kernel used."""
+        """Return the cluster that this notebook's previous kernel used."""
         return notebook_clusters.last(self.notebook) if self.notebook is not None else None
 
     def _uses(self, cluster: Cluster, monitor: bool | None) -> None:

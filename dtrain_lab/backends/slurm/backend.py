@@ -155,11 +155,11 @@ class SlurmBackend(Backend):
         return self._handle(submission, done.out.decode().strip().split(";")[0])
 
     async def _maybe_submitted(self, submission: Submission, error: Unreachable) -> Handle:
-        """Return the handle of a submission whose answer did not come, where the scheduler has it.
+        """Return the handle of a submission that the scheduler did not confirm, if the scheduler has it.
 
         Raises:
-            Unreachable: It does not have it now, or can't be asked. A job's folder stays, as it may have it
-                later; that of a cluster is removed, upon which its script ends at once.
+            Unreachable: The scheduler does not have it now, or can't be asked. A job's folder is kept, as the
+                scheduler may accept it later; a cluster's is removed, which makes its script end at once.
         """
         self._queue(submission.profile).hurry()
         try:

@@ -35,7 +35,7 @@ class Running:
     failures: list[Failure] = field(default_factory=list)
     timed_out: bool = False
     hopeless: str = ""
-    """Why the head ended the cell without a request; empty where it did not."""
+    """Why the head ended the cell by itself; empty if it did not."""
     calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
     from_s: float = field(default_factory=time.monotonic)
     """When it was queued, then when it started; monotonic seconds."""
@@ -46,9 +46,9 @@ class Running:
     result: CellResult | None = None
     ended_at: float | None = None
     reports: dict[int, Report] | None = None
-    """What ranks have measured, if it is a diagnosis in the place of a cell."""
+    """Measurements of the ranks, if this is a diagnosis and not a cell."""
     change: Change | None = None
-    """The advice that is tried, if it is a diagnosis that tries some."""
+    """The advice that is tried, if this is a trial of advice."""
     on_end: list[Callable[[], None]] = field(default_factory=list)
     """Called once its result is known."""
     pieces: int = 0

@@ -60,7 +60,7 @@ class AdviceDiffs:
 
 
 def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
-    """The change in the last cell where its place is understood; for accumulation also in a loop itself."""
+    """The change in the last cell that it applies to; for accumulation, else one of the loop itself."""
     orders = _as_they_are_now(orders)
     model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
     for order in reversed(orders):
@@ -75,7 +75,7 @@ def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str
 
 
 def _as_they_are_now(orders: Sequence[clients.Run]) -> list[clients.Run]:
-    """The last run of each cell, oldest first: what a cell ran before is no longer in it."""
+    """The last run of each cell, oldest first: earlier runs may have had other code."""
     last: dict[tuple[str | None, str], clients.Run] = {}
     for order in orders:
         key = (order.notebook, order.cell_id or order.cell)

@@ -17,44 +17,44 @@ from dtrain_lab.wire.metrics.verdicts import Advice
 
 
 class CurrentAdvice:
-    """Derives advice from the figures of each look."""
+    """Derives advice from the world's figures, each time they are updated."""
 
     def __init__(self) -> None:
         self._steady = SteadyAdvice()
         self._trained: tuple[str, Measured] | None = None
-        """Code of the loop that trained last, and its last figures."""
+        """Code and latest figures of the last training loop."""
         self.measured: Measured | None = None
-        """Figures of that loop, with what was diagnosed of it."""
+        """Figures of that loop, combined with its diagnosis."""
         self._advice: tuple[Advice, ...] = ()
         self._trials: dict[tuple[str, int, str, object], tuple[float, Tried]] = {}
-        """Code of a loop, its ranks, id and variant of advice → the loop's step then, seconds, and gain."""
+        """Code of a loop, number of ranks, id and variant of advice → step time then (seconds), and gain."""
         self.unknown: tuple[str, ...] = ()
-        """What could not be judged of that loop."""
+        """Aspects of that loop that could not be judged."""
         self.too_busy = ""
-        """Why estimates of that loop gave no advice at all; empty where they were judged."""
+        """Why estimates of that loop were not used for advice; empty if they were."""
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """On the loop that runs, or ran last; unlike what `look` returns, also after its end."""
+        """Advice on the current or last training loop; unlike the result of `update`, also after its end."""
         return self._with_tried(self._advice)
 
     @property
     def why_none(self) -> str:
-        """Why there is no advice on it; empty where there is some, or before any training."""
+        """Why there is no advice on that loop; empty if there is some, or before any training."""
         return "" if self._advice else why_none(self.measured, self.too_busy)
 
     def update(
         self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: str
     ) -> tuple[Advice, ...]:
-        """Return the advice to show.
+        """Update the advice, and return what to display now.
 
         Args:
-            now: Figures of the steps that run now; None where none do.
+            now: Figures of the steps that run now; None if none do.
             loop: Code of the loop.
-            found: Its diagnosis; None where it was not diagnosed.
-            sure: Whether estimates can be trusted; what was diagnosed can be anyway.
-            busy: That a machine has too few cores for its threads, so that estimates predict nothing; empty
-                where all have enough.
+            found: Its diagnosis; None if it was not diagnosed.
+            sure: Whether estimates are reliable; a diagnosis always is.
+            busy: Message that a machine has too few cores for its threads, which makes estimates useless;
+                empty if all machines have enough.
         """
         if now is not None and now.step_s is not None:
             self._trained = loop, now
@@ -75,7 +75,7 @@ class CurrentAdvice:
         return self._with_tried(shown)
 
     def diagnosed(self, found: Diagnosis, loop: str) -> None:
-        """Judge the loop that ran last by what was measured of it.
+        """Derive advice on the last training loop from its diagnosis.
 
         Args:
             found: Its diagnosis, from replayed steps.
@@ -86,7 +86,7 @@ class CurrentAdvice:
             self._advice, self.unknown, self.too_busy = advise(of), unknown(of), ""
 
     def record_trial(self, found: Tried) -> None:
-        """Remember what advice on the loop that trained last gained when it was tried."""
+        """Record the measured gain of advice on the last training loop."""
         advice = next((a for a in self._advice if a.id == found.id), None)
         if advice is not None and self._step_s is not None:
             self._trials[self._key(advice)] = self._step_s, found
@@ -99,7 +99,7 @@ class CurrentAdvice:
         return tuple(replace(a, tried=self._trial_of(a), tryable=is_tryable(a)) for a in advice)
 
     def _trial_of(self, advice: Advice) -> Tried | None:
-        """What advice gained; None where steps of the same code take another time since then."""
+        """The measured gain of advice; None if the step time of the same code has changed since."""
         step_s, found = self._trials.get(self._key(advice), (0.0, None))
         now = self._step_s
         return found if now is not None and step_s and alike(step_s, now) else None

@@ -16,12 +16,12 @@ from dtrain_lab.wire.metrics.history import Point
 MOST = 4 * 3600
 """Points: four hours of a cluster's training. Beyond that, every second point is dropped, repeatedly."""
 MOST_OWN = 300_000
-"""Own times of ranks that are kept, of the last points: 5 minutes of 1,024 ranks, more of fewer."""
+"""Maximum number of stored own times, for the latest points: 5 minutes of 1,024 ranks, more of fewer."""
 
 FEW = 120
-"""Points before which each new value of `dt.log` has one: a run that logs seldom keeps all."""
+"""Up to this many points, each new value of `dt.log` gets one: a run that logs seldom keeps all."""
 NEWS_S = 0.9
-"""Seconds between such points, at least."""
+"""Minimum interval between such points, seconds."""
 
 
 class History:
@@ -35,7 +35,7 @@ class History:
     def __init__(self, period_s: float, keep: Callable[[Point], None]) -> None:
         self._points: deque[Point] = deque()
         self._own: deque[tuple[float, array[float]]] = deque()
-        """When, and each rank's own time in seconds, NaN where not known."""
+        """Time of the point, and own time of each rank in seconds; NaN if unknown."""
         self._period_s = period_s
         self._keep = keep
         self._values: dict[str, object] = {}
@@ -47,7 +47,7 @@ class History:
             at: Seconds since 1970.
             values: The user's values of `dt.log`.
             busy: Whether a cell runs.
-            ended: Whether one has ended.
+            ended: Whether a cell has ended since the last call.
         """
         news = values != self._values
         return ((busy or news) and self.due(at)) or (news and (ended or self._news_due(at)))

@@ -10,24 +10,24 @@ from msgspec.structs import replace
 from dtrain_lab.wire.links import RankSample
 
 KEPT = 100
-"""Pauses that are remembered."""
+"""Number of pauses that are remembered."""
 
 
 class Pauses:
-    """Ranks that the debugger has paused, and when it had paused any."""
+    """Ranks that the debugger has paused, and the times in which it held any."""
 
     def __init__(self) -> None:
         self.ranks: frozenset[int] = frozenset()
         """Ranks that are paused."""
         self._past: list[tuple[float, float]] = []
-        """Begin and end of each pause."""
+        """Start and end of each pause, monotonic seconds."""
         self._since: float | None = None
 
     def update(self, ranks: frozenset[int]) -> None:
         """Ranks have been paused or continued.
 
         Args:
-            ranks: All that are paused now.
+            ranks: All ranks that are paused now.
         """
         now = time.monotonic()
         if ranks and self._since is None:
@@ -38,7 +38,7 @@ class Pauses:
         self.ranks = ranks
 
     def without(self, samples: list[RankSample]) -> list[RankSample]:
-        """Return samples whose time in a collective is the time in which no rank was paused."""
+        """Return samples whose time in a collective excludes the time in which any rank was paused."""
         if not self._past:
             return samples
         return [

@@ -1,4 +1,4 @@
-"""Check for checkpoints that are saved and never loaded: a job that goes on would begin again."""
+"""Check for checkpoints that are saved but never loaded: a resumed job would start from the beginning."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NEVER_LOADED = "checkpoint_never_loaded"
 """Code of the finding."""
 PACKAGE = "dtrain_lab"
 FOLDER = ("checkpoint_dir", "DTRAIN_CHECKPOINT_DIR", "checkpoints")
-"""Names and text by which code may find checkpoints by itself."""
+"""Names and texts that indicate code which finds checkpoints by itself."""
 
 
 def never_loaded(parsed: Sequence[Parsed], files: Sequence[Parsed] = ()) -> list[Finding]:
-    """Find code that calls `dt.checkpoint` where nothing reads a checkpoint.
+    """Find calls of `dt.checkpoint` in a notebook that never reads a checkpoint.
 
-    Code that names the folder of checkpoints and loads something is taken to read them.
+    Code that names the folder of checkpoints and loads something is assumed to read them.
 
     Args:
         parsed: The cells that run.
@@ -111,7 +111,7 @@ def _loads(tree: ast.AST) -> bool:
 
 
 def _name(called: ast.AST) -> str:
-    """The last name of what is called, also of a call's result: `Model().load`."""
+    """Last part of a called name, also if it is an attribute of a call's result: `Model().load`."""
     if isinstance(called, ast.Attribute):
         return called.attr
     return called.id if isinstance(called, ast.Name) else ""

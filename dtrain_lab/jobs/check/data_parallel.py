@@ -19,11 +19,11 @@ def call(one: Parsed) -> ast.Call | None:
 
 
 def replaced(one: Parsed, lines: Sequence[str], wraps: ast.Call) -> list[str]:
-    """Put DDP in the place of DataParallel. What is done with several GPUs only, is done always then.
+    """Replace DataParallel by DDP. A condition on the number of GPUs around it is removed.
 
     Args:
         one: the cell.
-        lines: its source, with as many lines as it has.
+        lines: the lines of its source.
         wraps: the call of DataParallel.
 
     Returns:

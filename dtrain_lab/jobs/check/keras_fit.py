@@ -1,4 +1,4 @@
-"""Calls of `fit` and what fails like it; whether each is Keras' is followed from where its model was made."""
+"""Finds calls of Keras' `fit` and similar methods, by following where each model was created."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dtrain_lab.jobs.check.local_modules import Module, absolute, at_once
 from dtrain_lab.jobs.check.parsed import Parsed, dotted, named
 
 Given = Mapping[str, frozenset[str]]
-"""Module of the notebook's folder → its names that stand for something of Keras."""
+"""Module of the notebook's folder → its names that refer to Keras or its objects."""
 
 FAILING = {"fit": "fit", "evaluate": "evaluate", "train_on_batch": "train"}
 """Methods of a Keras 3 model that fail under MultiWorkerMirroredStrategy → what they do; `predict` works."""
 
 
 class Fit(Struct, frozen=True):
-    """A call of one of `FAILING`. `certain`: it is that of a Keras model, as the notebook shows."""
+    """A call of a method in `FAILING`. `certain`: the notebook shows that the model is Keras'."""
 
     cell: Parsed
     node: ast.Call
@@ -27,12 +27,12 @@ class Fit(Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """What it does with its model, in a word."""
+        """Verb for messages: what the call does with its model."""
         return FAILING[self.node.func.attr] if isinstance(self.node.func, ast.Attribute) else ""
 
 
 def calls(cells: Sequence[Parsed], files: Sequence[Module] = ()) -> list[Fit]:
-    """Return the calls of `FAILING` in a notebook that uses Keras, and in its files; none in others.
+    """Return the calls of methods in `FAILING`, in a notebook and its files; none if it does not use Keras.
 
     Args:
         cells: the cells that run.
@@ -85,12 +85,12 @@ def _is_keras(name: str) -> bool:
 
 
 def _known(nodes: Sequence[ast.AST], given: Given, package: str) -> frozenset[str]:
-    """Return the names of what comes from Keras: modules, classes, models, functions that make one.
+    """Return the names that refer to Keras: modules, classes, models, and functions that return a model.
 
     Args:
-        nodes: of the cells, or of a file.
-        given: names of files that stand for something of Keras.
-        package: the package that relative imports begin at.
+        nodes: nodes of the cells, or of a file.
+        given: such names of the notebook's files.
+        package: the package to which relative imports are relative.
     """
     known: frozenset[str] = frozenset()
     while True:
@@ -101,7 +101,7 @@ def _known(nodes: Sequence[ast.AST], given: Given, package: str) -> frozenset[st
 
 
 def _names_given(node: ast.AST, known: frozenset[str], given: Given, package: str) -> Iterator[str]:
-    """Yield the names that a statement gives to something of Keras."""
+    """Yield the names that a statement binds to Keras or its objects."""
     match node:
         case ast.Import(names):
             yield from (alias.asname for alias in names if alias.asname and _is_keras(alias.name))
@@ -135,7 +135,7 @@ def _names_given(node: ast.AST, known: frozenset[str], given: Given, package: st
 
 
 def _stands_for(value: ast.expr, known: frozenset[str]) -> bool:
-    """Whether an expression is something of Keras, or a call of that."""
+    """Whether an expression refers to Keras or its objects, or calls them."""
     if isinstance(value, ast.Call):
         return _stands_for(value.func, known)
     if isinstance(value, ast.IfExp):

@@ -77,7 +77,7 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
 def _loops_of_ranks(
     one: Parsed, parsed: Sequence[Parsed], known: dict[str, int]
 ) -> Iterator[tuple[ast.AST, int]]:
-    """Yield loops whose passes make a process each that is to be a rank, with their numbers of passes."""
+    """Yield loops that start a process for a rank in each iteration, with their number of iterations."""
     for node in ast.walk(one.tree):
         if isinstance(node, ast.For):
             inside: Sequence[ast.AST] = node.body
@@ -104,7 +104,7 @@ def _loops_of_ranks(
 
 
 def _in_each_pass(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a loop's body that run once in each of its passes, so none of loops inside it."""
+    """Yield the nodes of a loop's body that run once per iteration, which excludes inner loops."""
     if isinstance(node, LOOPS):
         return
     yield node
@@ -113,7 +113,7 @@ def _in_each_pass(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_rank(target: ast.expr, parsed: Sequence[Parsed]) -> bool:
-    """Whether a process's function makes a process group, itself or by others of the notebook."""
+    """Whether a process's function creates a process group, itself or through functions of the notebook."""
     defined = [part for one in parsed for part in one.tree.body if isinstance(part, DEFINES)]
     return makes_group([Code(ast.Module([*defined, ast.Expr(target)], []), as_main=True)])
 
@@ -137,7 +137,7 @@ def _launch_argument(call: ast.Call, known: dict[str, int]) -> tuple[str, str, i
 
 
 def _integer(value: ast.expr, known: dict[str, int]) -> int | None:
-    """Return the integer that an expression is, by itself or by its name; None for others."""
+    """Return the value of an integer literal, or of a name that is known; None for other expressions."""
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return value.value
     return known.get(value.id) if isinstance(value, ast.Name) else None

@@ -1,4 +1,4 @@
-"""Files of a notebook's own project that its cells import: what they import, and whether that is torch."""
+"""Files of a notebook's project that its cells import, and whether these files use torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dtrain_lab.placement.frameworks import names
 
 MOST_FILES = 200
 Read = Callable[[str], str | None]
-"""Gives the text of a file of the notebook's folder, by its path there; None where there is none."""
+"""Returns the text of a file by its path in the notebook's folder; None if it does not exist."""
 TORCH = frozenset({*names.MODULES["torch"], "torch_npu", "torchaudio", "torchtext", "transformers"})
 
 
@@ -29,7 +29,7 @@ class Module(Struct, frozen=True):
         path: in the notebook's folder.
         name: as a module, with dots.
         source: its text.
-        cell: cell that leads to it.
+        cell: cell that imports it, directly or not.
         line: line of that cell.
     """
 
@@ -46,7 +46,7 @@ class Module(Struct, frozen=True):
 
     @property
     def parsed(self) -> Parsed:
-        """The file in the form in which cells are checked; findings name it."""
+        """The file in the form that checks of cells take; findings name the file."""
         return Parsed(None, self.source, self.tree, self.path)
 
     @property
@@ -91,10 +91,10 @@ def _found(parsed: Sequence[Parsed], folders: Sequence[str], read: Read) -> tupl
 def torch_text(
     parsed: Sequence[Parsed], files: Sequence[Module], imported: Mapping[str, tuple[str, int]]
 ) -> str | None:
-    """Return the text of a notebook's files if the notebook trains with torch by what it imports.
+    """Return the text of a notebook's files if the notebook's imports show that it trains with torch.
 
-    It does where one of its files imports torch or what is built on it. A package of the environment that
-    nobody knows counts, too, as in a cluster's cells: only what is named in `PLAIN` does without torch.
+    They do if a file imports torch or a library built on it, or if any cell or file imports a package that
+    is neither known nor in `PLAIN` (packages without torch): it may be the user's own.
 
     Args:
         parsed: the cells that run.
@@ -123,7 +123,7 @@ def imported(cells: Mapping[str, tuple[str, int]], files: Sequence[Module]) -> d
         files: files that the cells import.
 
     Returns:
-        Module → cell and line that lead to it.
+        Module → cell and line of the import that leads to it.
     """
     found = dict(cells)
     for file in files:
@@ -136,8 +136,8 @@ def at_once(tree: ast.AST, *, surely: bool = False) -> Iterator[ast.AST]:
     """Yield the nodes outside `try` and functions: those that run whenever the cell or file does.
 
     Args:
-        tree: of a cell or a file.
-        surely: whether nodes below conditions are left out, too.
+        tree: syntax tree of a cell or a file.
+        surely: whether nodes below conditions are excluded, too.
     """
     for child in ast.iter_child_nodes(tree):
         if isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -165,7 +165,7 @@ def _is_conditional(node: ast.AST) -> bool:
 
 
 def imported_by(node: ast.AST) -> list[str]:
-    """Return the modules that a statement imports, or a call of `importlib.import_module`: absolute ones."""
+    """Return the absolute names of modules that a statement, or `importlib.import_module`, imports."""
     match node:
         case ast.Import(aliases):
             return [alias.name for alias in aliases]
@@ -177,12 +177,12 @@ def imported_by(node: ast.AST) -> list[str]:
 
 
 def absolute(module: str | None, level: int, package: str) -> str:
-    """Return the module that an import names, also a relative one.
+    """Return the absolute name of the module that an import names.
 
     Args:
-        module: as it stands there.
+        module: its name in the import statement.
         level: number of dots before it.
-        package: the package that relative imports begin at.
+        package: the package to which relative imports are relative.
     """
     if not level:
         return module or ""
@@ -199,7 +199,7 @@ def _tops(nodes: Iterator[ast.AST]) -> Iterator[str]:
 
 
 class _Ask(Struct, frozen=True):
-    """An import, or a %run of a file: `path`."""
+    """An import, or a %run of the file `path`."""
 
     line: int
     module: str | None = None
@@ -244,7 +244,7 @@ def _asked(tree: ast.AST) -> tuple[_Ask, ...]:
 
 
 def _opened(node: ast.AST) -> str:
-    """Return the path of a file that an expression opens; "" where it opens none, or not by its name."""
+    """Return the path of a file that an expression opens; "" if it opens none, or not by a literal path."""
     match node:
         case ast.Call(func=func, args=[ast.Constant(str(path)), *_]) if last(func) in ("open", "Path"):
             return path
@@ -270,7 +270,7 @@ def _is_inside(path: str) -> bool:
 
 
 def _files(name: str, folders: Sequence[str], read: Read) -> Iterator[tuple[str, str]]:
-    """Yield the files that an import runs: each package on the way, and the module."""
+    """Yield the files that an import runs: those of its parent packages, and the module."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         stem, module = "/".join(parts[:count]), ".".join(parts[:count])

@@ -20,7 +20,7 @@ WRITES = re.compile(r"^[rbt+]*[wax]")
 HOME = re.compile(r"^(~|/home/|/Users/|/root/|[A-Za-z]:\\)")
 STORE = re.compile(r"^(s3[an]?|gs|gcs|az|abfss?|wasbs?|adl|hdfs|oss|obs|cos)://")
 ADDRESS = re.compile(rf"{STORE.pattern}|^~/.|^/home/.|^/Users/.|^/root/.|^[A-Za-z]:\\.")
-"""A text that is an address or a path of a home folder, wherever it stands."""
+"""An address of an object store, or a path of a home folder, anywhere in the code."""
 NO_USE = frozenset((
     "print", "display", "startswith", "removeprefix", "replace", "split", "match", "fullmatch", "compile",
     "debug", "info", "warning", "error", "log", "fail",
@@ -54,7 +54,7 @@ def files(parsed: Sequence[Parsed], packed: Collection[str], *, shared: bool) ->
 
 
 def _addresses(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Yield addresses of object stores and paths of home folders written anywhere but in what is said."""
+    """Yield addresses of object stores and paths of home folders, but not in messages and comparisons."""
     for child in ast.iter_child_nodes(tree):
         match child:
             case ast.Expr(ast.Constant()) | ast.Compare():

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dtrain_lab.jobs.check.parsed import Parsed, dotted, last
 
 ROOT = "/\0notebook"
-"""Stands for the notebook's folder in a path."""
+"""Placeholder for the notebook's folder in a path."""
 ABSOLUTE = frozenset(("abspath", "realpath", "resolve", "absolute"))
 SAME = frozenset(("Path", "PosixPath", "PurePath", "str", "fspath", "normpath", "expanduser", "as_posix"))
 """Calls that return the path that they are given."""
@@ -19,11 +19,11 @@ HARMLESS = frozenset(("remove", "pop", "index", "count", "copy", "clear"))
 
 
 class Search(Struct, frozen=True):
-    """Where imports look.
+    """Folders in which imports search.
 
     Attributes:
-        folders: those of the notebook's folder, as relative paths.
-        unread: whether imports may look elsewhere, too: a folder can't be read, or lies outside.
+        folders: those inside the notebook's folder, as relative paths.
+        unread: whether there may be others: one that can't be derived from the code, or is outside.
     """
 
     folders: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Search(Struct, frozen=True):
 
 
 def search(parsed: Sequence[Parsed]) -> Search:
-    """Read which folders cells and files add, in their order.
+    """Return the folders that cells and files add, in order.
 
     Args:
         parsed: the cells that run, and files that they import.
@@ -100,7 +100,7 @@ class _Reader:
         return dotted(node.value if isinstance(node, ast.Subscript) else node) in self._path
 
     def _parts(self, value: ast.expr) -> Iterator[ast.expr]:
-        """Yield the folders of a list, also of one that begins or ends with what `sys.path` was."""
+        """Yield the folders of a list; previous contents of `sys.path` in it are skipped."""
         match value:
             case ast.List(parts) | ast.Tuple(parts):
                 for part in parts:
@@ -124,7 +124,7 @@ class _Reader:
         return None if text is None else posixpath.normpath(posixpath.join(self._cwd, text))
 
     def _text(self, node: ast.expr) -> str | None:
-        """Return the path that an expression is; None where it can't be read."""
+        """Return the path that an expression evaluates to; None if that can't be derived."""
         match node:
             case ast.Constant(str(text)):
                 readable = text[:1] not in ("~", "-") and not set("${") & set(text)  # as %cd takes them

@@ -1,4 +1,4 @@
-"""Whether strings are given to parameters that are numbers, true or false, or lists in the notebook."""
+"""Check for strings given to parameters that are numbers, booleans or collections in the notebook."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dtrain_lab.wire.jobs.finding import Finding
 NUMBER = re.compile(
     r"[-+−–]?[.,]?\d[\d.,;_'\s*/ol]*(e[-+−–]?[\d.,ol]*)?[a-z%]?|[-+]?(inf|infinity|nan)", re.IGNORECASE
 )
-"""A text that looks like a number, also with a typing error: "0,1", "1e-3x", "1O"."""
+"""A text that looks like a number, or like a mistyped one: "0,1", "1e-3x", "1O"."""
 TRUTHS = ("true", "false", "yes", "no", "on", "off")
 OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -25,9 +25,9 @@ OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 COLLECTIONS = (list, tuple, dict, set)
 LARGEST_OPERAND = 1e4
-"""Beyond this a power could take long."""
+"""Powers of larger operands could take long to compute."""
 MOST_BITS = 1000
-"""Longer integers are no one's parameter, and can't be written in a message."""
+"""Longer integers are not realistic parameters, and can't be written in a message."""
 
 
 def tagged(cells: Sequence[Cell]) -> Cell | None:
@@ -36,7 +36,7 @@ def tagged(cells: Sequence[Cell]) -> Cell | None:
 
 
 def usual(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return what the tagged cell assigns: numbers, true or false, and collections, by name; nothing else.
+    """Return the numbers, booleans and collections that the tagged cell assigns, by name.
 
     Args:
         cells: cells of the notebook.
@@ -56,16 +56,16 @@ def usual(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
-    """Look for strings that parameters get which are of another kind in the notebook.
+    """Find strings given to parameters that have another type in the notebook.
 
     Args:
         notebook: its values, as `usual` returns them.
-        given: for each parameter the values that it gets.
-        field: the request's field that has them.
+        given: values that each parameter gets.
+        field: the request's field that contains them.
 
     Returns:
-        At most one finding for each parameter. A string for a number is a problem, and so is one that was
-        meant for true or false, or for a list; others are a warning: `weights = False` may be meant for one.
+        At most one finding per parameter. A string for a number is a problem, and so is one that looks like
+        a boolean or a list; others are a warning: a notebook with `weights = False` may accept a string.
     """
     found = []
     for name, values in given.items():
@@ -86,7 +86,7 @@ def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], fie
 
 
 def _is_wrong(text: str, has: Any) -> bool:
-    """Whether a string can't be meant: all are for a number, and what was mistyped is for others."""
+    """Whether a string is a mistake: for a number always, for other types if it looks mistyped."""
     if isinstance(has, COLLECTIONS):
         return text.strip()[:1] in ("[", "(", "{")
     if isinstance(has, bool):
@@ -95,7 +95,7 @@ def _is_wrong(text: str, has: Any) -> bool:
 
 
 def _instead(text: str, has: Any) -> str:
-    """What to give in the place of a string."""
+    """Hint on what to give instead of a string."""
     if isinstance(has, bool | list | tuple | dict | set):
         return f"Give {_kind(has)}."
     try:
@@ -108,14 +108,14 @@ def _instead(text: str, has: Any) -> str:
 
 
 def _kind(has: Any) -> str:
-    """What a parameter that is no number has to be."""
+    """The type of a boolean or collection, for messages."""
     if isinstance(has, bool):
         return "true or false"
     return "a dictionary" if isinstance(has, dict) else "a list"
 
 
 def _literal(node: ast.expr | None) -> Any:
-    """Return the value of a literal, or of numbers that are calculated with (`2**8`); None for others."""
+    """Return the value of a literal, or of a calculation with numbers (`2**8`); None for others."""
     try:
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
             left, right = _literal(node.left), _literal(node.right)

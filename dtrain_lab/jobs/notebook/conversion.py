@@ -11,11 +11,11 @@ from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
 
 NOTHING = "None"
-"""Expression in the place of what has no equivalent in a script."""
+"""Expression that replaces code without equivalent in a script."""
 
 
 class Conversion:
-    """A cell on its way to plain Python: findings, installations, helpers and `__future__`s that it needs."""
+    """State of a cell's conversion to plain Python: findings, and what the script needs for it."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
@@ -29,12 +29,12 @@ class Conversion:
         self.findings.append(Finding("note", code, message, "", self.cell.name, line))
 
     def problem(self, code: str, line: int, message: str, fix: str) -> str:
-        """Add a problem of a line, and return what stands in the place of its code."""
+        """Add a problem of a line, and return the expression that replaces its code."""
         self.findings.append(Finding("problem", code, message, fix, self.cell.name, line))
         return NOTHING
 
     def words(self, text: str, line: int) -> list[str] | None:
-        """Split the arguments of a magic; None and a problem where a quote isn't closed."""
+        """Split the arguments of a magic; None, with a problem, if a quote isn't closed."""
         try:
             return shlex.split(text)
         except ValueError:
@@ -45,11 +45,11 @@ class Conversion:
         """Return the only argument of a magic, without quotes around it."""
         if not set("{$") & set(text):
             return " ".join(self.words(text, line) or ())
-        quoted = re.fullmatch(r"""(["'])(.*)\1""", text)  # others may be an expression's
+        quoted = re.fullmatch(r"""(["'])(.*)\1""", text)  # other quotes may belong to an expression
         return quoted[2] if quoted else text
 
     def expanded(self, text: str) -> str:
-        """Return the expression for a text whose {expression} and $name IPython fills in."""
+        """Return the expression for a text in which IPython expands {expression} and $name."""
         if not set("{}$") & set(text):
             return repr(text)
         self.helpers.add("expanded")

@@ -39,7 +39,7 @@ class Converted(Struct, frozen=True):
     """A cell as plain Python, with the same number of lines.
 
     `installs`: arguments of its `pip install` lines. `helpers`: functions of the preamble that it needs.
-    `futures`: names that it imports from `__future__`, which a script does at its beginning.
+    `futures`: names that it imports from `__future__`; a script has to import them at its beginning.
     """
 
     source: str
@@ -56,7 +56,7 @@ def convert_cell(cell: Cell) -> Converted:
         cell: a cell that runs in the job.
 
     Returns:
-        The converted cell; its findings have a problem, with its line, for what can't be converted.
+        The converted cell; its findings include a problem, with its line, for code that can't be converted.
     """
     made = Conversion(cell)
     text = _cell_magic(made, cell.source)
@@ -129,13 +129,13 @@ def _cell_magic(made: Conversion, source: str) -> str:
 
 
 def _begun(source: str) -> tuple[int, str]:
-    """Return the number of empty lines that a text begins with, and what follows them."""
+    """Return the number of empty lines at the beginning of a text, and the rest of the text."""
     at = source.rfind("\n", 0, len(source) - len(source.lstrip())) + 1
     return source.count("\n", 0, at), source[at:]
 
 
 def _script(made: Conversion, name: str, arguments: str, body: str, line: int) -> str:
-    """Convert a cell that a program reads; IPython fills in nothing below its first line."""
+    """Convert a cell that is passed to a program; IPython expands nothing below its first line."""
     command, quiet = re.subn(r"(?<!\S)--no-raise-error(?!\S)", "", arguments)
     command = (command if name == "script" else f"{name} {command}").strip()
     words = made.words(command, line)
@@ -173,7 +173,7 @@ def _distributed(made: Conversion, name: str, arguments: str, body: str, line: i
 
 
 def _has_statements(text: str) -> bool:
-    """Whether a text is more than comments; one that isn't Python is, too."""
+    """Whether a text contains more than comments; True if it isn't Python."""
     try:
         return bool(ast.parse(text).body)
     except (SyntaxError, ValueError):
@@ -201,8 +201,8 @@ _PARTS = (getattr(tokenize, "FSTRING_MIDDLE", -1), getattr(tokenize, "TSTRING_MI
 
 @cache
 def _transformer() -> TransformerManager:
-    """IPython's, but lines after a magic over several lines, which it joins, stay where they are."""
-    # loaded where a notebook is read, as in `cells.syntax`
+    """IPython's transformer, which joins the lines of a magic; later lines keep their numbers here."""
+    # imported when a notebook is read, as in `cells.syntax`
     from IPython.core.inputtransformer2 import TransformerManager
 
     class Transformer(TransformerManager):  # type: ignore[misc]
@@ -242,7 +242,7 @@ def _lines(made: Conversion, source: str, first: int) -> str:
 
 
 def _without_futures(made: Conversion, source: str) -> str:
-    """Take out what begins a cell `from __future__`: in a script it stands at the very beginning."""
+    """Remove imports from `__future__`, which a script needs at its very beginning."""
     if "__future__" not in source:
         return source
     found: list[ast.stmt] = []
@@ -250,7 +250,7 @@ def _without_futures(made: Conversion, source: str) -> str:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             names = [alias.name for alias in node.names]
             if not set(names) <= set(__future__.all_feature_names):
-                break  # an error of the cell
+                break  # the cell is wrong, and reports it
             made.futures += names
             found.append(node)
         elif at or not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):

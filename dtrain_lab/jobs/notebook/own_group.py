@@ -1,7 +1,7 @@
-"""Whether a notebook makes torch's process group itself: by an init that its cells or files reach. Pure.
+"""Finds out whether a notebook creates torch's process group itself, in its cells or their files. Pure.
 
-One that stands below `if __name__ == "__main__":` in an imported file never runs, nor does one in a function
-that nobody names.
+An init below `if __name__ == "__main__":` in an imported file never runs, nor does one in a function whose
+name is never used.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 INITS = frozenset({"init_process_group", "init_distributed_device"})
-"""The second is timm's, which makes the group, too, and refuses where there is one."""
+"""The second is timm's; it also creates the group, and refuses if one exists."""
 OF_IGNITE = frozenset({"idist.Parallel", "idist.initialize", "idist.spawn"})
 Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Code(Struct, frozen=True):
-    """A syntax tree of the notebook's. `as_main`: a cell, or a file that it runs by `%run`."""
+    """A syntax tree of the notebook. `as_main`: it is a cell, or a file that a cell runs with `%run`."""
 
     tree: ast.Module
     as_main: bool
 
 
 class _Scope(Struct, frozen=True):
-    """What is known of a tree.
+    """Names and nodes of one or several trees.
 
     Attributes:
-        at_once: nodes that run with it.
+        at_once: nodes that run when the tree runs, outside of functions.
         defined: its functions and classes, by name.
         modules: names that imports bind.
-        given: names that come from elsewhere: as they are called here → there.
+        given: imported names: name here → name in its module.
         stars: whether unknown names may come from other files.
     """
 
@@ -43,7 +43,7 @@ class _Scope(Struct, frozen=True):
 
 
 def makes_group(code: Sequence[Code]) -> bool:
-    """Whether cells reach a call that makes the group.
+    """Whether cells reach a call that creates the group.
 
     Args:
         code: the cells that run, and files that they import or run.
@@ -99,14 +99,14 @@ def _makes_module(value: ast.expr) -> bool:
 
 
 def _named(scope: _Scope, node: ast.AST, scopes: Sequence[_Scope]) -> Iterator[tuple[_Scope, Defined]]:
-    """Yield the functions and classes that a node may stand for."""
+    """Yield the functions and classes that a node may refer to."""
     if isinstance(node, ast.Name):
         if node.id in scope.defined:
             yield from ((scope, one) for one in scope.defined[node.id])
         elif node.id in scope.given or scope.stars:
             yield from _anywhere(scope.given.get(node.id, node.id), scopes)
     elif isinstance(node, ast.Attribute) and (_parts(node)[0] in scope.modules or _makes_module(node.value)):
-        # of anything else it is a method: `model.train()` is no function `train` of a file
+        # an attribute of anything else is a method: `model.train()` is not a file's function `train`
         yield from _anywhere(node.attr, scopes)
 
 
@@ -118,7 +118,7 @@ def _anywhere(name: str, scopes: Sequence[_Scope]) -> Iterator[tuple[_Scope, Def
 
 def _scope(trees: Sequence[ast.Module], *, as_main: bool) -> _Scope:
     at_once = [node for tree in trees for node in _at_once(tree, as_main)]
-    # methods run with their class: who names it may have any of them called
+    # a reference to a class counts as a reference to all of its methods
     methods = {id(method) for node in at_once if isinstance(node, ast.ClassDef) for method in node.body}
     defined: dict[str, list[Defined]] = {}
     for node in at_once:
@@ -139,7 +139,7 @@ def _scope(trees: Sequence[ast.Module], *, as_main: bool) -> _Scope:
 
 
 def _at_once(node: ast.AST, as_main: bool) -> Iterator[ast.AST]:
-    """Yield the nodes that run with a file: none inside its functions."""
+    """Yield the nodes that run when a file runs: all except those inside functions."""
     if isinstance(node, ast.If) and not as_main and _is_guard(node.test):
         inside: Sequence[ast.AST] = node.orelse
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -56,8 +56,8 @@ class CellDisplay:
     def run(self, order: clients.Run) -> Result:
         """Run a cell, and show its output until its end.
 
-        To a head of this machine this thread sends the order itself: the portal's thread has to wake for what
-        comes back only.
+        If the head is on this machine, this thread sends the request itself, so that the portal's thread is
+        woken only for the response.
 
         Raises:
             KeyboardInterrupt: The user interrupted again `PATIENT_S` after the first interrupt, because the
@@ -130,7 +130,7 @@ class CellDisplay:
             future: The cell's end.
             leave: Ends the wait only.
             keep: Whether an interrupt ends only the wait, not the cell.
-            begin: Begins the cell. Here, so that an interrupt finds either no cell or one that it can end.
+            begin: Begins the cell; called here, so that an interrupt finds no cell, or one that it can end.
             begun: Whether the cell has begun.
         """
         first = math.inf

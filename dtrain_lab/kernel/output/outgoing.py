@@ -1,7 +1,7 @@
-"""Sends what a kernel shows, no faster than its Jupyter server passes on to the page.
+"""Sends a kernel's output no faster than its Jupyter server forwards it to the page.
 
-One for all cells of a kernel, as the server counts all of its messages. Without a server nothing waits: a
-client that is connected to the kernel itself gets everything at once.
+All cells of a kernel share one queue, because the server counts all of the kernel's messages. Without a
+server, messages are sent at once: clients are then connected to the kernel itself.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dtrain_lab.kernel.output.rate_limit import Backlog, Message
 from dtrain_lab.services.policy import policy
 
 MOST = 1_000_000
-"""Characters that may wait where the page gets from the journal what was left out of the middle."""
+"""Maximum queued characters if the page can read omitted text from the journal."""
 MOST_WITHOUT_PAGE = 64_000_000
-"""The same under a server without this extension, whose page knows no journal: only memory limits this."""
+"""The same under a server without this extension, whose page knows no journal; limited only by memory."""
 TICK_S = 0.02
 """Minimum time between two messages that had to wait."""
 
@@ -58,15 +58,15 @@ class Outgoing:
 
     @property
     def waits(self) -> bool:
-        """Whether something waits."""
+        """Whether messages are queued."""
         return not self._empty.is_set()
 
     async def sent(self) -> None:
-        """Wait until nothing waits: front ends forget a cell once it has ended."""
+        """Wait until the queue is empty: front ends forget a cell once it has ended."""
         await self._empty.wait()
 
     def hurry(self) -> None:
-        """Leave out the text that waits, because somebody does not want to wait for it."""
+        """Omit the queued text, because the user does not want to wait for it."""
         if self._backlog is not None:
             self._backlog.shorten()
 

@@ -1,7 +1,7 @@
-"""What a Jupyter server passes on to a front end: text that comes faster waits, or loses its middle.
+"""Keeps a kernel's output below its Jupyter server's rate limits: text is queued, and its middle omitted.
 
-A server drops messages of a kernel that sends more than its limits (`iopub_data_rate_limit`,
-`iopub_msg_rate_limit`), without a word to the kernel. Pure: callers pass the time.
+A server silently drops messages of a kernel that exceeds its limits (`iopub_data_rate_limit`,
+`iopub_msg_rate_limit`). Pure: callers pass the time.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ import msgspec
 from dtrain_lab.wire.processes.settings import OutputLimits
 
 CHUNK = 1 << 16
-"""Characters of one stream message, at most."""
+"""Maximum characters of one stream message."""
 MESSAGE_BYTES = 2000
-"""Bytes that a stream message has beside its text: its header and that of the message it answers."""
+"""Bytes of a stream message without its text: its header and its parent's header."""
 BURST = 1 / 3
-"""Share of the server's window that may be sent at once; what is sent beyond goes at half of the limit.
+"""Share of the server's window that may be sent at once; beyond that, messages are sent at half the limit.
 
-Both together are five sixths of what the server takes in one window, so that a server which reads late, and
-counts a longer time's messages in one window, still passes all of them on.
+Together these are five sixths of what the server accepts in one window. So a server that reads late, and
+counts the messages of a longer time in one window, still forwards all of them.
 """
 STEADY = 1 / 2
 
 
 def left_out(lines: int) -> str:
-    """How it is said that lines are left out; the page reads it, too (`src/output/lines/trim.ts`)."""
+    """Return the notice that lines were omitted; the page parses it (`src/output/lines/trim.ts`)."""
     return f"… {lines} lines are left out here: they came faster than the Jupyter server passes on.\n"
 
 
 class Allowance:
-    """What may be sent now: a token bucket.
+    """A token bucket: how much may be sent now.
 
     Args:
         per_s: The server's limit, in units per second; 0 for no limit.
-        window_s: Seconds over which the server takes its mean.
+        window_s: Seconds over which the server averages.
     """
 
     def __init__(self, per_s: float, window_s: float) -> None:
@@ -47,7 +47,7 @@ class Allowance:
         self._at = float("-inf")
 
     def wait(self, units: float, now: float) -> float:
-        """Seconds until so much may be sent; more than fits at all may be sent once everything is allowed."""
+        """Seconds until this much may be sent; more than the bucket holds may be sent when it is full."""
         if not self._rate:
             return 0.0
         self._left = min(self._most, self._left + (now - self._at) * self._rate)
@@ -55,13 +55,13 @@ class Allowance:
         return max(0.0, min(units, self._most) - self._left) / self._rate
 
     def take(self, units: float) -> None:
-        """Count what is sent."""
+        """Subtract what is sent."""
         self._left -= units
 
 
 @dataclass
 class Message:
-    """A message of the kernel to its front ends: `text` where it is a stream's, else `content`."""
+    """A message of the kernel to its front ends; a stream's has `text`, others have `content`."""
 
     kind: str
     parent: Any
@@ -71,20 +71,20 @@ class Message:
     stream: str = ""
     text: str = ""
     left: int = 0
-    """Lines that are left out before `text`."""
+    """Number of lines omitted before `text`."""
 
     @property
     def size(self) -> int:
-        """Bytes that a server counts: those of streams only."""
+        """Bytes that a server counts; it counts those of streams only."""
         return len(msgspec.json.encode(self.text)) + MESSAGE_BYTES if self.stream else 0
 
 
 class Backlog:
-    """Messages that wait for their turn, in order.
+    """Queue of messages, in order.
 
     Args:
         limits: The server's limits.
-        most: Characters of text that may wait; of more, the middle is left out.
+        most: Maximum queued characters; beyond that, the middle is omitted.
     """
 
     def __init__(self, limits: OutputLimits, most: int) -> None:
@@ -94,13 +94,13 @@ class Backlog:
         self._waiting: deque[Message] = deque()
         self._held = 0
         self._ends = True
-        """Whether the last stream message that was sent ended with its line."""
+        """Whether the last stream message that was sent ended with a line break."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, message: Message) -> None:
-        """Add a message; a stream's text goes into messages of a limited size."""
+        """Add a message; a stream's text is split into messages of limited size."""
         if not message.stream:
             self._waiting.append(message)
             return
@@ -135,10 +135,10 @@ class Backlog:
         return message, 0.0
 
     def shorten(self, keep: int = 0) -> None:
-        """Leave out the first of the text that waits, in whole lines, until no more than `keep` is left."""
+        """Omit the oldest queued text, in whole lines, until at most `keep` characters are left."""
         kept: deque[Message] = deque()
         last: Message | None = None
-        """The message before, where all its text is gone: its count of lines goes to the next one."""
+        """The previous message if all of its text is omitted: its line count is added to the next message."""
         cut = ""
         for message in self._waiting:
             if last is not None and not (message.stream and message.parent is last.parent):

@@ -15,9 +15,8 @@ def under_torchrun() -> bool:
 def agents_store(name: str) -> Any:
     """torchrun's store, with a prefix for this group and restart.
 
-    On a single node torchrun keeps one store over all restarts (torch 2.13: that of its own rendezvous).
-    Under
-    the same keys gloo would find the addresses of processes that have ended: "Connection refused".
+    On a single node, torchrun keeps one store over all restarts (torch 2.13: that of its own rendezvous).
+    With the same keys, gloo would find addresses of processes that have ended: "Connection refused".
 
     Args:
         name: a name not used before in this job, the same on all ranks.
