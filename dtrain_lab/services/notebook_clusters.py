@@ -1,4 +1,4 @@
-"""Which cluster a notebook has used last, and how it was asked for: remembered over its kernel's end."""
+"""The cluster that a notebook used last, and the options of its start; remembered after the kernel ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dtrain_lab.services import folders
 
 
 class Used(msgspec.Struct, frozen=True):
-    """The cluster that a notebook used last. `monitor`: as its start asked for it.
+    """The cluster that a notebook used last. `monitor`: the option of its start.
 
     `begun`: the panel has started it for this notebook, whose kernel has not used it yet.
     """
@@ -32,7 +32,7 @@ def remember(notebook: str, used: Used) -> None:
 
 
 def last(notebook: str) -> Used | None:
-    """Return what a notebook used last; None if nothing is known."""
+    """Return the cluster that a notebook used last; None if unknown."""
     try:
         return msgspec.json.decode(_path(notebook).read_bytes(), type=Used)
     except (OSError, msgspec.MsgspecError):

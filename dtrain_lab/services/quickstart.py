@@ -1,4 +1,4 @@
-"""The quickstart notebook that the package ships, with the notebooks and pages that it leads to."""
+"""The quickstart notebook that the package ships, with the notebooks and pages that it links to."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def quickstart() -> dict[str, dict[str, Any] | str]:
 
 
 def _page(docs: Path, name: str, pages: Collection[str], notebooks: Collection[str]) -> str:
-    """A page of the documentation by itself, beside other pages, and below the notebooks."""
+    """Make a documentation page self-contained, in a folder of pages below the notebooks."""
 
     def changed(match: re.Match[str]) -> str:
         picture, label, target = match.groups()
@@ -69,7 +69,7 @@ def _page(docs: Path, name: str, pages: Collection[str], notebooks: Collection[s
 
 
 def _alone(folder: Path, notebook: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A notebook without outputs and by itself, and names of the notebooks and pages that it leads to."""
+    """Make a notebook self-contained, without outputs; also returns the names that it links to."""
     led: list[str] = []
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -84,7 +84,7 @@ def _alone(folder: Path, notebook: dict[str, Any]) -> tuple[dict[str, Any], list
 
 
 def _prose(folder: Path, text: str) -> tuple[str, dict[str, Any], list[str]]:
-    """A cell's text, its pictures as attachments, and names of the notebooks and pages that it leads to."""
+    """A cell's text, its pictures as attachments, and names of the notebooks and pages that it links to."""
     pictures: dict[str, Any] = {}
     led: list[str] = []
 

@@ -59,7 +59,7 @@ def read(identity: str) -> HeadRecord | None:
 
 
 def free_name(wanted: str | None, usual: str) -> str:
-    """Return the name of a new cluster: the one that is wanted, else the usual one with a number if need be.
+    """Return the name of a new cluster: the requested one, else the default, with a number if necessary.
 
     Raises:
         Conflict: A cluster has the wanted name.
@@ -78,13 +78,13 @@ def free_name(wanted: str | None, usual: str) -> str:
 def in_use(
     name: str, has: int | None = None, asked: int | None = None, *, terminal: bool = False
 ) -> Conflict:
-    """Return the refusal of a name that a running cluster has.
+    """Return the error for a name that a running cluster has.
 
     Args:
         name: The name.
-        has: Number of ranks of the cluster that runs, where it is known.
+        has: Number of ranks of the running cluster, if known.
         asked: Number of ranks of the new one.
-        terminal: Whether a terminal reads it, which can't resize a cluster.
+        terminal: Whether the message is for a terminal, which can't resize a cluster.
     """
     text = f'A cluster "{name}" is running.'
     hint = f"Choose another name, attach to it, or stop it: %distributed attach {name}"

@@ -77,7 +77,7 @@ class EditorSession:
                 self.disconnected = True
 
     async def close(self) -> None:
-        """End the session: the ranks go on."""
+        """End the session; the ranks continue."""
         if self._debugging is not None:
             await self._debugging.end()
 
@@ -86,7 +86,7 @@ class EditorSession:
         return self._debugging.state if self._debugging is not None else State()
 
     def malformed(self, data: bytes) -> None:
-        """Answer a message that can't be read, where it says whose answer that is."""
+        """Answer a message that can't be parsed, if it contains the number of its request."""
         message = f"This message can't be read, and was left out: {data[:60]!r}."
         found = dialect.named_in(data)
         if found is not None:
@@ -151,7 +151,7 @@ class EditorSession:
                 return _ok(request, {"result": result, "variablesReference": 0})
             case "setVariable":
                 dialect.readable(arguments["value"])
-            case "evaluate":  # without a context pydevd gives errors as values
+            case "evaluate":  # without a context, pydevd returns errors as values
                 request = {**request, "arguments": {"context": "watch", **arguments}}
         if command in dialect.MOVES:
             return await self._move(request)
@@ -224,7 +224,7 @@ class EditorSession:
         raise BadRequest(f"No rank has the text of {path.removeprefix(CELL)}.", "")
 
     async def _across(self, expression: str) -> str:
-        """Evaluate an expression without a frame: on all ranks that stand or are idle."""
+        """Evaluate an expression without a frame, on all ranks that are paused or idle."""
         assert self._debugging is not None
         dialect.readable(expression)
         order = requests.Order("where", {r: {} for r in self._state.running})

@@ -10,10 +10,10 @@ from dtrain_lab.debugger.state import Dap
 
 
 class EditorPoints:
-    """Keeps what an editor has sent and was told, by the path that it uses.
+    """Keeps an editor's breakpoints and the answers to them, by the path that the editor uses.
 
-    An editor may open a file by a link: ranks know one name of it only, and its breakpoints are those of all
-    of its names.
+    An editor may open a file through a link. Ranks know only one name of the file; its breakpoints are those
+    of all of its names.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class EditorPoints:
         return self._file[path]
 
     def editor_path(self, path: str) -> str:
-        """Return the editor's name for a file that a rank has stopped in: that with breakpoints."""
+        """Return the editor's name for a file in which a rank has stopped: the name that has breakpoints."""
         if path in self._sent or not self._sent or path.startswith(CELL):
             return path
         return next((name for name in reversed(self._sent) if same_file(name, path)), path)
@@ -54,13 +54,13 @@ class EditorPoints:
         return [p for name in names for p in self._sent.get(name, ()) if p["line"] not in lines]
 
     def numbered(self, path: str, asked: list[Dap], source: Dap, answers: list[Dap]) -> list[Dap]:
-        """Number the breakpoints of an answer, and keep them.
+        """Number the breakpoints of an answer, and store them.
 
         Args:
             path: as the editor names the file.
             asked: its breakpoints.
             source: the file as the editor's request names it.
-            answers: what they are answered with, in the same order.
+            answers: the answers to them, in the same order.
         """
         self._sent.pop(path, None)
         if asked:
@@ -70,7 +70,7 @@ class EditorPoints:
         return made
 
     def loaded(self, file: str) -> list[Dap]:
-        """Return the events for breakpoints that have waited for a file.
+        """Return the events for breakpoints that waited for a file to be imported.
 
         Args:
             file: the path by which ranks know it.
@@ -96,7 +96,7 @@ def same_file(one: str, other: str) -> bool:
 
 
 def _inside(path: str, folder: str | None) -> str:
-    """Name a file by the notebook's folder where it is reached by a link from outside."""
+    """Return the path of a file below the notebook's folder, if a link from outside leads to it."""
     if folder is None or path.startswith(f"{folder}/") or not os.path.exists(path):
         return path
     real, root = os.path.realpath(path), os.path.realpath(folder)

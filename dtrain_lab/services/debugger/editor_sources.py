@@ -1,4 +1,4 @@
-"""Sources that are no files of this machine: an editor asks for their text by a reference."""
+"""Sources that are not files of this machine: an editor requests their text by a reference."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dtrain_lab.errors import BadRequest
 
 
 class EditorSources:
-    """Gives cells, and files that only the ranks have, references 1, 2, …"""
+    """Numbers cells, and files that only the ranks have: their references are 1, 2, …"""
 
     def __init__(self) -> None:
         self._shown: dict[str, str] = {}
         """Path → name."""
 
     def known(self, state: State) -> list[Dap]:
-        """Return a job's cells, and all sources that were shown."""
+        """Return a job's cells, and all sources that were displayed."""
         return [self.source(state, {"path": path}) for path in {**dialect.sources(state), **self._shown}]
 
     def path(self, source: Dap) -> str:
@@ -37,7 +37,7 @@ class EditorSources:
         return str(source["path"])
 
     def source(self, state: State, source: Dap) -> Dap:
-        """Return a source as the editor is told of it."""
+        """Return the description of a source for the editor."""
         path = str(source.get("path") or "")
         if not path or is_here(path):
             return {**source, "sourceReference": 0}

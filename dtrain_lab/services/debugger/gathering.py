@@ -1,4 +1,4 @@
-"""Steps ranks so that those that wait for them in a collective can stop, too."""
+"""Steps ranks until those that wait for them in a collective can stop, too."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Debugged(Protocol):
 
 
 class Gathering:
-    """Steps ranks until others, which wait for them in a collective, come to a stop, too.
+    """Steps ranks until those that wait for them in a collective stop, too.
 
     Args:
         world: The world that is being debugged.
@@ -45,7 +45,7 @@ class Gathering:
                 break
             stood = tuple(r for r in self._world.state.paused if r != rank)
             self._world.state, orders = requests.orders(self._world.state, message, None)
-            self._world.state = replace(self._world.state, step=None)  # a step of ours, not of all ranks
+            self._world.state = replace(self._world.state, step=None)  # a step of this class, not of the user
             for order in orders:
                 await self._world.ask(order)
             if not await self._waits_still(stood, rank, begun):
@@ -126,6 +126,6 @@ class Gathering:
         return [waiting.waits_for(stand.get(r, {}), peers) for r in ranks]
 
     async def _where(self, ranks: Sequence[int]) -> dict[int, Dap]:
-        """Where ranks stand: their answers to `where`, by rank."""
+        """Positions of ranks: their answers to `where`, by rank."""
         answers = await self._world.ask(requests.Order("where", {r: {} for r in set(ranks)}))
         return {r: a.get("body", {}) for r, a in answers.items()}

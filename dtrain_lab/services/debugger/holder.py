@@ -1,4 +1,4 @@
-"""Keeps a world's debugger for this client, over a cut of the network, too."""
+"""Keeps a world's debugger for this client, also across an interruption of the network."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class Holder:
                 if error.code == "ended":  # its head is gone, and with it the world: no rank was lost
                     self._ended()
                     return
-                self._cut_at = time.monotonic()  # a network may be cut, a head busy: ranks are still there
+                self._cut_at = time.monotonic()  # network cut, or head busy: the ranks still exist
             except DtrainError:
-                # on a new connection the head takes this client for another one
+                # on a new connection, the head takes this client for another one
                 if self._cut_at is None or time.monotonic() - self._cut_at > PATIENT_S:
                     self._lost()
                     return
@@ -85,7 +85,7 @@ class Holder:
         return self._world.holds is self._connection and not self._connection.closed
 
     async def _attach_again(self) -> None:
-        """Attach to ranks that the head has let go of while it did not hear this client."""
+        """Attach to ranks that the head released while it did not hear from this client."""
         state = self._world.state
         asked = [rank for rank in state.attached if rank not in state.pausing]
         # refused by ranks that are not being debugged, and without effect on the others

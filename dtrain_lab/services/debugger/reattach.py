@@ -1,4 +1,4 @@
-"""Attaches again to ranks that an interrupt has released, or that a restart or resize has made anew."""
+"""Reattaches to ranks that an interrupt has released, or that a restart or resize has replaced."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dtrain_lab.wire.cluster import Cluster
 
 POLL_S = 1.0
 PATIENT_POLLS = 5
-"""Looks after which a rank that is not idle is attached, too: the interrupt that released it is over."""
+"""Number of polls after which a busy rank is attached, too: the interrupt that released it is over."""
 
 
 class Reattach:
-    """Keeps a debugger attached whose client runs no cells, so that no cell's beginning attaches it.
+    """Keeps a debugger attached whose client runs no cells: otherwise the start of a cell attaches it.
 
     Args:
         debugging: The debugger.
         connection: Connection to the world's head.
         job: Names of a job's cells; None for a cluster.
         began: Called with ranks that were attached.
-        over: Called when the debugger holds the world no more.
+        over: Called when the debugger no longer holds the world.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Reattach:
             await asyncio.sleep(POLL_S)
             try:
                 await self._attach_new_ranks()
-            except DtrainError:  # the world changes just now, or has ended
+            except DtrainError:  # the world is changing, or has ended
                 continue
         self._over()
 
@@ -63,7 +63,7 @@ class Reattach:
 
     async def _attach_new_ranks(self) -> None:
         cluster: Cluster = await self._connection.ask(clients.Info())
-        if not self._holds:  # let go meanwhile: nobody may be attached again
+        if not self._holds:  # released meanwhile: no rank may be attached again
             return
         before = self._debugging.state
         if not lacking(before, cluster, patient=self._polls < PATIENT_POLLS):
@@ -76,12 +76,12 @@ class Reattach:
 
 
 def lacking(state: State, cluster: Cluster, *, patient: bool) -> bool:
-    """Whether ranks can be attached that are not.
+    """Whether there are ranks to attach.
 
     Args:
         state: State of the debugger.
         cluster: The world.
-        patient: Leave ranks alone that run a cell: they may be about to be interrupted.
+        patient: Skip ranks that run a cell: they may be about to be interrupted.
     """
     wanted = ("idle",) if patient else ("idle", "busy", "in collective", "stuck")
     attached = set(state.attached)

@@ -50,7 +50,7 @@ class HandOver:
             DtrainError: The job was refused; its folder and its index entry are removed.
 
         Returns:
-            The job; in the state *planned*, with the reason, where the scheduler may have it and did not say.
+            The job; in the state *planned*, with the reason, if the scheduler has not confirmed it.
         """
         await self._add(record)
         self._states.handing_over.add(record.id)
@@ -76,7 +76,7 @@ class HandOver:
         return await self._states.read(record)
 
     async def _unsure(self, record: JobRecord, error: DtrainError) -> Job:
-        """Keep a job that the scheduler may have: each look at it asks the scheduler for it."""
+        """Keep a job that the scheduler may have: each read of its state asks the scheduler for it."""
         log.warning("job %s: %s", record.id, error)
         self._states.handing_over.discard(record.id)
         if (await self.indexed_record(record.id)).cancelled_at is not None:
@@ -136,7 +136,7 @@ class HandOver:
         """Read a job's state now, bypassing the cache.
 
         Returns:
-            Its record, which that look may have changed, and its state.
+            Its record, which reading may have changed, and its state.
         """
         record, _ = await self.indexed(name)
         made = await self._states.read(record, fresh=True)

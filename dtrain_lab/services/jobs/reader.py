@@ -58,7 +58,7 @@ class JobReader:
             offset: Bytes that were read before.
 
         Returns:
-            The values, and the offset from which the next call goes on.
+            The values, and the offset at which the next call continues.
         """
         path = f"{self._record.directory}/{job_files.VALUES}"
         text = await self._places[0].transport.read(path, offset) or b""
@@ -179,7 +179,7 @@ class JobReader:
         return f"{self._record.directory}/{job_files.CODE}"
 
     async def export(self) -> bytes:
-        """Pack notebook, script, packages, parameters, metrics and logs, no checkpoints, into a .tar.gz.
+        """Pack notebook, script, packages, parameters, metrics and logs, without checkpoints, into a .tar.gz.
 
         Raises:
             Unreachable: The job's folder can't be read.

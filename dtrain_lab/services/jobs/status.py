@@ -159,10 +159,10 @@ class StateReader:
         return made
 
     async def all(self, most: int) -> list[Job]:
-        """Return the newest jobs and all that have not ended, newest first, each as it stands now.
+        """Return the newest jobs and all that have not ended, newest first, each in its current state.
 
         Args:
-            most: How many of the newest jobs, ended ones included.
+            most: Number of newest jobs, ended ones included.
         """
         store, now = self._index.store, time.monotonic()
         active = await self._index.ask(store.active)
@@ -201,7 +201,7 @@ class StateReader:
         return record
 
     async def end(self, record: JobRecord) -> None:
-        """End all processes of a job. One that no scheduler is known to have will not start.
+        """End all processes of a job; one that no scheduler has confirmed will not start.
 
         Raises:
             DtrainError: A host can't be reached.
@@ -245,11 +245,11 @@ def unsure(made: Job) -> bool:
 
 
 def still_runs(made: Job, force: str) -> Conflict:
-    """Return the error for a job that has not ended, or of which that is not known.
+    """Return the error for a job that has not ended, or whose state is unknown.
 
     Args:
         made: The job.
-        force: Command that goes on all the same.
+        force: Command that ignores this error.
     """
     if unsure(made) and made.reason is not None:
         return Conflict(

@@ -1,4 +1,4 @@
-"""What a notebook's code is: its cells, and the files beside it that they import."""
+"""A notebook's code: its cells, and the files beside it that they import."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Code(Struct, frozen=True):
         files: files that the cells import, also through one another.
         imported: modules that the cells import, with cell and line.
         everywhere: those that the files import, too.
-        torch_text: text of the files, where what the cells import stands for torch; else None.
-        makes_group: whether cells or files make torch's process group themselves.
+        torch_text: text of the files, if the imports show that the notebook trains with torch; else None.
+        makes_group: whether cells or files create torch's process group themselves.
     """
 
     everything: tuple[Parsed, ...]
@@ -42,7 +42,7 @@ class Code(Struct, frozen=True):
         """Read the files that a job takes along.
 
         Args:
-            cells: the notebook's.
+            cells: cells of the notebook.
             packed: files of its folder.
         """
 
@@ -57,8 +57,8 @@ class Code(Struct, frozen=True):
         """Read the files of a notebook's folder.
 
         Args:
-            cells: the notebook's.
-            folder: that it lies in.
+            cells: cells of the notebook.
+            folder: folder of the notebook.
         """
 
         return cls._of(cells, partial(_text_of, folder.resolve()))
@@ -87,7 +87,7 @@ class Code(Struct, frozen=True):
 def _text_of(folder: Path, path: str) -> str | None:
     """Return the text of a regular file below a folder; None for anything else, and for a large one.
 
-    A cell may name whatever it likes: a pipe would hold us for good, and a device has no end.
+    A cell may name any path: reading a pipe would block for ever, and a device has no end.
     """
     try:
         file = (folder / path).resolve()

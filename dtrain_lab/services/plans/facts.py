@@ -1,4 +1,4 @@
-"""What a job's plan is made from besides the notebook: nodes, the folder of jobs, interpreter, data."""
+"""Facts that a job's plan needs besides the notebook: nodes, the folder of jobs, interpreter, data."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dtrain_lab.wire.plan import Facts, HostsFacts
 
 
 class Found(Struct, frozen=True):
-    """What was found out for a plan.
+    """Facts for a plan.
 
     Attributes:
-        facts: What the nodes have.
+        facts: Resources of the nodes.
         jobs: Path of the folder of jobs, on the nodes.
         python: Interpreter of the ranks.
-        findings: Data that is not there.
+        findings: Missing data.
     """
 
     facts: Facts
@@ -34,7 +34,7 @@ class Found(Struct, frozen=True):
 
 
 async def find(allowed: Allowed, request: JobRequest, recent: Recent, first: JobRecord | None) -> Found:
-    """Ask the nodes, and look at this machine.
+    """Gather the facts from the nodes and from this machine.
 
     Args:
         allowed: The job's profile, and its back-end.

@@ -1,4 +1,4 @@
-"""Whether the nodes of a plan have the network interface that was asked for: one rule for back-ends."""
+"""Checks that the nodes of a plan have the requested network interface; one rule for all back-ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def lacking(plan: Plan, facts: Facts) -> tuple[Finding, ...]:
 
     Args:
         plan: The plan.
-        facts: What it was made from.
+        facts: Facts from which the plan was made.
     """
     wanted = plan.interface
     if wanted is None:

@@ -1,4 +1,4 @@
-"""Everything that is refused of a request at once, so that nobody mends one field to hear of the next."""
+"""Collects all refusals of a request, so that users don't correct one field only to learn of the next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.plan import Facts, Plan, Request
 
 OF_SIZE = frozenset(("launcher_size", "one_process", "eight_devices"))
-"""Codes of findings that another size would not have."""
+"""Codes of findings that depend on the size."""
 BOUNDED = (
     ("retries", 100, "", "A failed job is started again this many times."),
     ("warn_s", 86400, " seconds", "Ranks are warned this long before the time limit."),
@@ -25,14 +25,14 @@ BOUNDED = (
 
 
 def split(request: JobRequest) -> tuple[JobRequest, list[DtrainError]]:
-    """Check the values of a request, each by itself.
+    """Check each value of a request separately.
 
     Args:
         request: The user's request.
 
     Returns:
-        The request without the invalid ones, with which planning can go on; and why they are invalid. The
-        details of each error name its field.
+        The request without its invalid values, so that planning can continue; and an error for each of these,
+        whose details name its field.
     """
     refused: list[DtrainError] = []
     for field, highest, unit, meaning in BOUNDED:
@@ -74,17 +74,17 @@ def _is_mail(text: str) -> bool:
 
 
 def of_usual_size(allowed: Allowed, found: Facts, wanted: Request, python: str, why: BadSize) -> Plan:
-    """Plan a job of an impossible size with the profile's own, to look for its other problems.
+    """Plan a job of impossible size with the profile's size instead, to find its other problems.
 
     Args:
         allowed: The job's profile, and its back-end.
         found: What the nodes have.
-        wanted: What was asked for.
+        wanted: The requested size.
         python: Interpreter of the ranks.
         why: Why that size is impossible.
 
     Raises:
-        BadSize: `why`, where the profile's size is impossible, too.
+        BadSize: `why`, if the profile's size is impossible, too.
     """
     usual = Request(wanted.profile, monitor=wanted.monitor)
     try:
@@ -98,7 +98,7 @@ def together(refused: Sequence[DtrainError], findings: Iterable[Finding] = ()) -
 
     Args:
         refused: Why the request is refused; at least one error.
-        findings: Findings of its plan; where the size is refused, that plan has another one.
+        findings: Findings of its plan; if the size is refused, a plan with the profile's size.
     """
     first, *others = refused
     sized = any(isinstance(error, BadSize) for error in refused)
@@ -110,7 +110,7 @@ def together(refused: Sequence[DtrainError], findings: Iterable[Finding] = ()) -
 
 
 def as_finding(error: DtrainError) -> Finding:
-    """Return an error as a problem of the field that its details name, with the value that they propose."""
+    """Convert an error to a problem of the field that its details name, with the value that they propose."""
     field, value = (
         text if isinstance(text := error.details.get(name), str) else None for name in ("field", "value")
     )

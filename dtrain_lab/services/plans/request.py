@@ -1,4 +1,4 @@
-"""Job requests, laid over the settings of their profile."""
+"""Job requests, merged with the settings of their profile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dtrain_lab.wire.traits import Traits
 
 
 class Settings(Struct, frozen=True):
-    """What a job runs with.
+    """Settings of a job.
 
     Attributes:
         allowed: The profile with the request's overrides, and its back-end; the administrator allows them.
@@ -28,7 +28,7 @@ class Settings(Struct, frozen=True):
 
 
 def settings(request: JobRequest, profile: Profile, backend: Backend) -> Settings:
-    """Lay a request over its profile.
+    """Merge a request with its profile.
 
     Args:
         request: The user's request, whose values were checked (`refused.split`).
@@ -36,7 +36,7 @@ def settings(request: JobRequest, profile: Profile, backend: Backend) -> Setting
         backend: The profile's back-end.
 
     Raises:
-        BadRequest, BadProfile: The launcher is none of the back-end's; the details name its field.
+        BadRequest, BadProfile: The back-end has no such launcher; the details name the field.
         Forbidden: The administrator does not allow the profile or the request.
     """
     starts = launcher(request, profile, backend.traits)
@@ -45,7 +45,7 @@ def settings(request: JobRequest, profile: Profile, backend: Backend) -> Setting
 
 
 def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLauncher:
-    """Return the launcher that starts the ranks; torchrun starts none but torch's.
+    """Return the launcher that starts the ranks; torchrun starts torch's ranks only.
 
     Raises:
         BadRequest, BadProfile: The back-end has no such launcher.

@@ -20,7 +20,7 @@ from dtrain_lab.wire.profile import Environment
 
 NEEDED = ("dtrain_lab", "torch", "ipyparallel", "ipykernel")
 LIGHT = ("cloudpickle", "msgspec", "psutil", "pynvml", "zmq")
-"""What ranks of other frameworks need of dtrain-lab's own dependencies: not torch, and nothing of Jupyter."""
+"""Dependencies of dtrain-lab that ranks of other frameworks need: neither torch nor Jupyter packages."""
 PACKAGES = {"zmq": "pyzmq", "pynvml": "nvidia-ml-py"}
 """Modules whose package has another name."""
 PASSING = frozenset(
@@ -30,7 +30,7 @@ PASSING = frozenset(
         *("PYDEVD_USE_FRAME_EVAL", "PYDEVD_DISABLE_FILE_VALIDATION", RUNTIME_VARIABLE),
     }
 )
-"""Variables left out of the key: they differ between server, kernel and terminal; training ignores them."""
+"""Variables excluded from the key: they differ by kind of process, and don't affect training."""
 PASSING_PREFIXES = ("JPY_", "JUPYTER_", "KERNEL_", "JUPYTERHUB_", "VSCODE_", "SSH_", "LC_", "XDG_")
 CHECK = "import importlib.util as u,json;print(json.dumps([n for n in %r if u.find_spec(n) is None]))"
 CHECK_WITHIN_S = 30.0
@@ -46,7 +46,7 @@ def key(python: str, profile: Environment) -> str:
 
 
 def _installed(folder: str) -> list[int]:
-    """Return when packages were last installed or removed, ns: a torch that stays loaded is that on disk."""
+    """Return when packages were last installed or removed (ns), to detect that a loaded torch is outdated."""
     places = Path(folder).parent.glob("lib/python3*/site-packages")
     return sorted(place.stat().st_mtime_ns for place in places)
 
@@ -85,9 +85,9 @@ async def check(
 
     Args:
         python: Its path.
-        named: What they train with; None where nobody has named it: PyTorch.
-        jobs: Whether jobs are to run there, which may train with another framework than PyTorch.
-        asked: The profile's environment, which may be where the interpreter is from.
+        named: The framework; None if neither request nor profile names one, which means PyTorch.
+        jobs: Whether jobs are to run there, which may use a framework other than PyTorch.
+        asked: The profile's environment, from which the interpreter may be.
 
     Raises:
         EnvironmentUnfit: The interpreter can't be run, or lacks a package; the hint is the command that

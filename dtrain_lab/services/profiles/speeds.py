@@ -1,4 +1,4 @@
-"""Speeds between the nodes of profiles, as `profile check` has measured them last."""
+"""The latest speeds between the nodes of profiles, measured by `profile check`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dtrain_lab.wire.profile import Profile
 
 
 class Measured(Struct, frozen=True):
-    """A measured speed. `at`: seconds since 1970; `network`: what the profile said of hosts and interface."""
+    """A measured speed. `at`: seconds since 1970; `network`: the profile's hosts and interface then."""
 
     at: float
     network: str
@@ -24,14 +24,14 @@ class Measured(Struct, frozen=True):
 
 
 def keep(profile: Profile, between: Between) -> None:
-    """Keep a measured speed of a profile, in the place of an earlier one."""
+    """Store a measured speed of a profile; replaces an earlier one."""
     durable.replace(_file(profile), msgspec.json.encode(Measured(time.time(), _network(profile), between)))
 
 
 def of(profile: Profile) -> MeasuredSpeed | None:
-    """Return the speed that was measured last between nodes of a profile.
+    """Return the latest measured speed between nodes of a profile.
 
-    None without any, and where the profile names other hosts or another interface since then.
+    None if there is none, or if the profile's hosts or interface have changed since.
     """
     try:
         kept = msgspec.json.decode(_file(profile).read_bytes(), type=Measured)

@@ -1,4 +1,4 @@
-"""The process that drives a sweep: `python -m dtrain_lab.services.sweeps FOLDER`, the policy on its input."""
+"""The process that drives a sweep: `python -m dtrain_lab.services.sweeps FOLDER`, policy on stdin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.wire.processes.settings import ServerSettings
 
 TAKES_WITHIN_S = 3.0
-"""How long the driver before this one may take to end."""
+"""Seconds that the previous driver may take to end."""
 
 
 async def main(folder: Path) -> None:
@@ -27,7 +27,7 @@ async def main(folder: Path) -> None:
     process_log.begin("sweep")
     process_log.watch("sweep")
     options.apply()
-    # the lock lasts as long as this process; what fails through a bug of ours is begun anew by who looks
+    # the lock lasts as long as this process; after a crash, the next client that reads the sweep restarts it
     await driver.Driver(folder, Jobs()).run()
 
 

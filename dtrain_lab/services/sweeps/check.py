@@ -1,4 +1,4 @@
-"""The check of a sweep: everything that would fail later is told now, and nothing is run."""
+"""The check of a sweep: reports everything that would fail later, without running anything."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest
 USUAL_TRIALS = 16
 MOST_TRIALS = 10_000
 OF_SCHEDULER = 4
-"""Trials at once where a scheduler gives the slots and the user does not say."""
+"""Number of concurrent trials if a scheduler allocates the slots and the user names no number."""
 LONGEST_NAME = 50
 OF_SWEEP = (BadRequest, Conflict, EnvironmentUnfit)
-"""Refusals that a check collects, so that all of them are told at once."""
+"""Refusals that a check collects, to report all of them together."""
 
 
 class CheckedSweep(NamedTuple):
-    """What was found. `text`: the notebook's file."""
+    """Result of the check. `text`: content of the notebook's file."""
 
     plan: SweepPlan
     space: Space
@@ -53,7 +53,7 @@ async def check_sweep(
         jobs: Jobs of this user.
         request: The user's request.
         file: Path of the notebook.
-        strict: Raise what is refused first, instead of collecting all of it.
+        strict: Raise the first refusal, instead of collecting all of them.
         ask: Also ask the scheduler for a forecast of a trial.
 
     Raises:
@@ -90,7 +90,7 @@ async def check_sweep(
         if strict:
             raise
         refused.append(error)
-    # values of parameters were looked at above, those of all trials
+    # parameter values of all trials were checked above
     of_trial = [f for f in plan.findings if f.field != "parameters"]
     findings = (
         *(f for f in of_trial if f.severity == "problem"),
@@ -139,14 +139,14 @@ def _total(request: SweepRequest, space: Space) -> int:
             details={"field": "space", "parameter": endless},
         )
     usual = count if request.sampler == "grid" and count is not None else USUAL_TRIALS
-    given = request.trials or 0  # others are refused, and the check goes on
+    given = request.trials or 0  # other values are refused, and the check continues
     wanted = given if 1 <= given <= MOST_TRIALS else min(usual, MOST_TRIALS)
     return wanted if count is None else min(wanted, count)
 
 
 def _name(request: SweepRequest, file: Path) -> str:
     every = map(folders.known, folders.all_of())
-    taken = {known.name for known in every if not known.ended}  # also of versions that can't be read here
+    taken = {known.name for known in every if not known.ended}  # also of versions that can't be read
     of_name = {"field": "name"}
     if request.name is not None:
         if len(request.name) > LONGEST_NAME:
@@ -170,11 +170,11 @@ def _name(request: SweepRequest, file: Path) -> str:
 
 
 def _at_once(facts: Facts, size: JobSize) -> int:
-    """Return how many trials run at once: as many as GPUs, or cores without GPUs, have room for.
+    """Return the number of concurrent trials: as many as fit on the GPUs, or on the cores without GPUs.
 
     Args:
         facts: What the nodes have.
-        size: Of a trial.
+        size: Size of a trial.
 
     Raises:
         BadSize: One trial is larger than all slots.

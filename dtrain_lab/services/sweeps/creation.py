@@ -1,4 +1,4 @@
-"""Creation of a sweep: it is checked, and the notebook is copied."""
+"""Creation of a sweep: checks it, and copies the notebook."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def create(jobs: Jobs, request: SweepRequest, file: Path, warned: Warned |
 
 
 def _write(record: SweepRecord, file: Path, text: str) -> Path:
-    """Write the folder; all trials run the notebook, and the files beside it, as they are now."""
+    """Write the folder, with copies of the notebook and the files beside it, which all trials run."""
     folder = private(folders.base() / record.id)
     code = private(folder / folders.CODE)
     if record.request.files:

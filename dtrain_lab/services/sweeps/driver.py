@@ -1,7 +1,7 @@
-"""The driver of a sweep: looks at its trials' jobs, and does what the state machine says.
+"""The driver of a sweep: polls its trials' jobs, and carries out the state machine's actions.
 
-All that it knows is in `sweep.json`, which is written before anything is done: a driver that is killed is
-replaced by another, which finds the jobs by their ids.
+Its state is in `sweep.json`, which is written before each action. So a driver that was killed is replaced by
+another one, which finds the jobs by their ids.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Report, SweepRecord, Trial
 
 POLL_S = 0.25
-"""Interval between two looks at the trials."""
+"""Interval at which the trials are polled."""
 PROGRESS_S = 1.0
-"""Interval at which mere progress of trials is written."""
+"""Interval at which the progress of trials is written."""
 AGAIN: tuple[type[DtrainError], ...] = (Unreachable, SignInNeeded)
-"""Refusals after which the same submission may succeed."""
+"""Refusals after which the same submission may succeed later."""
 KILLED = ("Killed",)
-"""Errors of ranks that are no fault of the notebook's code."""
+"""Errors of ranks that the notebook's code did not cause."""
 KILLED_CODES = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 KILLED_REASONS = ("preempted", "node_fail", "boot_fail")
 log = logging.getLogger(__name__)
 
 
 class _Read(NamedTuple):
-    """What was read of a job's values. `names`: of the values; `offset`: in bytes."""
+    """The part of a job's values that was read. `names`: of the values; `offset`: its end, bytes."""
 
     reports: tuple[Report, ...] = ()
     names: frozenset[str] = frozenset()
@@ -78,7 +78,7 @@ class Driver:
         self._ended: set[str] = set()
 
     async def run(self) -> None:
-        """Drive the sweep until it has ended, and no client wants anything else."""
+        """Drive the sweep until it has ended and no client requests anything else."""
         while True:
             asked = await asyncio.to_thread(folders.asked, self._folder)
             if asked.number > self._record.heard:
@@ -95,7 +95,7 @@ class Driver:
                 await asyncio.sleep(POLL_S)
 
     async def _apply(self, event: Event) -> None:
-        """Feed an event, and perform all that is due after it."""
+        """Feed an event to the state machine, and carry out the actions that follow."""
         actions = list(self._step(event))
         while actions:
             action = actions.pop(0)
@@ -109,7 +109,7 @@ class Driver:
         return actions
 
     def _save(self) -> None:
-        """Write the record: decisions at once and safely, mere progress now and then."""
+        """Write the record: decisions at once and synced to disk, progress at intervals."""
         if self._record == self._saved:
             return
         decided = _decided(self._record) != _decided(self._saved)
@@ -146,7 +146,7 @@ class Driver:
             log.warning("sweep %s: trial %d: %s", record.id, number, error)
             job = self._record.trials[number].job
             if job is not None and self._record.trials[number].handed and await self._is_there(job):
-                return Tick(time.time())  # the scheduler may have it: it is looked at like the others
+                return Tick(time.time())  # the scheduler may have it: it is polled like the others
             again = isinstance(error, AGAIN)
             return Refused(number, error.code, error.message, error.hint, again=again, at=time.time())
         return Tick(time.time())
@@ -156,7 +156,7 @@ class Driver:
             await self._jobs.job(job)
         except NotFound:
             return False
-        except DtrainError:  # not known: a job that may run must not be submitted again
+        except DtrainError:  # unknown: a job that may run must not be submitted again
             return True
         return True
 
@@ -165,14 +165,14 @@ class Driver:
             return
         try:
             await self._jobs.cancel(job)
-        except NotFound:  # the next look says so
+        except NotFound:  # the next poll reports it
             return
-        except DtrainError as error:  # the wish is recorded; each look at the job repeats it
+        except DtrainError as error:  # the request is recorded; each poll of the job repeats it
             log.warning("sweep %s: job %s can't be ended now: %s", self._record.id, job, error)
         self._ended.add(job)
 
     async def _poll_trial(self, trial: Trial) -> Event | None:
-        """Look at a trial's job; None if it can't be looked at now."""
+        """Poll a trial's job; None if it can't be read now."""
         assert trial.job is not None
         try:
             reader = await self._jobs.reader(trial.job)
@@ -201,7 +201,7 @@ class Driver:
 
 
 def _was_killed(job: Job) -> bool:
-    # without an error no rank could say anything: their agent was killed
+    # without an error file: the agent was killed before any rank could write one
     by_signal = job.exit_code in KILLED_CODES if job.error is None else job.error.type in KILLED
     return by_signal or (job.reason is not None and job.reason.code in KILLED_REASONS)
 

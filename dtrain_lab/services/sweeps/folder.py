@@ -1,4 +1,4 @@
-"""A sweep's folder: `sweep.json`, what clients want of it, its notebook, and the lock of its driver."""
+"""A sweep's folder: `sweep.json`, the requests of clients, the notebook, and the lock of the driver."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TAKE_EVERY_S = 0.05
 
 
 class Known(NamedTuple):
-    """What the record of any version says of a sweep. `ended`: None where it can't be told."""
+    """Facts about a sweep from a record of any version. `ended`: None if unknown."""
 
     id: str
     name: str
     ended: bool | None
 
     def is_called(self, name: str) -> bool:
-        """Whether it is found by this id, prefix of its id, or name."""
+        """Whether this id, prefix of an id, or name refers to the sweep."""
         return bool(name) and (name in (self.id, self.name) or (len(name) > 3 and self.id.startswith(name)))
 
 
@@ -94,7 +94,7 @@ def write(folder: Path, record: SweepRecord, *, safely: bool = True) -> None:
 
 
 def asked(folder: Path) -> Asked:
-    """Return what a client wants of a sweep."""
+    """Return the requests of clients for a sweep."""
     try:
         return msgspec.json.decode((folder / ASKED).read_bytes(), type=Asked)
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def asked(folder: Path) -> Asked:
 
 
 def ask(folder: Path, wish: Wish) -> Asked:
-    """Write down what a client wants of a sweep."""
+    """Write a client's request for a sweep."""
     with durable.locked(folder / f"{ASKED}.lock"):
         made = Asked(asked(folder).number + 1, wish)
         durable.replace(folder / ASKED, msgspec.json.encode(made))
@@ -114,7 +114,7 @@ def take(folder: Path, within_s: float = 0.0) -> int | None:
 
     Args:
         folder: The sweep's folder.
-        within_s: How long to wait for it, in seconds.
+        within_s: Maximum time to wait for it, in seconds.
 
     Returns:
         A descriptor that holds the lock until it is closed; None if another process holds it.
@@ -162,7 +162,7 @@ def unreadable() -> list[tuple[Known, DtrainError]]:
 
 
 def known(folder: Path) -> Known:
-    """Return id and name of a sweep whatever version wrote it; it is read once a version of its record."""
+    """Return id and name of a sweep, whatever version wrote it; each version of a record is read once."""
     try:
         found = (folder / RECORD).stat()
     except OSError:
@@ -185,7 +185,7 @@ def _known(folder: Path, _mtime_ns: int, _size: int) -> Known:
 
 
 def _with_summaries(data: bytes) -> bytes:
-    """Return an older record in today's form: reasons of its trials were sentences without a code."""
+    """Convert an older record to the current format: reasons of its trials were sentences without a code."""
     made: Any = msgspec.json.decode(data)
     for trial in made.get("trials", ()) if isinstance(made, dict) else ():
         if isinstance(trial, dict) and isinstance(trial.get("reason"), str):

@@ -1,4 +1,4 @@
-"""Sweeps for all clients: create, list, stop, resume, wait. Who looks at one keeps its driver alive."""
+"""Sweeps for all clients: create, list, stop, resume, wait. Reading a sweep restarts a missing driver."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dtrain_lab.wire.sweeps import (
 
 Told = Callable[[Sweep], None]
 START_EVERY_S = 5.0
-"""Seconds that a driver has to take its lock before another is started."""
+"""Seconds within which a driver has to take its lock, before another one is started."""
 HEARD_WITHIN_S = 30.0
 POLL_S = 0.1
 
@@ -52,10 +52,10 @@ class Sweeps:
         self._started: dict[str, float] = {}
         """Sweep → monotonic time at which a driver was started here."""
         self._importances: dict[str, tuple[int, Importance]] = {}
-        """Sweep → how many of its trials had succeeded, and what they tell."""
+        """Sweep → number of its trials that had succeeded, and the importance derived from them."""
 
     async def plan(self, request: SweepRequest, file: Path, *, ask: bool = False) -> SweepPlan:
-        """Check a sweep without starting it: a trial's plan, and all that keeps the sweep from beginning.
+        """Check a sweep without starting it: a trial's plan, and what would keep the sweep from starting.
 
         Args:
             request: The user's request.
@@ -118,10 +118,10 @@ class Sweeps:
         return await self._wish(folder, "stop")
 
     async def resume(self, name: str) -> Sweep:
-        """Go on: trials that were stopped continue from their checkpoints, the others begin.
+        """Resume a sweep: stopped trials continue from their checkpoints, the others start.
 
         Raises:
-            Conflict: The sweep runs, or nothing of it is left to run.
+            Conflict: The sweep runs, or has no trials left to run.
         """
         folder = await self._find(name)
         record = await asyncio.to_thread(folders.read, folder)
@@ -138,8 +138,8 @@ class Sweeps:
 
         Args:
             name: Name or id of the sweep.
-            told: Called with the sweep at each look.
-            every_s: Interval between looks, in seconds.
+            told: Called with the sweep at each poll.
+            every_s: Polling interval in seconds.
         """
         folder = await self._find(name)
         while True:
@@ -173,12 +173,12 @@ class Sweeps:
         known = self._importances.get(record.id)
         if known is None or known[0] != done:
             known = done, await asyncio.to_thread(importance, record)
-            if known[1].missing is None or known[1].missing.code != "no_optuna":  # it may be installed by now
+            if known[1].missing is None or known[1].missing.code != "no_optuna":  # perhaps installed since
                 self._importances[record.id] = known
         return known[1]
 
     async def _wish(self, folder: Path, wish: Wish) -> Sweep:
-        """Write down a wish, and wait until the driver has heard it."""
+        """Write a client's request to the folder, and wait until the driver has read it."""
         asked = await asyncio.to_thread(folders.ask, folder, wish)
         until = time.monotonic() + HEARD_WITHIN_S
         while True:
@@ -193,7 +193,7 @@ class Sweeps:
             await asyncio.sleep(POLL_S)
 
     async def _drive_quietly(self, folder: Path, record: SweepRecord) -> None:
-        """Start a driver where one is missing; a sweep of another machine is only shown."""
+        """Start the drivers that are missing; a sweep of another machine is only displayed."""
         try:
             await asyncio.to_thread(self._drive, folder, record)
         except Conflict:

@@ -1,4 +1,4 @@
-"""The job that a trial is."""
+"""The job request of a trial."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def trial_request(
         parameters: The trial's own.
         name: Name of the job.
         sweep: Id of the sweep.
-        at_once: How many trials run at once.
+        at_once: Number of concurrent trials.
     """
     fields = {field: getattr(request, field) for field in JobRequest.__struct_fields__}
     fields |= {"parameters": {**request.parameters, **parameters}, "name": name}
     fields |= {"sweep": sweep, "at_once": at_once}
     for field, usual in (("nodes", NODES), ("ranks_per_node", RANKS_PER_NODE)):
         if fields[field] is UNSET:
-            fields[field] = None if request.ranks else usual  # `ranks` is another way to say it
+            fields[field] = None if request.ranks else usual  # replaced by `ranks`
     return JobRequest(**fields)

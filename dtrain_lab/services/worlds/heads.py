@@ -27,14 +27,14 @@ from dtrain_lab.wire.submission import ClusterRecord, of_head
 
 HEAD_WITHIN_S = 20.0
 STOP_ANSWER_S = 15.0
-"""Time in which a head has to hear that it is to stop."""
+"""Time within which a head has to receive the request to stop."""
 POLL_S = 0.01
 
 
 async def submit(
     plan: Plan, profile: Profile, request: Request, name: str, *, server: int | None
 ) -> HeadRecord:
-    """Hand a head with its world to a back-end of other machines, where it may be queued for hours.
+    """Submit a head with its world to a back-end of other machines, where it may be queued for hours.
 
     Args:
         plan: Plan of the world.
@@ -161,7 +161,7 @@ async def end(connection: Connection, heir: str = "") -> bool:
         if error.code != NO_ANSWER:
             raise
         if record.remote is not None:
-            with suppress(NotFound):  # the scheduler knows it no more
+            with suppress(NotFound):  # the scheduler no longer knows it
                 await registry.backend(record.remote.profile.backend).cancel(of_head(record))
         elif not await asyncio.to_thread(records.kill, record):
             raise

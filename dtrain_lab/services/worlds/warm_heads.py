@@ -19,7 +19,7 @@ from dtrain_lab.wire.processes.record import HeadRecord
 
 
 class WarmHeads:
-    """Starts heads without ranks, and lets starts wait for those that are coming.
+    """Starts heads without ranks, and lets starts wait for warm heads that are not ready yet.
 
     Args:
         server: Pid of the Jupyter server that this client belongs to, if any.
@@ -61,26 +61,26 @@ class WarmHeads:
             self._warmed(key)
 
     def start_heir(self, record: HeadRecord, python: str) -> str:
-        """Begin to start a head that takes over a cluster's fork server.
+        """Start a head, in the background, that takes over a cluster's fork server.
 
         Args:
             record: The cluster.
             python: Python executable of the next start.
 
         Returns:
-            Id of the new head; empty where a warm head of this environment is there already, or the cluster's
-            environment is another.
+            Id of the new head; empty if this environment already has a warm head, or the cluster has another
+            environment.
         """
         try:
             profile = profiles.load("local").environment
             key = environment.key(environment.of_machine(profile, python), profile)
-        except DtrainError:  # the next start says so; a stop stops
+        except DtrainError:  # the next start reports it; a stop only stops
             return ""
         warm = key in self._coming or _living(key)
         if warm or record.remote is not None or record.environment != key:
             return ""
         identity = secrets.token_hex(6)
-        self._coming[key] = asyncio.get_running_loop().create_future()  # no other stop promises an heir, too
+        self._coming[key] = asyncio.get_running_loop().create_future()  # no second heir
         supervision.here().once("client.task", self._warm_heir(python, identity, key))
         return identity
 
@@ -93,13 +93,13 @@ class WarmHeads:
             self._warmed(key)
 
     def _warmed(self, key: str) -> None:
-        """Have starts of an environment wait no longer: its warm head can be claimed, or has failed."""
+        """Let starts of an environment continue: its warm head can be claimed, or has failed to start."""
         coming = self._coming.pop(key, None)
         if coming is not None:
             coming.set_result(None)
 
     async def claimable(self, key: str) -> list[HeadRecord]:
-        """Return the warm heads of an environment, once one that is coming is there."""
+        """Return the warm heads of an environment; waits for one that is starting."""
         if key in self._coming:  # started a moment ago: a second head would load torch once more
             await asyncio.shield(self._coming[key])
         return _living(key)
