@@ -122,6 +122,8 @@ def test_a_job_that_may_be_requeued_goes_on_by_itself(hosts: Hosts) -> None:
     assert job.wait(60) == "succeeded", (job.info(), job.logs())
     assert said(job, "from")[-2:] == ["from 7"] * 2
     assert said(job, "once") == ["once on this node"] * 2, "in each of its runs"
+    left = {path.name for path in Path(job.info()["directory"]).iterdir()}
+    assert left.isdisjoint({"failed.0", "warned"}), "they would end and warn the next run's ranks"
     assert job.info()["scheduler_id"] == number
 
 

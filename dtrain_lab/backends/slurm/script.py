@@ -25,6 +25,8 @@ from dtrain_lab.wire.submission import ClusterRecord, Submission
 WARN_S = 60
 """Seconds before the end at which Slurm signals a world, which then queries its end time; also on preemption,
 if the site is configured to."""
+LEFT = f"{job_files.EXIT} {job_files.PREEMPTED} {job_files.WARNED} failed.* finished.* error.*.json .once.*"
+"""How a run ended. Each run counts attempts from 0: a failed one's marker would end the next run's ranks."""
 STEP = (
     "${!SLURM_STEP*} SLURM_NTASKS SLURM_NPROCS SLURM_NNODES SLURM_TASKS_PER_NODE SLURM_NTASKS_PER_NODE "
     "SLURM_CPUS_PER_TASK SLURM_NODEID SLURM_PROCID SLURM_LOCALID SLURM_CPU_BIND ${!SLURM_CPU_BIND_*} "
@@ -162,8 +164,8 @@ def _job(record: JobRecord) -> list[str]:
                 0,
             ),
         ),
+        f"rm -f {LEFT}  # of a run that was requeued",
         f"trap 'touch \"$folder/{job_files.WARNED}\"' USR2  # the time is nearly over: agents tell the ranks",
-        f"rm -f {job_files.EXIT} {job_files.PREEMPTED} error.*.json .once.*  # of a run that was requeued",
         f"date +%s.%N > {job_files.STARTED}",
         f"head -c 65536 /dev/zero > {job_files.RESERVE}  # room to say how it ended, on a full disk",
         f"echo ${{SLURM_RESTART_COUNT:-0}} > {job_files.ATTEMPT}",

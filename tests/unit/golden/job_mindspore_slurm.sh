@@ -25,8 +25,8 @@ nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 export MASTER_ADDR=${nodes[0]} DTRAIN_PEER=${nodes[-1]}
 export DTRAIN_NODES="${nodes[*]}"
 
+rm -f exit preempted warned failed.* finished.* error.*.json .once.*  # of a run that was requeued
 trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
-rm -f exit preempted error.*.json .once.*  # of a run that was requeued
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt

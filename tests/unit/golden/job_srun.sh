@@ -47,8 +47,8 @@ if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   keeper=$!
   for copy in $(seq 2); do read -r -u 4 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; done
 fi
+rm -f exit preempted warned failed.* finished.* error.*.json .once.*  # of a run that was requeued
 trap 'touch "$folder/warned"' USR2  # the time is nearly over: agents tell the ranks
-rm -f exit preempted error.*.json .once.*  # of a run that was requeued
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt
