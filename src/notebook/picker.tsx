@@ -13,7 +13,7 @@ import { MenuSvg, ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { attachedTo } from '../cluster/model/notebookCluster';
+import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
@@ -64,7 +64,9 @@ class Picker extends ReactWidget {
 
   protected render(): JSX.Element {
     const trans = this._trans;
-    const cluster = attachedTo(this._model.clusters, kernelPath(this._panel));
+    const path = kernelPath(this._panel);
+    const { clusters } = this._model;
+    const cluster = usedBy(clusters, path);
     const { text, glyph, word, why } = pickedOf(
       cluster,
       this._model.link,
@@ -78,7 +80,13 @@ class Picker extends ReactWidget {
         title={
           why ??
           (cluster
-            ? trans.__('Cluster of this notebook: %1', cluster.name)
+            ? attachedTo(clusters, path)
+              ? trans.__('Cluster of this notebook: %1', cluster.name)
+              : trans.__(
+                  'Cells of this notebook with %2 run on %1',
+                  cluster.name,
+                  '%%distributed'
+                )
             : trans.__('This notebook has no cluster'))
         }
         onClick={event => {

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
-import { Cluster, Job } from '../tokens';
+import { jobNote } from '../job/list/section';
+import { Cluster, IClusters, Job } from '../tokens';
 import { jobsText, statusOf, statusText, subjectOf } from './words';
 
 const trans = nullTranslator.load('');
@@ -18,6 +19,8 @@ it('speaks of the notebook in front, of trouble elsewhere, and without a noteboo
   const ended = makeCluster({ id: 'c', state: 'failed', notebooks: [] });
   const all = [own, other, ended];
   expect(subjectOf(all, 'a.ipynb', other).cluster).toBe(own);
+  // its first cell runs there
+  expect(subjectOf([ended, other], 'new.ipynb', null).cluster).toBe(other);
   const none = subjectOf(all.slice(0, 2), 'new.ipynb', other);
   expect(none).toEqual({ cluster: null, others: 2 });
   expect(statusOf(none.cluster, 'open', trans, none.others)).toMatchObject({
@@ -156,13 +159,17 @@ it('claims nothing of a cluster without a server', () => {
   expect(statusOf(null, 'open', trans).text).toBe('No cluster');
 });
 
-it('counts jobs that take up ranks now', () => {
-  const job = (state: Job['state']): Job => ({ state }) as Job;
-  expect(jobsText([job('queued'), job('succeeded')], trans)).toBeNull();
-  expect(jobsText([job('running'), job('failed')], trans)).toBe(
-    '1 job running'
+it('counts jobs as the panel does: those that have not ended, and a sweep as one', () => {
+  let made = 0;
+  const job = (state: Job['state'], sweep: string | null = null): Job =>
+    ({ id: `j${made++}`, state, sweep }) as Job;
+  const jobs = [job('queued'), job('failed')];
+  expect(jobsText(jobs.slice(1), trans)).toBeNull();
+  expect(jobsText(jobs, trans)).toBe('1 job active');
+  const trials = [job('running', 's'), job('running', 's')];
+  expect(jobsText(trials, trans)).toBe('1 job active');
+  expect(jobNote({ jobs: trials } as unknown as IClusters, trans)).toBe(
+    '1 active'
   );
-  expect(jobsText([job('running'), job('stopping')], trans)).toBe(
-    '2 jobs running'
-  );
+  expect(jobsText([...jobs, ...trials], trans)).toBe('2 jobs active');
 });

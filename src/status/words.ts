@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { attachedTo } from '../cluster/model/notebookCluster';
+import { DEAD, usedBy } from '../cluster/model/notebookCluster';
+import { countActive } from '../job/model/words';
 import { Cluster, Job, Link } from '../tokens';
 import {
   formatCount,
@@ -22,9 +23,6 @@ import { ranksIn } from '../ui/ranks';
 import { isVague, shareInText } from '../ui/figures/share';
 import { alarmOf } from '../ui/verdicts/verdict';
 import { briefly } from '../ui/verdicts/words';
-
-/** States in which nothing is trained, whatever the last figures were. */
-const DEAD: readonly Cluster['state'][] = ['stopped', 'failed'];
 
 /** "rank 5 is stuck", of a cluster that needs somebody. */
 export function troubleWords(
@@ -112,7 +110,7 @@ export interface IStatus {
 
 /** What the status bar speaks of. */
 export interface ISubject {
-  /** Null where the notebook in front uses none. */
+  /** Null where a cell of the notebook in front would run on none. */
   cluster: Cluster | null;
   /** How many others there are then. */
   others: number;
@@ -129,7 +127,7 @@ export function subjectOf(
   path: string | null,
   shown: Cluster | null
 ): ISubject {
-  const own = path === null ? null : attachedTo(clusters, path);
+  const own = path === null ? null : usedBy(clusters, path);
   const cluster = own ?? clusters.find(isTrouble) ?? null;
   if (cluster || path === null) {
     return { cluster: cluster ?? shown, others: 0 };
@@ -173,18 +171,13 @@ export function statusOf(
   };
 }
 
-/** "2 jobs running"; null where no job runs. */
+/** "2 jobs active", as the panel counts them; null where none is. */
 export function jobsText(
   jobs: readonly Job[],
   trans: TranslationBundle
 ): string | null {
-  const count = jobs.filter(isRunning).length;
-  return count ? trans._n('%1 job running', '%1 jobs running', count) : null;
-}
-
-/** Does a job take up ranks now? */
-export function isRunning({ state }: Job): boolean {
-  return state === 'running' || state === 'stopping';
+  const count = countActive(jobs);
+  return count ? trans._n('%1 job active', '%1 jobs active', count) : null;
 }
 
 /**

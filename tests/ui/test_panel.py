@@ -103,6 +103,10 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     panel.node.get_by_role("button", name="Start 2 ranks here").focus()
     page.keyboard.press("Enter")
     panel.says("Ready. 2 ranks wait for a cell.")
+    # the first cell runs on it, as everything says before that
+    page.locator(".jp-DtrainNotebook-picker").get_by_role("button", name="local-2").wait_for()
+    page.locator("#jp-main-statusbar").get_by_text("local-2: 2 ranks").wait_for()
+    assert not panel.node.get_by_text("uses no cluster").count()
     inside = "e => e.contains(document.activeElement)"
     assert panel.node.evaluate(inside), "the focus is lost with the button"
     row = panel.node.locator("[data-rank='1']")

@@ -7,7 +7,7 @@ import { IClusters, ISelection, Stopped } from '../../tokens';
 import { formatSpan } from '../../ui/figures/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
-import { attachedTo } from '../model/notebookCluster';
+import { usedBy } from '../model/notebookCluster';
 
 /** No server: what is known of that, and one thing to do. */
 export function Disconnected(props: {
@@ -89,7 +89,7 @@ export function OfNotebook(props: {
   const { model, selection, commands, trans } = props;
   const { path, startedAs, lacks } = selection.notebook;
   const shown = model.clusters.find(c => c.id === selection.cluster?.id);
-  const own = path && attachedTo(model.clusters, startedAs ?? path);
+  const own = path && usedBy(model.clusters, startedAs ?? path);
   if (!path || lacks || !shown?.may.length || (own && own.id === shown.id)) {
     return null;
   }

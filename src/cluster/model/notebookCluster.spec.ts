@@ -2,7 +2,7 @@ import { PageConfig } from '@jupyterlab/coreutils';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
-import { attachedTo } from './notebookCluster';
+import { attachedTo, usedBy } from './notebookCluster';
 
 it('tells notebooks of one name in two folders apart', () => {
   PageConfig.setOption('serverRoot', '~/work');
@@ -33,4 +33,15 @@ it('is the cluster that still runs a cell of the notebook where its kernel has e
   const busy = makeCluster({ id: 'a', notebooks: [], running });
   expect(attachedTo([busy], 'a.ipynb')?.id).toBe('a');
   expect(attachedTo([busy], 'b.ipynb')).toBeNull();
+});
+
+it('is the only cluster there is before the first cell, as the kernel takes it by itself', () => {
+  const only = makeCluster({ id: 'a', notebooks: [] });
+  const ended = makeCluster({ id: 'b', notebooks: [], state: 'failed' });
+  expect(attachedTo([only], 'a.ipynb')).toBeNull();
+  expect(usedBy([only, ended], 'a.ipynb')?.id).toBe('a');
+  // of two, the kernel asks for a choice
+  const other = makeCluster({ id: 'c', notebooks: ['c.ipynb'] });
+  expect(usedBy([only, other], 'a.ipynb')).toBeNull();
+  expect(usedBy([only, other], 'c.ipynb')?.id).toBe('c');
 });

@@ -23,3 +23,20 @@ export function attachedTo(
     null
   );
 }
+
+/** States in which a cluster runs no cell any more. */
+export const DEAD: readonly Cluster['state'][] = ['stopped', 'failed'];
+
+/**
+ * The cluster that a notebook's next `%%distributed` cell runs on: its own, else the only one there is, which
+ * the kernel takes by itself then. Null where the cell would start one, or ask for a choice.
+ *
+ * @param path - the notebook's, as its kernel has it: `kernelPath`.
+ */
+export function usedBy(
+  clusters: readonly Cluster[],
+  path: string
+): Cluster | null {
+  const living = clusters.filter(c => !DEAD.includes(c.state));
+  return attachedTo(clusters, path) ?? (living.length === 1 ? living[0] : null);
+}
