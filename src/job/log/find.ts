@@ -16,7 +16,10 @@ export function nextRow(
   text: string,
   from: number
 ): number {
-  return rows.findIndex((row, i) => i >= from && row.text.includes(text));
+  return rows.findIndex(
+    (row, i) =>
+      i >= from && [row.text, ...row.written].some(t => t.includes(text))
+  );
 }
 
 /**

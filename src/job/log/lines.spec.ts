@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { LogLine } from '../../tokens';
+import { nextRow } from './find';
 import { followsFrom } from './follows';
 import { goesOn, placeOf, rowsOf } from './lines';
 import { extended } from './reader';
@@ -99,20 +100,61 @@ it('keeps lines of one rank, and those that come much later', () => {
   expect(rowsOf([line(0, 'hi'), line(1, 'hi', 9)], false)).toHaveLength(2);
 });
 
-it('folds nothing that carries a value', () => {
+it('hides nothing that carries a value', () => {
   const lines = [
     line(0, 'step 1 loss 0.5'),
     line(0, 'step 2 loss 0.25'),
-    line(0, 'rank 0 of 2'),
-    line(1, 'rank 1 of 2')
+    line(1, 'step 2 loss 0.26'),
+    line(0, 'epoch 3'),
+    line(1, 'epoch 4')
   ];
   const rows = rowsOf(lines, true);
-  expect(rows.map(r => [r.ranks, r.text, r.like])).toEqual([
-    ['0', 'step 1 loss 0.5', 0],
-    ['0', 'step 2 loss 0.25', 0],
-    ['0', 'rank 0 of 2', 0],
-    ['1', 'rank 1 of 2', 0]
+  expect(rows.map(r => [r.ranks, r.text, r.like])).toEqual(
+    lines.map(l => [`${l.rank}`, l.text, 0])
+  );
+});
+
+it('folds lines of ranks that differ in one whole number where each can be read', () => {
+  const said = (numbers: readonly number[], fold = true) =>
+    rowsOf(
+      numbers.map((n, rank) => line(rank, `rank ${rank} has ${n} rows`)),
+      fold
+    ).map(r => [r.ranks, r.text]);
+  expect(said([5, 5, 5])).toEqual([['0–2', 'rank 0…2 has 5 rows']]);
+  // two numbers differ
+  expect(said([5, 6])).toHaveLength(2);
+  const rows = (numbers: readonly number[], fold = true) =>
+    rowsOf(
+      numbers.map((n, rank) => line(rank, `${n} rows`)),
+      fold
+    ).map(r => [r.ranks, r.text]);
+  expect(rows([0, 1, 2, 3])).toEqual([['0–3', '0…3 rows']]);
+  expect(rows([1, 1, 0, 3])).toEqual([['0–3', '1, 1, 0, 3 rows']]);
+  expect(rows([0, 1, 2, 3], false)).toHaveLength(4);
+  // of many in no order no rank's could be told: the next ones are in a row of their own
+  const many = rows(Array.from({ length: 16 }, (_, i) => (i * 7) % 16));
+  expect(many).toEqual([
+    ['0–7', '0, 7, 14, 5, 12, 3, 10, 1 rows'],
+    ['8–15', '8, 15, 6, 13, 4, 11, 2, 9 rows']
   ]);
+});
+
+it('prefers the very same line, and is found by what each rank wrote', () => {
+  const lines = [
+    line(0, '1 file'),
+    line(0, '2 files'),
+    line(0, '3 files'),
+    line(1, '3 files'),
+    line(2, '5 files')
+  ];
+  const rows = rowsOf(lines, true);
+  expect(rows.map(r => [r.ranks, r.text])).toEqual([
+    ['0', '1 file'],
+    ['0, 2', '2…5 files'],
+    ['0–1', '3 files']
+  ]);
+  expect(nextRow(rows, '5 files', 0)).toBe(1);
+  expect(nextRow(rows, '2 files', 0)).toBe(1);
 });
 
 it('counts the very same line again, and shows each when asked', () => {

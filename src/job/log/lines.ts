@@ -1,6 +1,7 @@
 import { LogLine } from '../../tokens';
 import { formatRanks } from '../../ui/figures/format';
 import { followingLines, ICause } from './follows';
+import { OneNumber } from './numbers';
 import { foldTracebacks, isHead, markFailed } from './tracebacks';
 
 /** A row of the log as it is shown: equal lines of several ranks are one. */
@@ -14,6 +15,8 @@ export interface ILogRow {
   /** How many ranks wrote it. */
   count: number;
   text: string;
+  /** What its ranks wrote, where that is not its text. */
+  written: readonly string[];
   error: boolean;
   /** It belongs to a traceback, or is its last line: not only something on stderr. */
   failed: boolean;
@@ -45,8 +48,11 @@ function inLibrary(line: LogLine, inside: boolean): boolean {
     : inside && line.text.startsWith('    ');
 }
 
-interface IMade extends Omit<ILogRow, 'members'> {
+interface IMade extends Omit<ILogRow, 'members' | 'written'> {
   members: number[];
+  written: string[];
+  /** What of it differs between ranks; null where nothing may. */
+  one: OneNumber | null;
 }
 
 function rowOf(
@@ -60,6 +66,8 @@ function rowOf(
     ranks: '',
     count: 1,
     text: line.text,
+    written: [],
+    one: null,
     error: line.error ?? false,
     failed: false,
     like: 0,
@@ -71,10 +79,11 @@ function rowOf(
 }
 
 /**
- * Rows of a log. A line that says anything of its own is a row: what differs in a number, too.
+ * Rows of a log. A line that says anything of its own is a row.
  *
  * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too;
- * equal tracebacks of several ranks are one, and so is all that only follows from the cause
+ * equal tracebacks of several ranks are one, and so is all that only follows from the cause. Lines of ranks that
+ * differ in one whole number are one where each rank's number can be read in it
  * @param open - keys of rows that are not folded
  * @param from - number of the first line, where earlier ones have gone: keys stay
  * @param cause - the error that failed the job: it stands above what follows from it
@@ -101,7 +110,7 @@ export function rowsOf(
     first = again ? first : row;
     found.push(row);
   }
-  return found.map(row => ({
+  return found.map(({ one: _, ...row }) => ({
     ...row,
     ranks: formatRanks(row.members),
     count: row.members.length
@@ -198,29 +207,50 @@ function together(
       reached.get(line.rank) ?? -1,
       rows.length - BACK - 1
     );
-    for (let i = after + 1; i < rows.length; i++) {
-      const row = rows[i];
-      if (
-        row.text === line.text &&
-        row.error === (line.error ?? false) &&
-        !row.frames &&
-        row.follows === follows &&
-        // a traceback begins anew: its lines stay below its own head
-        !isHead(line.text) &&
-        !also &&
-        Math.abs(line.time - row.time) < TOGETHER_S &&
-        !row.members.includes(line.rank)
-      ) {
-        row.members.push(line.rank);
-        reached.set(line.rank, i);
-        return;
+    const may = (row: IMade): boolean =>
+      row.error === (line.error ?? false) &&
+      !row.frames &&
+      row.follows === follows &&
+      // a traceback begins anew: its lines stay below its own head
+      !isHead(line.text) &&
+      !also &&
+      Math.abs(line.time - row.time) < TOGETHER_S &&
+      !row.members.includes(line.rank);
+    const isTaken = (test: (row: IMade) => boolean): boolean => {
+      for (let i = after + 1; i < rows.length; i++) {
+        if (may(rows[i]) && test(rows[i])) {
+          rows[i].members.push(line.rank);
+          reached.set(line.rank, i);
+          return true;
+        }
       }
+      return false;
+    };
+    // the very same line is preferred to one with another number
+    if (
+      isTaken(
+        row => row.text === line.text && (!row.one || row.one.take(line))
+      ) ||
+      isTaken(row => {
+        const taken = row.one?.take(line) ?? false;
+        if (taken) {
+          row.written.push(line.text);
+        }
+        return taken;
+      })
+    ) {
+      return;
     }
     reached.set(line.rank, rows.length);
-    rows.push({ ...rowOf(line, from + number, also), follows });
+    const one = fold && !line.error ? new OneNumber(line) : null;
+    rows.push({ ...rowOf(line, from + number, also), follows, one });
   });
   for (const row of rows) {
     row.members.sort((a, b) => a - b);
+    if (row.written.length) {
+      row.written.push(row.text);
+      row.text = row.one?.text ?? row.text;
+    }
   }
   return rows;
 }

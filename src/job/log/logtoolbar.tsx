@@ -63,7 +63,9 @@ export function LogToolbar(props: {
         type="button"
         className="jp-DtrainUi-chip"
         aria-pressed={fold}
-        title={trans.__('Repeats of a line are counted, not shown')}
+        title={trans.__(
+          'Repeats of a line are counted. Lines of ranks that differ in one whole number are one, which has all of their numbers.'
+        )}
         onClick={() => props.setFold(!fold)}
       >
         {trans.__('Fold repeats')}

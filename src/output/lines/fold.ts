@@ -3,7 +3,7 @@ import { ILine, IRange } from './lines';
 import { Order } from './order';
 
 /** A number of a line that may differ between ranks. */
-interface INumber {
+export interface INumber {
   start: number;
   end: number;
   text: string;
@@ -68,7 +68,7 @@ function mayDiffer(number: string, key: string): boolean {
 const NEAR_WHOLE = 64;
 
 /** Values that belong together: one that stands out keeps its own line. */
-function near(low: number, high: number, whole: boolean): boolean {
+export function near(low: number, high: number, whole: boolean): boolean {
   if (whole) {
     return high - low <= NEAR_WHOLE || (low > 0 && high <= 3 * low);
   }
@@ -140,11 +140,11 @@ class Group {
       low,
       high,
       inline: whole
-        ? counts(
+        ? (counts(
             run.flatMap((r, i) =>
               r.line.ranks.map(rank => ({ rank, of: all[i] }))
             )
-          )
+          ) ?? `${low} to ${high}`)
         : /^\s*[a-zµ%/]{0,8}\.?$/i.test(rest)
           ? null
           : `${low}…${high}`
@@ -172,9 +172,11 @@ const MOST_LISTED = 8;
 
 /**
  * Whole numbers of several ranks as they stand in one line: "0…3" only where they grow evenly with the rank, so that
- * each rank's can be told from it; else "1, 1, 0, 3" in the order of the ranks, and "0 to 12" of many.
+ * each rank's can be told from it; else "1, 1, 0, 3" in the order of the ranks, and null of many.
  */
-function counts(of: { rank: number; of: INumber }[]): string {
+export function counts(
+  of: readonly { rank: number; of: INumber }[]
+): string | null {
   const all = [...of].sort((a, b) => a.rank - b.rank);
   const [first, last] = [all[0], all[all.length - 1]];
   const each = (last.of.value - first.of.value) / (last.rank - first.rank);
@@ -184,11 +186,7 @@ function counts(of: { rank: number; of: INumber }[]): string {
   if (even && each > 0) {
     return `${first.of.text}…${last.of.text}`;
   }
-  if (all.length <= MOST_LISTED) {
-    return all.map(n => n.of.text).join(', ');
-  }
-  const sorted = all.map(n => n.of).sort((a, b) => a.value - b.value);
-  return `${sorted[0].text} to ${sorted[sorted.length - 1].text}`;
+  return all.length <= MOST_LISTED ? all.map(n => n.of.text).join(', ') : null;
 }
 
 /** Groups of a shape to which a line is compared. */
