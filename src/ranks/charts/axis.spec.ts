@@ -36,6 +36,28 @@ it.each([2, 8, 24, 90])('has no more ticks in %i h than have room', hours => {
   expect(ticks.length).toBeLessThanOrEqual(4);
 });
 
+it.each([
+  [10, 300],
+  [14, 300],
+  [25, 220],
+  [40, 500],
+  [3000, 200]
+])('in %i s on %i px has a time beside now, and none touches it', (s, px) => {
+  const time = 76;
+  const room = Math.floor(px / time);
+  const free = (s * time) / 2 / px;
+  for (let to = NOON; to < NOON + 60; to += 1.7) {
+    const ticks = timeTicks(to - s, to, 'now', room, free);
+    const at = ticks.map(t => ((t.at - to) * px) / s);
+    expect(ticks.length).toBeGreaterThanOrEqual(2);
+    // "now" is centred at the end, too
+    expect(at[at.length - 2]).toBeLessThanOrEqual(-(time / 2 + 12));
+    at.slice(1, -1).forEach((x, i) => {
+      expect(x - at[i]).toBeGreaterThanOrEqual(time);
+    });
+  }
+});
+
 it('tops its values with a round number', () => {
   expect(niceTop(9900)).toBe(10_000);
   expect(niceTop(10_100)).toBe(20_000);
@@ -70,9 +92,12 @@ it('leaves the beginning of the axis free, and has no more ticks where it is wid
   const ended = timeTicks(NOON - 11, NOON + 6, null, 3, 4);
   expect(timeTicks(NOON - 11, NOON + 6, null, 3).map(t => t.at)).toEqual([
     NOON - 10,
-    NOON + 5
+    NOON
   ]);
-  expect(ended.map(t => t.at)).toEqual([Math.round(NOON - 2.5)]);
+  expect(ended.map(t => t.at)).toEqual([NOON]);
+  // no round time has room
+  const short = timeTicks(NOON + 1, NOON + 9, null, 1, 3.8);
+  expect(short.map(t => t.at)).toEqual([NOON + 5]);
   const later = timeTicks(NOON - 75, NOON + 6, null, 6, 8);
   expect(later[later.length - 1].at).toBe(NOON - 10);
 });

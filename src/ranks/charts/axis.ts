@@ -1,10 +1,12 @@
 import { formatClock, formatDigits } from '../../ui/figures/format';
 
-/** Seconds between ticks of a time axis, from a quarter of a minute to a day. */
+/** Seconds between ticks of a time axis, from a second to a day. */
 const STEPS = [
-  15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200,
-  86_400
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600,
+  43_200, 86_400
 ];
+/** From a tick to the end of the axis, in halves of a time's room, where a word stands at the end. */
+const BEFORE_WORD = 1.6;
 /** As many ticks as have room beside each other. */
 const MOST_TICKS = 6;
 
@@ -35,19 +37,19 @@ export function timeTicks(
     STEPS.find(s => (to - from) / s <= Math.min(ticks, MOST_TICKS)) ??
     STEPS[STEPS.length - 1];
   const found: ITick[] = [];
-  // one that would touch the word at the end is left out
-  const last = end === null ? to - free : to - step * 0.6;
+  // one that would touch the word at the end is left out: half a time and half a word have to fit between them
+  const last =
+    end === null ? to - free : to - Math.max(step * 0.6, free * BEFORE_WORD);
   const first = Math.ceil((from + free) / step) * step;
   for (let at = first; at <= last; at += step) {
     found.push({ at, label: formatClock(at * 1000, step < 60) });
   }
-  if (end !== null) {
-    return [...found, { at: to, label: end }];
+  if (!found.length && (end === null || from + free <= last)) {
+    // no round time has room: one that is not round tells more than none
+    const at = Math.round((from + free + last) / 2);
+    found.push({ at, label: formatClock(at * 1000, true) });
   }
-  const middle = Math.round((from + to) / 2);
-  return found.length
-    ? found
-    : [{ at: middle, label: formatClock(middle * 1000, true) }];
+  return end === null ? found : [...found, { at: to, label: end }];
 }
 
 /** The top of a value axis that begins at 0, above what is shown; its half has one digit, too. */
