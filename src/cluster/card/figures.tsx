@@ -9,7 +9,6 @@ import {
 } from '../../ui/figures/batch';
 import {
   formatRate,
-  formatShare,
   formatTime,
   NBSP,
   unbroken,
@@ -18,9 +17,9 @@ import {
 import { IShownFigures, shownFigures } from '../../ui/figures/currentMetrics';
 import {
   isVague,
+  lastShare,
   plusMinus,
   shareAsKnown,
-  shareInText,
   vagueText
 } from '../../ui/figures/share';
 import { SPARK, Sparkline } from '../../ui/figures/sparkline';
@@ -133,24 +132,11 @@ function communicationWords(
   trans: TranslationBundle
 ): string {
   const { current, overhead, error, atLeast } = now;
-  const vague = overhead !== null && isVague(error);
-  if (!current && overhead !== null) {
-    if (overhead === 0) {
-      return trans.__('last: no communication');
-    }
-    if (vague) {
-      return trans.__('last: %1', vagueText(overhead, error ?? 0, trans));
-    }
-    if (measured) {
-      return trans.__(
-        'measured: %1 of the step',
-        shareInText(overhead, error, trans)
-      );
-    }
-    return atLeast
-      ? trans.__('last: %1 of the step, or more', formatShare(overhead))
-      : trans.__('last: %1', shareInText(overhead, error, trans));
+  const last = lastShare(now, measured, trans);
+  if (last !== null) {
+    return last;
   }
+  const vague = overhead !== null && isVague(error);
   if (vague && error !== null) {
     return vagueText(overhead, error, trans);
   }

@@ -13,6 +13,7 @@ import {
 import { shownFigures } from '../../ui/figures/currentMetrics';
 import {
   isVague,
+  lastShare,
   plusMinus,
   shareAsKnown,
   vagueText
@@ -76,16 +77,20 @@ export function Charts(props: {
       : UNKNOWN
     : formatRate(metrics.samples_per_s);
   const batch = batchText(cluster, trans);
-  const share = shareAsKnown(metrics.comm_overhead, error);
+  const share = now.current
+    ? shareAsKnown(metrics.comm_overhead, error)
+    : UNKNOWN;
   const split = splitOf(metrics);
+  // where no steps are made now, the panel's words
   const ofStep =
-    metrics.comm_bound === 'lower'
+    lastShare(now, metrics.measured, trans) ??
+    (metrics.comm_bound === 'lower'
       ? trans.__('of the step, or more')
       : metrics.comm_overhead !== null && error !== null && isVague(error)
         ? vagueText(metrics.comm_overhead, error, trans)
         : error
           ? trans.__('%1 of the step', plusMinus(error))
-          : trans.__('of the step');
+          : trans.__('of the step'));
   return (
     <div className="jp-DtrainUi-charts">
       <section>

@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { VAGUE_SHARE } from '../../api/thresholds';
+import { IShownFigures } from './currentMetrics';
 import { errorPercent, formatShare, UNKNOWN } from './format';
 
 /** Whether a share is so uncertain that it tells nothing. */
@@ -48,4 +49,31 @@ export function vagueText(
     formatShare(share),
     plusMinus(error)
   );
+}
+
+/** "last: 23 % ± 2", beside the dash of a share that is not known now; null where it is, or was never known. */
+export function lastShare(
+  shown: IShownFigures,
+  measured: boolean,
+  trans: TranslationBundle
+): string | null {
+  const { current, overhead, error, atLeast } = shown;
+  if (current || overhead === null) {
+    return null;
+  }
+  if (overhead === 0) {
+    return trans.__('last: no communication');
+  }
+  if (isVague(error)) {
+    return trans.__('last: %1', vagueText(overhead, error ?? 0, trans));
+  }
+  if (measured) {
+    return trans.__(
+      'measured: %1 of the step',
+      shareInText(overhead, error, trans)
+    );
+  }
+  return atLeast
+    ? trans.__('last: %1 of the step, or more', formatShare(overhead))
+    : trans.__('last: %1', shareInText(overhead, error, trans));
 }
