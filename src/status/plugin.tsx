@@ -18,12 +18,13 @@ import React from 'react';
 
 import { kernelPath } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
+import { countActive } from '../job/model/words';
 import { request } from '../request/rest';
 import { Cluster, IClusters, ISelection, Job } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../ui/verdicts/sentence';
 import { markTab } from './dot';
-import { ISubject, isRunning, jobsText, statusOf, subjectOf } from './words';
+import { ISubject, jobsText, statusOf, subjectOf } from './words';
 
 /** While nothing runs, the server is asked this often whether something does, ms. */
 const LOOK_EVERY = 10_000;
@@ -93,7 +94,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
         seen();
       }
       // nothing is left: from here on the poll is enough
-      const idle = !model.clusters.length && !model.jobs.some(isRunning);
+      const idle = !model.clusters.length && !countActive(model.jobs);
       if (idle && model.seen) {
         model.setVisible(false, item.id);
       }
@@ -107,20 +108,20 @@ async function look(
   model: IClusters,
   settings: ServerConnection.ISettings
 ): Promise<void> {
-  const known = model.clusters.length || model.jobs.some(isRunning);
+  const known = model.clusters.length || countActive(model.jobs);
   if (known || (await anything(settings))) {
     model.setVisible(true, 'dtrain-lab-status');
   }
 }
 
-/** Is there a cluster, or a job that runs? */
+/** Is there a cluster, or a job that has not ended? */
 async function anything(
   settings: ServerConnection.ISettings
 ): Promise<boolean> {
   const clusters = await request<Cluster[]>(settings, 'GET', 'clusters');
   return (
     clusters.length > 0 ||
-    (await request<Job[]>(settings, 'GET', 'jobs')).some(isRunning)
+    countActive(await request<Job[]>(settings, 'GET', 'jobs')) > 0
   );
 }
 

@@ -23,7 +23,7 @@ import { usePoll } from '../model/poll';
 import { SlotsSection } from './slots';
 import { SweepRow } from './sweeprow';
 import { unreadableSentence, useSweeps, useUnreadable } from './sweeps';
-import { hasEnded, JobFilter } from '../model/words';
+import { JobFilter } from '../model/words';
 
 export interface IJobsProps {
   model: IClusters;
@@ -90,7 +90,7 @@ export function JobList(props: IJobsProps): JSX.Element {
   if (order) {
     sortEntries(shown, order, now);
   }
-  const active = known.filter(j => !hasEnded(j)).length;
+  const active = count('active');
   const head = (key: Order, label: string): JSX.Element => (
     <th
       scope="col"

@@ -18,6 +18,7 @@ import {
   useSweeps
 } from './sweeps';
 import {
+  countActive,
   hasEnded,
   jobGlyph,
   jobState,
@@ -135,12 +136,9 @@ function timeOf(job: Job, trans: TranslationBundle): string {
 
 /** How many are under way, for the section's heading. */
 export function jobNote(model: IClusters, trans: TranslationBundle): string {
-  // trials are one with their sweep, as its row is
-  const active = new Set(
-    model.jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)
-  );
-  if (active.size) {
-    return trans.__('%1 active', active.size);
+  const active = countActive(model.jobs);
+  if (active) {
+    return trans.__('%1 active', active);
   }
   return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
 }

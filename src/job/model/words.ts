@@ -13,6 +13,11 @@ export function hasEnded(job: Job): boolean {
   return ENDED.includes(job.state);
 }
 
+/** How many jobs are queued or under way; trials are one with their sweep, as its row in the list is. */
+export function countActive(jobs: readonly Job[]): number {
+  return new Set(jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)).size;
+}
+
 /** The glyph of a job's state. */
 export function jobGlyph(job: Job): GlyphKind {
   switch (job.state) {
