@@ -88,7 +88,7 @@ class Lost(Struct, frozen=True):
     """A rank that ended unexpectedly and has not been replaced.
 
     `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]";
-    `last`: the end of its output.
+    `line`: the line of that cell where it crashed, if that is known; `last`: the end of its output.
     """
 
     rank: int
@@ -98,6 +98,7 @@ class Lost(Struct, frozen=True):
     notebook: str | None = None
     cell_id: str | None = None
     last: str = ""
+    line: int | None = None
 
 
 class Cluster(Struct, frozen=True):

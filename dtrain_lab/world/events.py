@@ -77,6 +77,8 @@ class RankExited(Base, frozen=True):
     last: str = ""
     how: str = ""
     """How the process ended, in words, where the exit code does not tell."""
+    fault: str = ""
+    """The traceback of a crash inside C code."""
 
 
 class CellBegan(Base, frozen=True):

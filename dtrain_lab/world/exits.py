@@ -36,7 +36,7 @@ def rank_exited(state: State, event: on.RankExited) -> Moved:
         return fail(state, "rank_ended", message, _last_line(event.last) or "Its log has the details.")
     state = state.gone(event.rank, lost=True)
     was_forming = state.forming
-    loss = Loss(event.rank, event.code, event.last, member.cell, event.how)
+    loss = Loss(event.rank, event.code, event.last, member.cell, event.how, event.fault)
     state = replace(state, phase="degraded", forming=False, losses=(*state.losses, loss), reason=None)
     peers = state.busy
     state, timers = interrupted(state, peers)

@@ -19,6 +19,7 @@ class Loss(Struct, frozen=True):
     last: str
     cell: str | None
     how: str = ""
+    fault: str = ""
 
 
 class State(Struct, frozen=True):

@@ -3006,7 +3006,7 @@ export interface components {
          * @description A rank that ended unexpectedly and has not been replaced.
          *
          *     `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]";
-         *     `last`: the end of its output.
+         *     `line`: the line of that cell where it crashed, if that is known; `last`: the end of its output.
          */
         Lost: {
             at: number;
@@ -3016,6 +3016,8 @@ export interface components {
             cell_id: string | null;
             /** @default  */
             last: string;
+            /** @default null */
+            line: number | null;
             /** @default null */
             notebook: string | null;
             rank: number;

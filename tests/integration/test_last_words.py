@@ -58,6 +58,7 @@ def test_the_traceback_of_a_crash_names_the_cell(pair: dt.Cluster) -> None:
     assert "cell [ ], line 3 in crash" in result.stderr[0]
     assert "cell [ ], line 5 in <module>" in result.stderr[0]
     assert "Extension modules" not in result.stderr[0]
+    assert [(lost.cell, lost.line) for lost in pair.cluster().lost] == [("[ ]", 3)]
     pair.restart([0])
 
 

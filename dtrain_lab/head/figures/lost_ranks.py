@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from dtrain_lab.debugger.faulthandler import main_frames
 from dtrain_lab.wire.cells import CellRecord
 from dtrain_lab.wire.cluster import Lost
 from dtrain_lab.world import State
@@ -38,9 +39,16 @@ class Losses:
                 notebook=ran.notebook if ran else None,
                 cell_id=ran.cell_id if ran else None,
                 last=loss.last.strip().rpartition("\n")[2],
+                line=_line_in(loss.fault, ran.cell) if ran else None,
             )
 
     @property
     def all(self) -> tuple[Lost, ...]:
         """Losses of the ranks that are lost now, by rank."""
         return tuple(known for _, known in sorted(self._noted.items()))
+
+
+def _line_in(fault: str, cell: str) -> int | None:
+    """The line of a cell where it crashed, also where that lies in what the line calls: None if unknown."""
+    lines = [frame.line for frame in main_frames(fault) if frame.cell == cell]
+    return lines[-1] if lines else None
