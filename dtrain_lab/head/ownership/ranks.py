@@ -180,9 +180,7 @@ class Ranks:
             self.forget(message.key)
         log.info("rank %s (pid %s) ended with code %s", message.key, message.pid, message.code)
         self._membership.happened(
-            on.RankExited(
-                message.key, message.pid, message.code, message.last, message.how, message.fault
-            )
+            on.RankExited(message.key, message.pid, message.code, message.last, message.how, message.fault)
         )
 
     def _replied(self, reply: links.CellReply) -> None:
