@@ -192,12 +192,16 @@ def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[
     who = ", ".join(
         f"{same[0].kind} {same[0].name} holds {sum(t.slots for t in same)}" for same in by_holder.values()
     )
-    before = f"{ahead} job{'s are' if ahead > 1 else ' is'} ahead. " if ahead else ""
+    behind = f", behind {ahead} job{'s' if ahead > 1 else ''}" if ahead else ""
     held = f": {who}" if who else ""
-    wanted = f"{ticket.slots} slot{'s' if ticket.slots > 1 else ''}"
+    wanted = f"all {room} slots" if ticket.slots >= room > 1 else f"{ticket.slots} of {room} slots"
+    if room == 1:
+        wanted = "the only slot"
+    now = max(0, free)
+    are_free = {0: "none is", 1: "1 is"}.get(now, f"{now} are")
     return Reason(
         "slots",
-        f"{before}It needs {wanted}; {max(0, free)} of {room} are free{held}.",
+        f"Waits for {wanted}{behind}; {are_free} free{held}.",
         "It starts automatically; to start it sooner, stop what holds slots.",
         ahead=ahead,
     )

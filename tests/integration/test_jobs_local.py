@@ -361,7 +361,7 @@ def test_a_gang_waits_for_its_slots_and_says_for_whom(tmp_path: Path) -> None:
     third: Job = dt.submit(write(tmp_path / "quick.ipynb", ["print('ran')"]), ranks=1, name="third")
     wait_until(lambda: second.info()["reason"] and third.info()["reason"], 30, "their reasons")
     reason = second.info()["reason"]
-    assert reason["message"] == f"It needs 4 slots; 2 of {room} are free: job first holds {room - 2}."
+    assert reason["message"] == f"Waits for 4 of {room} slots; 2 are free: job first holds {room - 2}."
     assert (second.state, third.state) == ("queued", "queued"), "nobody overtakes"
     assert third.info()["reason"]["ahead"] == 1
     slots = terminal("slots")["nodes"][0]

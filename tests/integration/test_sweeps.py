@@ -253,7 +253,6 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
         ),
         ({"trials": 0}, BadRequest, "trials is 0; it must be 1 to 10000."),
         ({"ranks_per_node": 10_000}, BadSize, "10,000 ranks are too many for this machine"),
-        ({"ranks_per_node": 20}, BadSize, "A trial needs 20 slots; the profile has"),
         ({"objective": "step"}, BadRequest, 'The objective "step" is not a name that dt.log takes'),
         ({"name": "a" * 60}, BadRequest, "The name is too long. Use up to 50 letters."),
         ({"notebook": "gone.ipynb"}, NotFound, "There is no notebook"),

@@ -26,7 +26,7 @@ from dtrain_lab.machine import processes
 from dtrain_lab.placement import layout
 from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.placement.frameworks import names
-from dtrain_lab.services.plans import facts, folder_files, interface, packing
+from dtrain_lab.services.plans import facts, folder_files, interface, packing, sharing
 from dtrain_lab.services.plans.answer_cache import Recent
 from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.inputs import Sources
@@ -137,6 +137,8 @@ async def prepare(
     missing, no_torch = await _missing(book.code, record, book.packed, recent)
     findings = _checked(book, record, missing, no_torch=no_torch) + script.findings + found.findings
     findings += interface.lacking(plan, found.facts)
+    if not refused:
+        findings += sharing.shared(plan, found.facts, wanted)
     if never is not None:
         findings = (as_finding(never), *findings)
     record = replace(record, begins_again=checkpoints.told(findings))

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dtrain_lab.errors import BadRequest, BadSize, Conflict, DtrainError, EnvironmentUnfit
+from dtrain_lab.errors import BadRequest, Conflict, DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs.notebook.source import read as cells_of
-from dtrain_lab.placement import slots
 from dtrain_lab.services import names
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans.planning import read_notebook
@@ -82,14 +81,7 @@ async def check_sweep(
     name = await collect(_name, request, file, otherwise="")
     plan, made = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)
     found = await asyncio.to_thread(objective.finding, made.code.everything, request.objective)
-    size = plan.size or JobSize(1, 1)
-    usual = None
-    try:
-        usual = _at_once(made.facts, size)
-    except BadSize as error:
-        if strict:
-            raise
-        refused.append(error)
+    usual = _at_once(made.facts, plan.size or JobSize(1, 1))
     # parameter values of all trials were checked above
     of_trial = [f for f in plan.findings if f.field != "parameters"]
     findings = (
@@ -174,20 +166,10 @@ def _at_once(facts: Facts, size: JobSize) -> int:
 
     Args:
         facts: What the nodes have.
-        size: Size of a trial.
-
-    Raises:
-        BadSize: One trial is larger than all slots.
+        size: Size of a trial; one that is larger than all slots runs alone.
     """
     ranks = size.nodes * size.ranks_per_node
     if not isinstance(facts, NodeFacts | HostsFacts):
         return OF_SCHEDULER
     nodes = facts.nodes if isinstance(facts, HostsFacts) else (facts,)
-    most = sum(slots.total(node) for node in nodes)
-    if ranks > most:
-        raise BadSize(
-            f"A trial needs {ranks} slots; the profile has {most}.",
-            "Ask for fewer ranks a trial, or another profile.",
-            details={"most": most, "field": "ranks_per_node"},
-        )
     return max(1, sum(node.gpus or node.cpus for node in nodes) // ranks)

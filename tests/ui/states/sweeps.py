@@ -119,7 +119,7 @@ RUNNING = _sweep(
             reason=Summary(
                 "slots",
                 {},
-                "It needs 2 slots; 1 of 8 are free: cluster train holds 4, job search 10 holds 2.",
+                "Waits for 2 of 8 slots; 1 is free: cluster train holds 5, job search 10 holds 2.",
             ),
         ),
     )
@@ -185,8 +185,8 @@ def _can_not_begin(stage: Stage) -> None:
     large = Finding(
         "problem",
         "bad_size",
-        "A trial needs 64 slots; the profile has 16.",
-        "Ask for fewer ranks a trial, or another profile.",
+        "4,000 ranks are too many for this machine: it has 8 GPUs.",
+        "Ask for at most 2048.",
         field="ranks_per_node",
     )
     unknown = Finding(
@@ -208,8 +208,8 @@ def _can_not_begin(stage: Stage) -> None:
 
 def _too_large(stage: Stage) -> None:
     _form(stage)
-    message = "A trial needs 2 slots; the profile has 1."
-    refused = Error("bad_size", message, "Ask for fewer ranks a trial.", {"field": "ranks_per_node"})
+    message = "4,000 ranks are too many for this machine: it has 8 GPUs."
+    refused = Error("bad_size", message, "Ask for at most 2048.", {"field": "ranks_per_node"})
     stage.answers("POST", "sweeps", refused, 400)
     form = stage.page.locator(FORM)
     form.locator("button[aria-disabled='false']", has_text="Start sweep").click()

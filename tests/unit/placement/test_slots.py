@@ -41,10 +41,11 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
     ]
     first = turn(tickets, "two", GPUS, USABLE)
     assert not isinstance(first, Ticket)
-    assert first.message == "It needs 4 slots; 1 of 4 are free: job big holds 3."
+    assert first.message == "Waits for all 4 slots; 1 is free: job big holds 3."
     small = turn(tickets, "one", GPUS, USABLE)
     assert not isinstance(small, Ticket)
     assert small.ahead == 1
+    assert small.message == "Waits for 1 of 4 slots, behind 1 job; 1 is free: job big holds 3."
 
 
 def test_a_job_of_more_ranks_than_slots_waits_for_the_whole_machine_and_no_more() -> None:

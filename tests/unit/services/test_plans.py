@@ -19,6 +19,7 @@ from dtrain_lab.backends.ssh.backend import SshBackend
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.policy import Policy
+from dtrain_lab.placement.slots import total
 from dtrain_lab.services import folders
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
@@ -125,6 +126,26 @@ def test_a_network_interface_has_to_be_there(tmp_path: Path, host: Host, book: P
         there = socket.if_nameindex()[0][1]
         plan = await jobs.plan(replace(REQUEST, interface=there), book)
         assert "no_interface" not in [f.code for f in plan.findings]
+
+    with_jobs(tmp_path, main)
+
+
+def test_more_ranks_than_slots_share_them_and_the_check_says_so(
+    tmp_path: Path, host: Host, book: Path
+) -> None:
+    async def main(jobs: Jobs) -> None:
+        room = total(await host.facts(Profile(name="local")))
+
+        async def found(size: JobRequest) -> list[Finding]:
+            return [f for f in (await jobs.plan(size, book)).findings if f.code == "shares_slots"]
+
+        assert not await found(replace(REQUEST, ranks=room))
+        [told] = await found(replace(REQUEST, ranks=room + 4))
+        assert (told.severity, told.field) == ("warning", "ranks")
+        assert told.message.startswith(f"{room + 4} ranks share the ")
+        assert "It starts once" in told.fix
+        [told] = await found(replace(REQUEST, ranks=None, nodes=1, ranks_per_node=room + 4))
+        assert told.field == "ranks_per_node"
 
     with_jobs(tmp_path, main)
 
