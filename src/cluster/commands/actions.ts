@@ -12,6 +12,7 @@ import { leaveOut, leaveOutText } from '../model/shrink';
 import { askSize, confirmLoss, showDiagnosis } from '../dialogs/dialogs';
 import { reportErrors } from './reportErrors';
 import { showLastOutput } from '../model/lastOutput';
+import { reportText } from '../model/report';
 import { notifyWhenPossible } from './notifyWhenPossible';
 import { askRestart } from '../dialogs/restart';
 import { signInTo } from '../dialogs/signin';
@@ -196,7 +197,7 @@ export function addClusterCommands(
 
   let copied = '';
   add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
-    Clipboard.copyToSystem(JSON.stringify(cluster, null, 2));
+    Clipboard.copyToSystem(reportText(cluster, trans));
     // one toast of it at a time; of no id it would dismiss all
     if (copied) {
       Notification.dismiss(copied);

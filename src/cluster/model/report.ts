@@ -1,0 +1,158 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { cellName, placeWords } from '../../places/words';
+import { Cluster, Rank } from '../../tokens';
+import { adviceTitle } from '../../ui/advice/tried';
+import { words } from '../../ui/advice/words';
+import { shownFigures } from '../../ui/figures/currentMetrics';
+import {
+  formatGiB,
+  formatRanks,
+  formatRate,
+  formatTime,
+  formatValue,
+  UNKNOWN
+} from '../../ui/figures/format';
+import { shareInText } from '../../ui/figures/share';
+import { ranksText, sentence, stateWord } from '../../ui/verdicts/sentence';
+import { alarmOf } from '../../ui/verdicts/verdict';
+
+/** Ranks with a row of their own; of more, those that stand out come first and the rest is counted. */
+const MOST_ROWS = 16;
+
+/**
+ * How a cluster stands, as Markdown for a chat or an issue: what the panel says, its figures, and a table of ranks.
+ *
+ * @param now - ms; written with date and zone, as whoever reads it may be elsewhere, and later
+ */
+export function reportText(
+  cluster: Cluster,
+  trans: TranslationBundle,
+  now = Date.now()
+): string {
+  const { name, profile, nodes, world, reason, running, lost } = cluster;
+  const where = trans._n('%1 node', '%1 nodes', nodes.length);
+  const time = new Date(now).toISOString().replace('T', ' ').slice(0, 19);
+  const size = ranksText(world.size, trans);
+  const facts = [
+    trans.__('%1 on %2, profile %3', size, where, profile),
+    ...running.map(cell =>
+      trans.__(
+        'runs %1%2 on ranks %3',
+        cellName(cell.cell, trans),
+        cell.notebook ? trans.__(' of %1', fileName(cell.notebook)) : '',
+        formatRanks(cell.ranks)
+      )
+    ),
+    ...figures(cluster, trans),
+    ...(reason ? [`${reason.message} ${reason.hint}`.trim()] : []),
+    ...lost.map(loss =>
+      trans.__(
+        'rank %1 was lost%2: %3',
+        loss.rank,
+        loss.cell
+          ? trans.__(' in %1', lineOf(loss.cell, loss.line, trans))
+          : '',
+        loss.why
+      )
+    ),
+    ...cluster.metrics.advice.map(advice =>
+      trans.__(
+        'advice: %1',
+        adviceTitle(words(advice, trans).change, advice, trans)
+      )
+    )
+  ];
+  const head = `**${name}**: ${sentence(cluster, trans)} (${time} UTC)`;
+  const list = facts.map(fact => `- ${fact.replace(/\s+/g, ' ')}`);
+  return [head, '', ...list, ...table(cluster, trans), ''].join('\n');
+}
+
+function fileName(path: string): string {
+  return path.split('/').pop() ?? path;
+}
+
+function lineOf(
+  cell: string,
+  line: number | null | undefined,
+  trans: TranslationBundle
+): string {
+  return line
+    ? trans.__('cell %1, line %2', cell, line)
+    : cellName(cell, trans);
+}
+
+/** Figures of now, or the last ones, said to be so. */
+function figures(cluster: Cluster, trans: TranslationBundle): string[] {
+  const { current, samples, step, overhead, error } = shownFigures(
+    cluster.metrics
+  );
+  const parts = [
+    samples !== null && trans.__('%1 samples/s', formatRate(samples)),
+    step !== null && trans.__('step %1', formatTime(step)),
+    overhead !== null &&
+      trans.__('communication %1', shareInText(overhead, error, trans))
+  ].filter(part => part !== false);
+  const values = Object.entries(cluster.metrics.values).map(
+    ([name, value]) => `${name} ${formatValue(value)}`
+  );
+  const said = parts.join(', ');
+  return [
+    ...(said ? [current ? said : trans.__('last: %1', said)] : []),
+    ...(values.length ? [values.join(', ')] : [])
+  ];
+}
+
+/** A row a rank; those that stand out first. */
+function table(cluster: Cluster, trans: TranslationBundle): string[] {
+  const { ranks, metrics } = cluster;
+  if (!ranks.length) {
+    return [];
+  }
+  const blamed = alarmOf(metrics)?.ranks ?? [];
+  const stands = (rank: Rank): boolean =>
+    rank.slow ||
+    blamed.includes(rank.rank) ||
+    ['lost', 'stuck', 'failed'].includes(rank.state);
+  const shown = [
+    ...ranks.filter(stands),
+    ...ranks.filter(rank => !stands(rank))
+  ].slice(0, MOST_ROWS);
+  const rows = shown.map(rank => [
+    `${rank.rank}`,
+    `${rank.node}, ${rank.device}`,
+    rank.slow
+      ? trans.__('%1, slow', stateWord(rank.state, trans))
+      : stateWord(rank.state, trans),
+    rank.where ? (placeWords(rank.where, trans) ?? '') : (rank.doing ?? ''),
+    rank.step === null ? UNKNOWN : `${rank.step}`,
+    formatTime(rank.step_s),
+    formatTime(rank.wait_s),
+    `${formatGiB(rank.memory_bytes)} GiB`
+  ]);
+  const head = [
+    trans.__('Rank'),
+    trans.__('Device'),
+    trans.__('State'),
+    trans.__('Where'),
+    trans.__('Step'),
+    trans.__('Step time'),
+    trans.__('Waiting'),
+    trans.__('Memory')
+  ];
+  const more = ranks.length - shown.length;
+  return [
+    '',
+    rowOf(head),
+    rowOf(head.map(() => '---')),
+    ...rows.map(rowOf),
+    ...(more > 0
+      ? ['', trans._n('and %1 more rank', 'and %1 more ranks', more)]
+      : [])
+  ];
+}
+
+/** A row of a table; a bar in a cell would end it. */
+function rowOf(cells: readonly string[]): string {
+  return `| ${cells.map(cell => cell.replace(/\|/g, '\\|')).join(' | ')} |`;
+}
