@@ -26,20 +26,25 @@ export function ViewHead(props: {
   /** It can still be asked. */
   live: boolean;
   choice: IChoice;
+  /** Ranks that pass the filter. */
+  matching: number;
   onChoose: (choice: IChoice) => void;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { cluster, choice, onChoose, commands, trans } = props;
+  const { cluster, choice, matching, onChoose, commands, trans } = props;
+  const { size } = cluster.world;
   const { id } = cluster;
   const may = props.live && cluster.may.includes('stacks');
   const why = may ? null : trans.__('%1 can’t be reached now.', cluster.name);
   return (
     <div className="jp-DtrainUi-viewHead">
       <b>{cluster.name}</b>
-      <span className="jp-DtrainRanks-size">
-        {ranksText(cluster.world.size, trans)} ·{' '}
-        {trans._n('%1 node', '%1 nodes', cluster.nodes.length)} ·{' '}
+      <span className="jp-DtrainRanks-size" aria-live="polite">
+        {choice.filter
+          ? trans.__('%1 of %2', matching, ranksText(size, trans))
+          : ranksText(size, trans)}{' '}
+        · {trans._n('%1 node', '%1 nodes', cluster.nodes.length)} ·{' '}
         {cluster.profile}
       </span>
       <span className="jp-DtrainRanks-controls">

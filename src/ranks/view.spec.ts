@@ -95,3 +95,35 @@ it('gives no advice on a cluster that has ended', async () => {
   await drawn('This cluster has ended. These figures are from ');
   expect(view.node.textContent).not.toContain('Advice');
 });
+
+it('shows the ranks that a filter is for above the charts, and counts them', async () => {
+  const model = new TestModel();
+  show(model);
+  const ranks = Array.from({ length: 8 }, (_, i) => makeRank(i));
+  model.receive({
+    type: 'clusters',
+    seq: 0,
+    clusters: [makeCluster({ ranks })]
+  });
+  await drawn('8 ranks ·');
+  const isAbove = (): boolean => {
+    const charts = view.node.querySelector('.jp-DtrainUi-charts')!;
+    const maps = view.node.querySelector('.jp-DtrainRanks-maps')!;
+    return !!(
+      charts.compareDocumentPosition(maps) & Node.DOCUMENT_POSITION_PRECEDING
+    );
+  };
+  expect(isAbove()).toBe(false);
+  const input = view.node.querySelector<HTMLInputElement>(
+    '[aria-label="Filter ranks"]'
+  )!;
+  const set = Object.getOwnPropertyDescriptor(
+    HTMLInputElement.prototype,
+    'value'
+  )!.set!;
+  set.call(input, '0-2');
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+  await drawn('3 of 8 ranks');
+  expect(isAbove()).toBe(true);
+  expect(view.node.querySelectorAll('[data-square]')).toHaveLength(3);
+});

@@ -95,12 +95,31 @@ function View(props: IViewProps): JSX.Element {
     onMenu: menu,
     trans
   };
+  const charts = [
+    <Charts key="charts" {...{ cluster, points, axis, trans }} />,
+    <OwnValues key="values" points={shown.points} {...{ axis, trans }} />
+  ];
+  const ranksPart = (
+    <React.Fragment key="ranks">
+      {figures.length > 0 ? (
+        <>
+          <Maps {...shared} {...{ cluster, points, axis, choice }} />
+          <RankTable {...shared} alarm={alarmOf(cluster.metrics)} />
+        </>
+      ) : (
+        <p className="jp-DtrainUi-under" role="status">
+          {trans.__('No rank matches “%1”.', choice.filter)}
+        </p>
+      )}
+    </React.Fragment>
+  );
   return (
     <>
       <ViewHead
         cluster={cluster}
         live={live !== null}
         choice={choice}
+        matching={figures.length}
         onChoose={setChoice}
         commands={commands}
         trans={trans}
@@ -134,24 +153,11 @@ function View(props: IViewProps): JSX.Element {
           trans={trans}
         />
       )}
-      <Charts cluster={cluster} points={points} axis={axis} trans={trans} />
-      <OwnValues points={shown.points} axis={axis} trans={trans} />
-      {figures.length > 0 ? (
-        <>
-          <Maps {...shared} {...{ cluster, points, axis, choice }} />
-          <RankTable {...shared} alarm={alarmOf(cluster.metrics)} />
-        </>
-      ) : (
-        <p className="jp-DtrainUi-under" role="status">
-          {trans.__('No rank matches “%1”.', choice.filter)}
-        </p>
-      )}
-      <MoreFigures
-        cluster={cluster}
-        points={points}
-        axis={axis}
-        trans={trans}
-      />
+      {
+        // ranks that somebody looks for come first: below the charts they are out of view
+        choice.filter ? [ranksPart, ...charts] : [...charts, ranksPart]
+      }
+      <MoreFigures {...{ cluster, points, axis, trans }} />
     </>
   );
 }
