@@ -122,8 +122,8 @@ class Measurements(Handle):
 
         Returns:
             Best first: `id`, `change`, `gain` (predicted throughput over today's: 1.6 is 60 % more),
-            `gain_error`, `cost`, `diff` (of the cell; empty where its loop is not understood), `values`.
-            Empty where nothing surely helps, or nothing was measured yet; a notebook shows why then.
+            `gain_error`, `cost`, `diff` (of the cell; empty if its loop is not understood), `values`.
+            Empty if nothing surely helps, or nothing was measured yet; a notebook shows why then.
         """
         return self._portal.call(self._advise())
 

@@ -79,7 +79,7 @@ class Sweep:
         """Return how much of the objective each parameter decides, by Optuna's PED-ANOVA.
 
         Returns:
-            Parameter → its share, 0 to 1, the largest first. It is empty where it can't be told, as of a
+            Parameter → its share, 0 to 1, the largest first. It is empty if it can't be told, as of a
             sweep with one parameter or a few trials; `info()["importance"]["missing"]` says why.
         """
         found = self.sweep().importance

@@ -27,7 +27,7 @@ class Difference(Struct, frozen=True):
     """A leaf that differs between ranks.
 
     `same` is the largest group of ranks that agree; `others` are the groups with a different leaf.
-    `leaves` holds the leaf of each group, that of `same` first; None where the group lacks the leaf.
+    `leaves` holds the leaf of each group, that of `same` first; None if the group lacks the leaf.
     """
 
     path: str
@@ -48,7 +48,7 @@ class Difference(Struct, frozen=True):
 class Comparison(Struct, frozen=True):
     """The result of a comparison, counted in leaves.
 
-    `first` is the first leaf that differs, in the variable's own order; None where all agree.
+    `first` is the first leaf that differs, in the variable's own order; None if all agree.
     """
 
     total: int
@@ -96,7 +96,7 @@ def sentence(name: str, ranks: Sequence[int], comparison: Comparison, apart: Seq
         ranks: the ranks that were compared.
         comparison: its result.
         apart: for each group in `comparison.first.others`, its distance from `same` in words; empty
-            where unknown.
+            if unknown.
     """
     first = comparison.first
     if first is None:

@@ -109,7 +109,7 @@ def _object(data: bytes) -> Dap | None:
 
 
 def _length(head: bytes) -> int | None:
-    """Return the length that a header says; None where it is no header."""
+    """Return the length that a header says; None if it is no header."""
     length = None
     for line in head.split(b"\r\n"):
         name, colon, value = line.partition(b":")

@@ -21,7 +21,7 @@ def is_gone(message: str) -> bool:
 
 
 def unchanged(message: str) -> str | None:
-    """Return the variable that pydevd could not set; None where the message says something else."""
+    """Return the variable that pydevd could not set; None if the message says something else."""
     found = UNCHANGED.match(message)
     return found[1] if found else None
 

@@ -73,7 +73,7 @@ class ExecuteRequest:
         return cell_name(compiled if compiled.startswith(get_tmp_directory()) else get_file_name(self.code))
 
     def _compiled_as(self) -> str:
-        """File name of the code of the cell that calls this; empty where no cell does."""
+        """File name of the code of the cell that calls this; empty if no cell does."""
         found = ""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:

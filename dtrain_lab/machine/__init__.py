@@ -186,7 +186,7 @@ CONNECT_WITHIN_S = 2.0
 
 
 async def first_reachable(urls: Sequence[str]) -> str | None:
-    """The first "tcp://address:port" URL that accepts a connection; None where none does.
+    """The first "tcp://address:port" URL that accepts a connection; None if none does.
 
     Callers leave out addresses that this node has as well, since those don't lead to another node.
     """

@@ -40,7 +40,7 @@ def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[
 
 
 def memory_limit(places: list[Path]) -> int | None:
-    """Memory limit in bytes, shared with the group's other processes; None where there is none."""
+    """Memory limit in bytes, shared with the group's other processes; None if there is none."""
     limits = [
         int(text)
         for folder in places
@@ -51,7 +51,7 @@ def memory_limit(places: list[Path]) -> int | None:
 
 
 def cpu_quota(places: list[Path]) -> float | None:
-    """CPU quota in cores; None where there is none."""
+    """CPU quota in cores; None if there is none."""
     return min((q for folder in places for q in _quotas(folder)), default=None)
 
 
@@ -73,7 +73,7 @@ class OutOfMemory:
         self._before = oom_kills(self._places)
 
     def how(self, code: int) -> str:
-        """How a process that has just ended was killed, in words; empty where memory was not the reason.
+        """How a process that has just ended was killed, in words; empty if memory was not the reason.
 
         Args:
             code: Exit code of the process; negative where a signal ended it.

@@ -61,7 +61,7 @@ def system() -> str:
 
 
 def began_at(pid: int) -> float:
-    """When a process began, as `started` returns it; 0 where it has already ended."""
+    """When a process began, as `started` returns it; 0 if it has already ended."""
     try:
         return started(pid)
     except psutil.NoSuchProcess:
@@ -105,7 +105,7 @@ STARTTIME = 19
 
 
 def same(pid: int, began: float) -> psutil.Process | None:
-    """The process with this pid and start time; None where it has ended or is a zombie.
+    """The process with this pid and start time; None if it has ended or is a zombie.
 
     Args:
         pid: Id of the process.
@@ -130,7 +130,7 @@ def signal_process(pid: int, began: float, number: int) -> bool:
         number: Number of the signal.
 
     Returns:
-        Whether the signal was sent; False where the process has ended or is another user's.
+        Whether the signal was sent; False if the process has ended or is another user's.
     """
     process = same(pid, began)
     try:
@@ -153,7 +153,7 @@ def signal_group(leader: int, began: float, number: int) -> bool:
         number: Number of the signal.
 
     Returns:
-        Whether the signal was sent; False where the group is gone, its id belongs to another process by now,
+        Whether the signal was sent; False if the group is gone, its id belongs to another process by now,
         or only processes of another user are left in it (sudo).
     """
     if leader <= FOREIGN:

@@ -87,7 +87,7 @@ class Loops:
         Args:
             found: the diagnosis; one of a running loop is ignored.
             size: number of ranks that were measured.
-            step_s: time of the loop's step, seconds; None where not known.
+            step_s: time of the loop's step, seconds; None if unknown.
         """
         if found.source == "replayed" and self._loop:
             self._found, self._step_s = (self._loop, size, found), step_s

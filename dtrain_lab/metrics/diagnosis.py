@@ -155,7 +155,7 @@ def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
 
 
 def scaled(part_s: float | None, estimate: float | None, check: Check) -> float | None:
-    """Transfer's or waiting's part of measured communication; None where it is not known.
+    """Transfer's or waiting's part of measured communication; None if it is unknown.
 
     A diagnosis measures communication as a whole, so its parts keep the ratio that was estimated. Where
     nothing was estimated, nobody knows how much of it is waiting for a slow rank.
@@ -197,7 +197,7 @@ def last_with_measured(last: Last, diagnosis: Diagnosis | None) -> Last:
 
     Args:
         last: figures of the loop's last steps.
-        diagnosis: its diagnosis; None where nothing was measured.
+        diagnosis: its diagnosis; None if nothing was measured.
     """
     check = diagnosis.communication if diagnosis is not None else None
     if check is None:
@@ -216,7 +216,7 @@ def denies_waiting_for_data(diagnosis: Diagnosis, share: float) -> bool:
 
 
 def _typical(measured: Sequence[Sequence[float]]) -> float:
-    """Median seconds per step over all ranks; 0 where a rank has not measured it."""
+    """Median seconds per step over all ranks; 0 if a rank has not measured it."""
     return median(median(steps) for steps in measured) if measured and all(measured) else 0.0
 
 

@@ -247,7 +247,7 @@ def with_figures(rank: Rank, sample: RankSample, split: Split | None) -> Rank:
     Args:
         rank: the rank's identity, node and state.
         sample: its latest sample.
-        split: the split of its communication; None where unknown.
+        split: the split of its communication; None if unknown.
     """
     return replace(
         rank,

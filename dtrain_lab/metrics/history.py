@@ -47,12 +47,12 @@ def _memory(rank: Rank) -> int | None:
 
 
 def own_times(ranks: Sequence[Rank]) -> list[float]:
-    """Return each rank's time of a step without communication, in seconds; NaN where unknown."""
+    """Return each rank's time of a step without communication, in seconds; NaN if unknown."""
     return [nan if r.step_s is None else r.step_s * (1 - (r.comm_overhead or 0.0)) for r in ranks]
 
 
 def network_of(node: Node) -> float | None:
-    """Bytes per second that a node sends and receives together; None where unknown."""
+    """Bytes per second that a node sends and receives together; None if unknown."""
     if node.sent_bytes_per_s is None or node.received_bytes_per_s is None:
         return None
     return node.sent_bytes_per_s + node.received_bytes_per_s

@@ -50,7 +50,7 @@ CALLS_NOTED: Final = 8
 EPOCH_DONE: Final = 9
 """Batches that the loader has given in this epoch."""
 EPOCH_LENGTH: Final = 10
-"""Batches of the whole epoch; 0 where the loader has no length."""
+"""Batches of the whole epoch; 0 if the loader has no length."""
 EPOCHS: Final = 11
 """Epochs begun."""
 STEP: Final = 14
@@ -65,11 +65,11 @@ BOUND: Final = 13
 """Index into `BOUNDS`: whether the share of communication is only a bound."""
 
 GRADIENT_ITEM: Final = 17
-"""Bytes of one element of the gradients that DDP averages; 0 where not known."""
+"""Bytes of one element of the gradients that DDP averages; 0 if unknown."""
 HOOKED: Final = 18
-"""1 where the DDP model has no communication hook, 2 where it has one, 0 where not known."""
+"""1 where the DDP model has no communication hook, 2 where it has one, 0 if unknown."""
 WORKERS: Final = 19
-"""Worker processes of the loader that was read last, plus 1; 0 where no loader was read."""
+"""Worker processes of the loader that was read last, plus 1; 0 if no loader was read."""
 
 REPEATS: Final = 20
 """1 where an optimizer computes the gradients several times in one step, as LBFGS does."""
@@ -155,7 +155,7 @@ class StepRecord(Struct, frozen=True):
     probe: int = 0
     """In a probed step, the time of the averaging, which otherwise overlaps with backward."""
     processor: int = 0
-    """CPU time of the training thread; 0 where a GPU computes."""
+    """CPU time of the training thread; 0 if a GPU computes."""
     gradients: int = 0
     """Bytes of gradients that DDP averaged."""
     batches: int = 1

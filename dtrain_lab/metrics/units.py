@@ -50,10 +50,10 @@ def share_text(share: float, error: float) -> str:
 
 
 def least_share(share: float | None, bound: str) -> str:
-    """A share as it stands in a table: "4 %", "≥ 4 %" where it is a lower bound, "–" where not known.
+    """A share as it stands in a table: "4 %", "≥ 4 %" where it is a lower bound, "–" if unknown.
 
     Args:
-        share: 0 to 1; None where not known.
+        share: 0 to 1; None if unknown.
         bound: "lower" where it is a lower bound.
     """
     if share is None:

@@ -55,7 +55,7 @@ class CrashOutput:
         )
 
     def fault(self) -> str:
-        """Traceback of a crash inside C code; empty where there was none."""
+        """Traceback of a crash inside C code; empty if there was none."""
         text = os.pread(self._fault, 1 << 16, 0).decode("utf-8", "replace")
         text = text.split("\nExtension modules:")[0].strip()
         return _name_cells(text, self._names.read()) if text else ""

@@ -34,7 +34,7 @@ def near(
         lost: Called when the head has closed its end.
 
     Returns:
-        The connection; None where the head has no stream here.
+        The connection; None if the head has no stream here.
     """
     connected = listener.connect(spec.link)
     if connected is None:

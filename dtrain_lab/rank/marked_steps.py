@@ -31,7 +31,7 @@ class MarkedSteps:
         """End a step.
 
         Args:
-            samples: samples of this rank in the step; 0 where unknown.
+            samples: samples of this rank in the step; 0 if unknown.
         """
         ended, ran = now(), time.thread_time_ns()
         first = 0 if self._writer.cells[ring.STEP] else ring.PARTIAL

@@ -95,7 +95,7 @@ class MainSelector(selectors.EpollSelector):
 
         Args:
             handoff: Which thread reads.
-            read: Reads what has arrived; False where the IOPub thread is at it.
+            read: Reads what has arrived; False if the IOPub thread is at it.
         """
         self._turns, self._read = handoff, read
         self.register(handoff.for_main, selectors.EVENT_READ)

@@ -68,7 +68,7 @@ class Orders:
 
 
 def _decoded(frame: bytes) -> links.Message | None:
-    """An order; None where it is not understood."""
+    """An order; None if it is not understood."""
     try:
         order: links.Message = links.decode_to_rank(frame)
     except WireMismatch as error:

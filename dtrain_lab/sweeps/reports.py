@@ -29,7 +29,7 @@ def at_rungs(reports: Sequence[Report], first: int | None, before: Sequence[Rung
 
     Args:
         reports: All reports of the trial's job, in order of time.
-        first: Step of the first rung; None if it is not known yet.
+        first: Step of the first rung; None if it is unknown yet.
         before: Reports at rungs that the trial had reached already, which are kept.
     """
     if first is None:

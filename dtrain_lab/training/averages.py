@@ -134,7 +134,7 @@ def means(found: list[dict[str, float]]) -> dict[str, float]:
 
 
 def store_of_group() -> Any:
-    """The store of the default process group; None where this torch or the launcher has none to give."""
+    """The store of the default process group; None if this torch or the launcher has none to give."""
     import torch.distributed as dist
 
     group = dist.group.WORLD

@@ -80,7 +80,7 @@ def _record(step: int, values: dict[str, float], at: float) -> None:
 
 
 def _averages() -> Any:
-    """What averages over today's process group; None where its ranks can't."""
+    """What averages over today's process group; None if its ranks can't."""
     import torch.distributed as dist
 
     group = dist.group.WORLD

@@ -43,7 +43,7 @@ def world_size() -> int:
 
 
 def local_rank() -> int:
-    """Number of this rank on its node; 0 where no launcher has said."""
+    """Number of this rank on its node; 0 if no launcher has said."""
     return int(os.environ.get("LOCAL_RANK") or 0)
 
 

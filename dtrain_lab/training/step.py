@@ -11,7 +11,7 @@ def step(samples: int = 0) -> None:
     """Mark the end of a training step. After the first call only marked steps count in this cell or job.
 
     Args:
-        samples: samples of this rank in the step; 0 where unknown.
+        samples: samples of this rank in the step; 0 if unknown.
     """
     for tell in _told:
         tell(int(samples))

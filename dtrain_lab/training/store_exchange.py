@@ -34,7 +34,7 @@ class Absent(Exception):
 
     Args:
         ranks: their numbers.
-        reasons: what those who have left said, in words; empty where they did not come.
+        reasons: what those who have left said, in words; empty if they did not come.
     """
 
     def __init__(self, ranks: list[int], reasons: list[str]) -> None:

@@ -139,7 +139,7 @@ class SweepRecord(Struct, frozen=True):
 class UnreadableSweep(Struct, frozen=True):
     """A sweep whose record can't be read: another version wrote it, or it is damaged.
 
-    `name`: empty where the record does not tell it. `message`, `hint`: why, and what to do.
+    `name`: empty if the record does not tell it. `message`, `hint`: why, and what to do.
     """
 
     id: str
@@ -159,7 +159,7 @@ class Asked(Struct, frozen=True):
 class Importance(Struct, frozen=True):
     """How much of the objective each parameter decides.
 
-    `shares`: parameter → its share, 0 to 1, the largest first; empty where it can't be told. `missing`: why.
+    `shares`: parameter → its share, 0 to 1, the largest first; empty if it can't be told. `missing`: why.
     """
 
     shares: dict[str, float]

@@ -138,7 +138,7 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
 
 
 def _failing(state: State) -> Summary | None:
-    """Say that a cell has failed on some ranks while others still compute; None where none does."""
+    """Say that a cell has failed on some ranks while others still compute; None if none does."""
     failed = {m.last for m in state.members if m.raised and m.cell is None}
     still = [m.rank for m in state.members if m.cell is not None and m.cell in failed]
     # peers that wait in a collective are ended within a second, which is not worth an alarm

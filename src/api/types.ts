@@ -2593,7 +2593,7 @@ export interface components {
          * Importance
          * @description How much of the objective each parameter decides.
          *
-         *     `shares`: parameter → its share, 0 to 1, the largest first; empty where it can't be told. `missing`: why.
+         *     `shares`: parameter → its share, 0 to 1, the largest first; empty if it can't be told. `missing`: why.
          */
         Importance: {
             /** @default null */
@@ -3033,11 +3033,11 @@ export interface components {
          *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
          *     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
          *     network speed that sending them takes, with several nodes.
-         *     `rank_batch`: samples of one batch on each rank; None where ranks differ. `global_batch`: of all ranks.
+         *     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
          *     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
          *     times `global_batch`.
          *     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
-         *     `no_advice`: why there is none on the loop that trains, or trained last; empty where there is some, or
+         *     `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
          *     nothing trained.
          *     `current`: whether training is running; if not, `last` has its last metrics.
          *     `even`: it was watched for long enough to say that all ranks keep pace.
@@ -3202,7 +3202,7 @@ export interface components {
          *
          *     `at`: seconds since 1970. `memory_bytes`: of the rank that uses most. `network_bytes_per_s`: sent and
          *     received by the busiest node. `values`: the user's values from `dt.log`, as of `step`.
-         *     `own_s`: each rank's step without communication, of a cluster's last points only; empty where not kept.
+         *     `own_s`: each rank's step without communication, of a cluster's last points only; empty if not kept.
          */
         Point: {
             at: number;
@@ -3949,7 +3949,7 @@ export interface components {
          * UnreadableSweep
          * @description A sweep whose record can't be read: another version wrote it, or it is damaged.
          *
-         *     `name`: empty where the record does not tell it. `message`, `hint`: why, and what to do.
+         *     `name`: empty if the record does not tell it. `message`, `hint`: why, and what to do.
          */
         UnreadableSweep: {
             directory: string;

@@ -70,7 +70,7 @@ def numbering(arguments: Dap) -> Numbering:
 
 
 def nowhere(path: str, points: list[Dap]) -> dict[int, str]:
-    """Say why no breakpoint of a source can be set: line → reason. Empty where ranks are to be asked."""
+    """Say why no breakpoint of a source can be set: line → reason. Empty if ranks are to be asked."""
     if path.endswith(".ipynb"):
         return dict.fromkeys((point["line"] for point in points), IN_A_NOTEBOOK)
     if not path.startswith((CELL, "/")):
@@ -93,7 +93,7 @@ def readable(expression: str) -> None:
 
 
 def named_in(data: bytes) -> Dap | None:
-    """Find the request in a message that can't be read; None where it doesn't say its number."""
+    """Find the request in a message that can't be read; None if it doesn't say its number."""
     number = re.search(rb'"seq"\s*:\s*(\d+)', data)
     command = re.search(rb'"command"\s*:\s*"(\w+)"', data)
     if number is None:
@@ -176,7 +176,7 @@ def running(state: State) -> State:
 
 
 def waiting(state: State) -> str:
-    """Say in words which ranks wait in a collective for paused ones; empty where none does."""
+    """Say in words which ranks wait in a collective for paused ones; empty if none does."""
     return " ".join(wait.text for wait in view(state).waits)
 
 

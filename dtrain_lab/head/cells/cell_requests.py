@@ -238,7 +238,7 @@ def chosen(state: State, ranks: tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def _refusal(state: State, ranks: tuple[int, ...]) -> Conflict | None:
-    """Why these ranks can't run cells, neither now nor in their turn; None where they can."""
+    """Why these ranks can't run cells, neither now nor in their turn; None if they can."""
     if state.phase == "ready" and state.reason is None:
         return None
     lost = sorted(set(ranks).intersection(state.lost))
@@ -256,5 +256,5 @@ def _refusal(state: State, ranks: tuple[int, ...]) -> Conflict | None:
 
 
 def _has(state: State, rank: int, pid: int) -> bool:
-    """Whether a rank is still the same process; `pid` 0 where the client does not know the process."""
+    """Whether a rank is still the same process; `pid` 0 if the client does not know the process."""
     return rank < state.size and rank not in state.lost and pid in (0, state.members[rank].pid)

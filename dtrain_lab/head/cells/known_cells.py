@@ -48,10 +48,10 @@ class KnownCells:
         return self._cells.get(cell)
 
     def place(self, run: str, label: str, notebook: str | None) -> tuple[str | None, str | None]:
-        """Notebook and cell id for a stack frame; None where not known.
+        """Notebook and cell id for a stack frame; None if unknown.
 
         Args:
-            run: The head's id of the cell; empty where the rank could not tell it.
+            run: The head's id of the cell; empty if the rank could not tell it.
             label: The cell's name.
             notebook: Notebook of the cell that runs.
         """

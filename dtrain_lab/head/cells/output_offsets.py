@@ -44,7 +44,7 @@ class OutputOffsets:
         Args:
             rank: Number of the rank.
             left: The end of each of its streams, as its agent read it.
-            fault: Traceback of a crash in C code; empty where there was none.
+            fault: Traceback of a crash in C code; empty if there was none.
 
         Yields:
             Stream and text.
@@ -80,7 +80,7 @@ class OutputOffsets:
         return found
 
     def not_shown(self, output: CellOutput) -> CellOutput | None:
-        """Drop the part of a text that the agent already delivered; None where nothing is left."""
+        """Drop the part of a text that the agent already delivered; None if nothing is left."""
         key = (output.rank, output.kind)
         early = self._early.get(key)
         if early is None or not output.through:

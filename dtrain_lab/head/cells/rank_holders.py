@@ -35,7 +35,7 @@ class TurnHolders:
             system: Host boot and PID namespace in which the pid is valid.
 
         Returns:
-            False where the process has already ended.
+            False if the process has already ended.
         """
         if not processes.is_here(system):
             self._unseen.add(turn)

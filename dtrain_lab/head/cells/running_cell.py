@@ -115,7 +115,7 @@ class Running:
 
 
 def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, ...]:
-    """Say how a cell failed, its cause first, then what became of its ranks; empty where no rank failed."""
+    """Say how a cell failed, its cause first, then what became of its ranks; empty if no rank failed."""
     if not failures:
         return ()
     if any(f.type == "NotRun" for f in failures):

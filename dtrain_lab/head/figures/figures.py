@@ -55,7 +55,7 @@ class Figures:
         self._pace = Pace()
         self._advised = CurrentAdvice()
         self.link_bytes_per_s: float | None = None
-        """Speed of the slowest node's network; None with one node, or where it is not known."""
+        """Speed of the slowest node's network; None with one node, or where it is unknown."""
         self.values = LoggedValues()
         self._samples = LatestSamples()
 
@@ -70,7 +70,7 @@ class Figures:
         Args:
             samples: One for each of its living ranks.
             node: Index of the node.
-            host: Utilization of the whole node; None where it was not measured.
+            host: Utilization of the whole node; None if it was not measured.
         """
         if host is not None:
             self.hosts[node] = host

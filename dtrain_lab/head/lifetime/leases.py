@@ -110,7 +110,7 @@ class Leases:
 
 
 def _watch(lease: Lease) -> int | None:
-    """A descriptor that becomes readable when the holder ends; None where the holder is on another host."""
+    """A descriptor that becomes readable when the holder ends; None if the holder is on another host."""
     if lease.host != socket.gethostname() or not processes.is_here(lease.system):
         return None
     try:

@@ -57,14 +57,14 @@ class Lifetime:
 
     @property
     def ends_at(self) -> float | None:
-        """When the world ends without further action, seconds since 1970; None where it needs a stop."""
+        """When the world ends without further action, seconds since 1970; None if it needs a stop."""
         idle, since = self._idle_left_s, self._snapshot.idle_since
         by_idleness = since + self._remote.idle_s if idle is not None and since and self._remote else None
         return min((at for at in (by_idleness, self.limit.at) if at is not None), default=None)
 
     @property
     def _idle_left_s(self) -> float | None:
-        """Remaining seconds of allowed idle time; None where idleness does not end the world now."""
+        """Remaining seconds of allowed idle time; None if idleness does not end the world now."""
         if self._remote is None or self._cells.busy or self._membership.state.phase != "ready":
             return None
         return self._remote.idle_s - self._snapshot.idle_s

@@ -17,7 +17,7 @@ class Limit:
     """The end of the allocation that this process runs in.
 
     `at`: seconds since 1970; None outside an allocation, or without a time limit. `taken`: why the allocation
-    ends sooner; empty where it does not.
+    ends sooner; empty if it does not.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Limit:
             self.taken = TAKEN if said[-1][:1].isdigit() and len(said) > 1 else ""
 
     async def _ask(self, job: str) -> str:
-        """Output of squeue; empty where the scheduler does not answer, so that known values stay."""
+        """Output of squeue; empty if the scheduler does not answer, so that known values stay."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *("squeue", "--noheader", "--jobs", job, "--Format", "EndTime:30,PreemptTime:30"),

@@ -102,7 +102,7 @@ class Network:
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Speed of the slowest chosen interface, as its driver states it; None where one doesn't."""
+        """Speed of the slowest chosen interface, as its driver states it; None if one doesn't."""
         speeds = [interface.speed for interface in self.chosen.values()]
         return min(speeds) * 1e6 / 8 if speeds and all(speeds) else None
 

@@ -78,7 +78,7 @@ class Nodes:
 
     @property
     def link_bytes_per_s(self) -> float | None:
-        """Speed of the slowest node's network; None with one node, or where it is not known."""
+        """Speed of the slowest node's network; None with one node, or where it is unknown."""
         return self._network.bytes_per_s if self._network is not None else None
 
     @property

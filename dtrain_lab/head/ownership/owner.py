@@ -201,7 +201,7 @@ class Owner:
         )
 
     def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
-        """Notebook and cell id for a stack frame; None where not known."""
+        """Notebook and cell id for a stack frame; None if unknown."""
         running = self.cells.of_rank(rank)
         notebook = running.order.notebook if running is not None else None
         return self.cells.place(frame.run, frame.cell or "", notebook)

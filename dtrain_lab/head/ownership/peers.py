@@ -30,7 +30,7 @@ class Peers:
         return tuple(sorted(self._peers))
 
     def of(self, rank: int) -> bytes | None:
-        """The peer through which a rank is reached; None where there is none now."""
+        """The peer through which a rank is reached; None if there is none now."""
         return self._peers.get(rank)
 
     def joined(self, rank: int, peer: bytes) -> None:

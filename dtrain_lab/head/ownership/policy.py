@@ -53,7 +53,7 @@ class Policy(Protocol):
     agents_within_s: float
     """Seconds that an agent may take to collect stacks of its ranks."""
     listens: Listening | None
-    """Where other nodes and users' machines find the head; None where only this node needs it."""
+    """Where other nodes and users' machines find the head; None if only this node needs it."""
 
     @property
     def state(self) -> State:
@@ -94,7 +94,7 @@ class Policy(Protocol):
         """
 
     def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
-        """Notebook and cell id for a stack frame; None where not known."""
+        """Notebook and cell id for a stack frame; None if unknown."""
 
     def asked(self) -> None:
         """A client has connected to this head."""

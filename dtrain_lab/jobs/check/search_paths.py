@@ -168,7 +168,7 @@ class _Reader:
 
 
 def _together(parts: Iterable[str | None], joined: Callable[[list[str]], str]) -> str | None:
-    """Join parts; None where one of them can't be read."""
+    """Join parts; None if one of them can't be read."""
     found = list(parts)
     known = [part for part in found if part is not None]
     return joined(known) if len(known) == len(found) else None

@@ -46,7 +46,7 @@ def convert(
             that cell, or before all cells if none has the tag.
         framework: what the notebook trains with.
         accelerator: kind of the nodes' devices.
-        local_torch_text: text of files that the cells import, where these stand for torch; None where none
+        local_torch_text: text of files that the cells import, where these stand for torch; None if none
             does.
         makes_group: whether cells make the process group themselves, or their files; None to look at the
             cells alone.

@@ -17,7 +17,7 @@ def has_torch(sources: Sequence[str], framework: Framework, local_torch_text: st
         sources: converted sources of its cells.
         framework: what they train with.
         local_torch_text: text of files that the cells import, where these, or packages that only the
-            environment has, stand for torch; None where none does.
+            environment has, stand for torch; None if none does.
     """
     if framework != "torch":
         return False

@@ -75,7 +75,7 @@ def connect(url: str) -> socket.socket | None:
         url: URL of the ZeroMQ socket.
 
     Returns:
-        The connected socket; None where the URL is not a path, or nothing accepts beside it: an older
+        The connected socket; None if the URL is not a path, or nothing accepts beside it: an older
         version, the end of a forward to another machine, or a process that hangs, whose queue of connections
         is full, so that a connection would wait for it.
     """

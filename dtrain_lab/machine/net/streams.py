@@ -109,7 +109,7 @@ class Stream:
             take: Called with the messages, in place of the loop's.
 
         Returns:
-            False where the loop's thread is at it.
+            False if the loop's thread is at it.
         """
         if not self._reading.acquire(blocking=False):
             return False
@@ -205,7 +205,7 @@ class Stream:
         return b"".join(parts)
 
     def _receive(self) -> bytes | None:
-        """Read once: None where nothing has arrived, empty at the end."""
+        """Read once: None if nothing has arrived, empty at the end."""
         try:
             return self._socket.recv(READ)
         except BlockingIOError:

@@ -34,7 +34,7 @@ def changed(code: str, advice: str, values: Mapping[str, object], model: str | N
         model: name of the DDP model, if another cell makes it.
 
     Returns:
-        A unified diff of the cell; empty where it has no place for the change that is understood.
+        A unified diff of the cell; empty if it has no place for the change that is understood.
     """
     magic, body = without_magic(code)
     try:
@@ -75,7 +75,7 @@ def unified(before: list[str], after: list[str]) -> str:
 
 
 def ddp_assignment(tree: ast.AST) -> tuple[str, ast.Assign] | None:
-    """Name of the DDP model that a cell makes, and the assignment; None where it makes no such model."""
+    """Name of the DDP model that a cell makes, and the assignment; None if it makes no such model."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Assign)
@@ -88,7 +88,7 @@ def ddp_assignment(tree: ast.AST) -> tuple[str, ast.Assign] | None:
 
 
 def ddp_name(code: str) -> str | None:
-    """Variable name of the DDP model that a cell makes; None where it makes no such model."""
+    """Variable name of the DDP model that a cell makes; None if it makes no such model."""
     try:
         found = ddp_assignment(ast.parse(without_magic(code)[1]))
     except SyntaxError:
@@ -171,7 +171,7 @@ def _with_workers(lines: list[str], tree: ast.Module, count: object) -> list[str
 def _with_keywords(
     lines: list[str], call: ast.Call, keywords: Mapping[str, str], places_of: Mapping[str, int] = NO_PLACES
 ) -> list[str] | None:
-    """The lines with keywords of a call added or replaced; None where `*` or `**` may hold them.
+    """The lines with keywords of a call added or replaced; None if `*` or `**` may hold them.
 
     Args:
         lines: the cell's lines.

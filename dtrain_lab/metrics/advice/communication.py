@@ -138,7 +138,7 @@ def single(of: Measured) -> Advice | None:
 
 
 def _transfer(of: Measured) -> float | None:
-    """Transfer's share of a step; None where it is not known, or not worth advice."""
+    """Transfer's share of a step; None if it is unknown, or not worth advice."""
     if of.ranks < 2 or of.step_s is None or of.transfer_s is None or of.share is None:
         return None
     if of.bound or not of.plain_ddp:

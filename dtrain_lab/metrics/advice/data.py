@@ -90,7 +90,7 @@ def more_ranks(of: Measured) -> Advice | None:
 
 
 def _share(of: Measured) -> float | None:
-    """Share of a step that waits for data; None where it is not known, too unsure, or not worth advice."""
+    """Share of a step that waits for data; None if it is unknown, too unsure, or not worth advice."""
     if of.step_s is None or of.data_s is None:
         return None
     share = min(0.99, of.data_s / of.step_s)

@@ -39,8 +39,8 @@ def forecast(
         nodes_now: number of nodes that it ran on.
         nodes: number of nodes to predict for, at least 2.
         ranks: number of ranks on all of them.
-        speed: measured speed between two of them; None where none was measured.
-        speed_now: measured speed between two of the nodes that it ran on; None where none was measured.
+        speed: measured speed between two of them; None if none was measured.
+        speed_now: measured speed between two of the nodes that it ran on; None if none was measured.
 
     Raises:
         BadRequest: `nodes` is not a number of nodes, or something that the prediction needs is not known; the
@@ -116,7 +116,7 @@ def weak_scaling(each: int, ranks_now: int, ranks: int, batches: int | None, acc
         each: samples of a batch on each rank; of all that are averaged together.
         ranks_now: number of ranks today.
         ranks: number of ranks that is asked about.
-        batches: batches of an epoch on each rank today; None where not known.
+        batches: batches of an epoch on each rank today; None if unknown.
         accumulated: how many of them are averaged together, in one step of the optimizer.
 
     Returns:

@@ -26,7 +26,7 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
         every: number of batches.
 
     Returns:
-        A unified diff of the cell; empty where its loop is not understood, or gives a number of batches that
+        A unified diff of the cell; empty if its loop is not understood, or gives a number of batches that
         isn't known before its end: the last group of an epoch may be smaller, and has to step, too.
     """
     magic, body = without_magic(code)
@@ -128,7 +128,7 @@ def _without_arguments(statement: ast.stmt) -> bool:
 
 
 def _changed(lines: list[str], loop: ast.For, model: str, every: int, total: str) -> list[str] | None:
-    """The lines with the loop changed; None where its statements are not in the usual order."""
+    """The lines with the loop changed; None if its statements are not in the usual order."""
     body = loop.body
     end = next(i for i, s in enumerate(body) if _calls(s, "backward"))
     simple = _scaled(body[end]) != ""
@@ -173,7 +173,7 @@ def _scaled(statement: ast.stmt) -> str:
 
 
 def _total(given: ast.expr, tree: ast.Module) -> str | None:
-    """Code of how many batches a loop goes through; None where that is not surely known before its end."""
+    """Code of how many batches a loop goes through; None if that is not surely known before its end."""
     while isinstance(given, ast.Call) and given.args and called(given) in WRAPPERS:
         given = given.args[0]
     if _is_named(given):

@@ -21,7 +21,7 @@ FAIR = 0.5
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """Figures of a training loop on all of its ranks; None where not known. Seconds, bytes, shares 0 to 1.
+    """Figures of a training loop on all of its ranks; None if unknown. Seconds, bytes, shares 0 to 1.
 
     `error` is that of communication, `data_error` that of waiting for data, as shares of a step.
     `averaging_s`: time of averaging that nothing hides; `transfer_s` is what remains of it beside the
@@ -146,7 +146,7 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
 
     Args:
         of: figures of the loop.
-        found: its diagnosis; None where it was not diagnosed.
+        found: its diagnosis; None if it was not diagnosed.
     """
     step = of.step_s
     if found is None or step is None:
@@ -215,7 +215,7 @@ def link_share(sent: int | None, step_s: float | None, size: int, link: float | 
 
 
 def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> float | None:
-    """How much of what the busiest node can give training uses already; None where not known."""
+    """How much of what the busiest node can give training uses already; None if unknown."""
     shares = []
     for host in hosts:
         busy = known(host.cpu_utilization)
@@ -235,5 +235,5 @@ def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> flo
 
 
 def _same(values: Sequence[Any]) -> Any:
-    """The value that all ranks have; None where they differ, or one is not known."""
+    """The value that all ranks have; None if they differ, or one is not known."""
     return values[0] if values and all(v == values[0] for v in values) else None

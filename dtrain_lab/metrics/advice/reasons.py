@@ -15,7 +15,7 @@ def why_none(of: Measured | None, busy: str) -> str:
 
     Args:
         of: figures of the loop, for which there is no advice; None before any training.
-        busy: that a machine has too few cores for its threads; empty where all have enough.
+        busy: that a machine has too few cores for its threads; empty if all have enough.
 
     Returns:
         A sentence or two; empty before any training.

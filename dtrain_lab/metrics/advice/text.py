@@ -59,7 +59,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
 
 
 def faster(gain: float, error: float) -> str:
-    """Return how much faster a change is, as far as that can be told; empty where it gains nothing.
+    """Return how much faster a change is, as far as that can be told; empty if it gains nothing.
 
     Args:
         gain: Throughput over today's.
@@ -76,7 +76,7 @@ def faster(gain: float, error: float) -> str:
 
 
 def sent(cluster: Cluster) -> str:
-    """Return one sentence on the bytes of gradients; empty where they are not known."""
+    """Return one sentence on the bytes of gradients; empty if they are not known."""
     metrics = cluster.metrics
     figures = metrics if metrics.gradient_bytes else metrics.last
     if figures is None or not figures.gradient_bytes or cluster.world.size == 1:
@@ -87,7 +87,7 @@ def sent(cluster: Cluster) -> str:
 
 
 def batch(metrics: Metrics, size: int) -> str:
-    """Return both batches in a few words: "batch 32 × 2 ranks = 64"; empty where they are not known.
+    """Return both batches in a few words: "batch 32 × 2 ranks = 64"; empty if they are not known.
 
     Where gradients are accumulated, the whole is the effective batch: "batch 32 × 2 ranks × 4 accumulated =
     256".
@@ -108,7 +108,7 @@ def batch(metrics: Metrics, size: int) -> str:
 
 
 def batches(metrics: Metrics, cluster: Cluster) -> str:
-    """Return sentences on both batches, and on weak scaling to twice the ranks; empty where not known."""
+    """Return sentences on both batches, and on weak scaling to twice the ranks; empty if unknown."""
     said = batch(metrics, cluster.world.size)
     figures = metrics if metrics.current and metrics.global_batch else metrics.last
     if not said or figures is None or figures.rank_batch is None:

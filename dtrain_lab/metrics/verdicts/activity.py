@@ -32,7 +32,7 @@ def activity(frames: Sequence[Frame]) -> str:
 
 
 def in_line(ranks: Sequence[int], lines: Mapping[int, str]) -> str:
-    """The user's own line that ranks are in, such as a sleep or a read, as a sentence; empty where not known.
+    """The user's own line that ranks are in, such as a sleep or a read, as a sentence; empty if unknown.
 
     Args:
         ranks: ranks that others wait for.

@@ -49,7 +49,7 @@ def reports_calls(in_operation_s: float | None, beat_s: float | None) -> bool:
 
     Args:
         in_operation_s: time that it has been in a collective, seconds; None outside.
-        beat_s: time since the monitor last saw any activity of it, seconds; None where there was none.
+        beat_s: time since the monitor last saw any activity of it, seconds; None if there was none.
     """
     return (in_operation_s or 0.0) > SUSPICIOUS_S or (beat_s or 0.0) > QUIET_S
 

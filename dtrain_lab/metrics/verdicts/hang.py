@@ -59,13 +59,13 @@ def verdict(
         busy: ranks that run a cell.
         in_cell: ranks that run the cell or have ended it.
         size: size of the world.
-        places: positions of ranks in the user's code, where known.
+        places: positions of ranks in the user's code, if known.
         threshold_s: time in a collective after which the world is judged, seconds.
-        activities: activities of ranks by their stacks, where known.
-        lines: source of the user's own line that ranks are in, where known; said in the place of a guess.
+        activities: activities of ranks by their stacks, if known.
+        lines: source of the user's own line that ranks are in, if known; said in the place of a guess.
 
     Returns:
-        The verdict; None where the world moves or can't be judged.
+        The verdict; None if the world moves or can't be judged.
     """
     found = _judged(samples, busy, in_cell, size, places, threshold_s, activities, lines or {})
     if found is None or found.standings:
@@ -158,7 +158,7 @@ def _judged(
 def _working(
     missing: Sequence[RankSample], activities: Mapping[int, str], lately_s: float
 ) -> tuple[str, list[int]] | None:
-    """What the missing ranks are busy with, and which ranks are busy; None where no missing rank is."""
+    """What the missing ranks are busy with, and which ranks are busy; None if no missing rank is."""
     found: dict[int, str] = {}
     for sample in missing:
         if sample.doing == "data" or activities.get(sample.rank) == "data":

@@ -34,7 +34,7 @@ def find(calls: Mapping[int, Sequence[Call]]) -> Mismatch | None:
         calls: last collectives of each rank, oldest first.
 
     Returns:
-        The first mismatch; None where all collectives that can be compared agree.
+        The first mismatch; None if all collectives that can be compared agree.
     """
     numbers: dict[tuple[int, int], dict[int, Call]] = {}
     for rank, mine in calls.items():

@@ -41,7 +41,7 @@ def standings(
         blamed: ranks at fault.
         peers: ranks that wait.
         samples: the latest sample of each rank.
-        places: positions of ranks in the user's code, where known.
+        places: positions of ranks in the user's code, if known.
         called: where ranks disagree, the call of each rank.
 
     Returns:

@@ -27,7 +27,7 @@ TOO_BUSY = "too_busy"
 
 
 def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
-    """Verdict that the ranks wait for data in every step; None where they don't.
+    """Verdict that the ranks wait for data in every step; None if they don't.
 
     Args:
         samples: the latest sample of each rank.
@@ -113,7 +113,7 @@ def slow(
 
 
 def saturated(hosts: Mapping[str, HostUse]) -> str | None:
-    """Name of the node with most runnable threads per core; None where no node has too many.
+    """Name of the node with most runnable threads per core; None if no node has too many.
 
     Args:
         hosts: load of each node, by its name.
@@ -138,7 +138,7 @@ def headlines(verdict: Verdict) -> bool:
 
 
 def busiest(hosts: Mapping[str, HostUse]) -> Verdict | None:
-    """The verdict `too_busy` on the node with most runnable threads per core; None where none has too many.
+    """The verdict `too_busy` on the node with most runnable threads per core; None if none has too many.
 
     Args:
         hosts: load of each node, by its name.
@@ -209,7 +209,7 @@ def _cause(
     Little use of a processor alone is no cause: a rank that sleeps, or waits for a file, uses little, too.
 
     Returns:
-        A word for the cause, and its text; both empty where it is not known.
+        A word for the cause, and its text; both empty if it is unknown.
     """
     mine = next(s for s in known if s.rank == rank)
     others = [s for s in known if s.rank != rank]
@@ -243,7 +243,7 @@ def _throttled(hosts: Mapping[int, HostUse], rank: int) -> bool:
 
 
 def _crowd(known: Sequence[RankSample], rank: int, host: HostUse, hosts: Mapping[int, HostUse]) -> str:
-    """Text on cores of a rank's node kept busy by other processes than our ranks; empty where few are."""
+    """Text on cores of a rank's node kept busy by other processes than our ranks; empty if few are."""
     if host.cpu_utilization is None or host.cpu_utilization < FULL:
         return ""
     ours = sum(s.cpu_utilization or 0.0 for s in known if hosts.get(s.rank) is host)

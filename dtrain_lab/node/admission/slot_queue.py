@@ -28,7 +28,7 @@ async def run(folder: Path, node: int | None) -> int:
 
     Args:
         folder: The job's folder.
-        node: Index of this host; None where this machine stands for all nodes.
+        node: Index of this host; None if this machine stands for all nodes.
 
     Returns:
         Exit code: 1 where the job will not start.

@@ -28,7 +28,7 @@ class HostTicket:
     Args:
         record: The job's record.
         folder: The job's folder.
-        node: Index of this host; None where this machine stands for all nodes.
+        node: Index of this host; None if this machine stands for all nodes.
         script: Process id of the job's script on this host.
     """
 

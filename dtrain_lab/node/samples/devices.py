@@ -26,9 +26,9 @@ class Use(Struct, frozen=True):
     device_memory_total_bytes: int | None = None
     device_utilization: float | None = None
     throttled: str = ""
-    """Why the GPU is throttled; empty where it is not."""
+    """Why the GPU is throttled; empty if it is not."""
     starved: float | None = None
-    """Share of the time in which its main thread was ready to run and had no core; None where not known."""
+    """Share of the time in which its main thread was ready to run and had no core; None if unknown."""
 
 
 class Devices:
@@ -98,7 +98,7 @@ class Devices:
 
 
 def waited_for_core_s(pid: int) -> float | None:
-    """Seconds in which a process's main thread was ready to run and had no core; None where not known."""
+    """Seconds in which a process's main thread was ready to run and had no core; None if unknown."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):

@@ -27,8 +27,8 @@ class Host:
 
     Args:
         traffic: Bytes sent and received since boot.
-        throttles: Number of thermal throttle events of its CPUs since boot; None where it is not known.
-        runnable: Number of runnable threads at this moment, the caller's own included; None where it is not
+        throttles: Number of thermal throttle events of its CPUs since boot; None if it is unknown.
+        runnable: Number of runnable threads at this moment, the caller's own included; None if it is not
             known.
     """
 
@@ -103,7 +103,7 @@ def network_bytes() -> tuple[int, int]:
 
 
 def runnable_threads() -> int | None:
-    """Number of runnable threads of this machine; None where the kernel does not report it."""
+    """Number of runnable threads of this machine; None if the kernel does not report it."""
     try:
         return int(LOAD.read_text().split()[3].partition("/")[0])
     except (OSError, ValueError, IndexError):
@@ -111,7 +111,7 @@ def runnable_threads() -> int | None:
 
 
 def throttle_count() -> int | None:
-    """Number of thermal throttle events of this node's CPUs; None where the kernel does not report it."""
+    """Number of thermal throttle events of this node's CPUs; None if the kernel does not report it."""
     counts = list(PROCESSORS.glob("cpu[0-9]*/thermal_throttle/core_throttle_count"))
     return sum(map(_number, counts)) if counts else None
 

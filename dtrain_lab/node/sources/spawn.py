@@ -69,7 +69,7 @@ class SpawnSource:
         self._never = json.loads(never)["message"].rstrip(".") if never else None
         """Why the ranks can't start here; reported like the failure of a rank, so that its peers end."""
         self._warm = warm_client.path()
-        """Socket of a process that forks ranks; None where they are spawned."""
+        """Socket of a process that forks ranks; None if they are spawned."""
         self._warned = False
         self._ending = False
         self._cancelled = asyncio.Event()
@@ -117,7 +117,7 @@ class SpawnSource:
         return code
 
     async def _wait_for_others(self, head: JobHead) -> int:
-        """Wait for ranks on other nodes; returns 0 where they succeed, or no head knows of them."""
+        """Wait for ranks on other nodes; returns 0 if they succeed, or no head knows of them."""
         told = head.others_end(TELL_WITHIN_S)
         await _first((told, self._peer_failed.wait(), self._cancelled.wait()))
         if self._cancelled.is_set():

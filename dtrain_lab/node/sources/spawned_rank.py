@@ -29,7 +29,7 @@ class SpawnedRank:
         self.served = False
         """Whether we ended it because the chief that it served has succeeded."""
         self.why = ""
-        """Why we ended it; empty where that was with the others."""
+        """Why we ended it; empty if that was with the others."""
         self.began = 0.0
         """When its process began, as `processes.started` returns it; the pid may be reused later."""
 

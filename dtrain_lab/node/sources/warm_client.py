@@ -31,7 +31,7 @@ class WarmRank:
     Args:
         pid: Its process id.
         began: When it started, as `processes.started` returns it: the pid may be reused once it was reaped
-            by the process that forked it. 0 where it had ended by then.
+            by the process that forked it. 0 if it had ended by then.
         connection: To the process that forked it. The rank ends with it.
         stdout, stderr: Its output.
     """
@@ -68,7 +68,7 @@ class WarmRank:
 
 
 def path() -> str | None:
-    """Return the socket for ranks in this process's environment; None where ranks are not forked.
+    """Return the socket for ranks in this process's environment; None if ranks are not forked.
 
     On a machine with GPUs they are not: whose GPU processes are is read from their parents.
     """
@@ -97,7 +97,7 @@ async def rank(
         files: Those of `job_files.OURS`, in that order.
 
     Returns:
-        The rank; None where nobody listens there, or it could not be forked.
+        The rank; None if nobody listens there, or it could not be forked.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours: list[int] = []

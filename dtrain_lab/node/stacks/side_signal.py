@@ -42,7 +42,7 @@ def signal_beside(pid: int, number: int) -> bool:
 
 
 def _in_mask(pid: int, thread: int, mask: str, number: int) -> bool | None:
-    """Whether a signal is in a thread's mask; None where the thread has just ended."""
+    """Whether a signal is in a thread's mask; None if the thread has just ended."""
     try:
         status = Path(f"/proc/{pid}/task/{thread}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):

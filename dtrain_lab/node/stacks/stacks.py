@@ -21,7 +21,7 @@ async def ask(pid: int, file: int, *signals: tuple[int, float]) -> str | None:
         signals: Tried in order, each with the seconds to wait for the first output.
 
     Returns:
-        The stacks; empty where the process wrote nothing, None where it does not handle the signals yet.
+        The stacks; empty if the process wrote nothing, None if it does not handle the signals yet.
     """
     for number, within_s in signals:
         before = os.fstat(file).st_size

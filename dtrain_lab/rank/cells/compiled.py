@@ -46,7 +46,7 @@ class CompiledCells:
         """The cell's lines as the user wrote them, by file name of compiled code."""
         self._order: Execute | None = None
         self._file = ""
-        """File name that the debugger gives to the running cell; empty where it gives none."""
+        """File name that the debugger gives to the running cell; empty if it gives none."""
 
     def begin(self, order: Execute, transformed: str) -> str:
         """Note the cell that is about to be compiled.
@@ -81,7 +81,7 @@ class CompiledCells:
         return (known[0], line + known[1]) if known else (None, line)
 
     def name(self, file: str) -> str | None:
-        """The debugger's name for a cell's file; None where the file is not a cell."""
+        """The debugger's name for a cell's file; None if the file is not a cell."""
         return os.path.basename(file) if file in self._cells else None
 
     def file(self, name: str) -> str | None:

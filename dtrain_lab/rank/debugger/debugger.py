@@ -186,7 +186,7 @@ class RankDebugger:
         """Called at a cell's end: explain breakpoints that compiled code skipped; stop where the cell failed.
 
         Args:
-            error: the cell's exception; None where it succeeded.
+            error: the cell's exception; None if it succeeded.
         """
         looked, self._looking = self._looking, False
         if not looked or (error is not None and not isinstance(error, KeyboardInterrupt)):

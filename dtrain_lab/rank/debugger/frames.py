@@ -27,7 +27,7 @@ class Frames:
         self._adapter = adapter
         self._sources = sources
         self.first: int | None = None
-        """Id of the last stop's innermost frame; None where it had none."""
+        """Id of the last stop's innermost frame; None if it had none."""
 
     async def stack(self, thread: int | None, arguments: Dap) -> Dap:
         """Return the stack of a stopped thread, without frames outside the user's code.

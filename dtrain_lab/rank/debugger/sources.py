@@ -24,7 +24,7 @@ class CellFiles(Protocol):
         """Label and line of a cell; None and the line where the file is not a cell."""
 
     def name(self, file: str) -> str | None:
-        """The debugger's name for a cell's file; None where the file is not a cell."""
+        """The debugger's name for a cell's file; None if the file is not a cell."""
 
     def file(self, name: str) -> str | None:
         """Path on disk of a cell, given the debugger's name or the label; None for an unknown name."""

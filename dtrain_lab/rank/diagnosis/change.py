@@ -35,7 +35,7 @@ def attempt(monitor: Monitor | None, change: Change) -> Report:
     """Time batches without a change and with it, in turns; a collective over all ranks.
 
     Args:
-        monitor: this rank's monitor; None where the cluster runs without one.
+        monitor: this rank's monitor; None if the cluster runs without one.
         change: the advice to try.
 
     Returns:
@@ -73,7 +73,7 @@ def _report(monitor: Monitor, change: Change) -> Report:
 
 
 def _cannot_apply(seen: Any, change: Change) -> str:
-    """Why a change can't be tried on this rank; empty where it can."""
+    """Why a change can't be tried on this rank; empty if it can."""
     model, optimizers = seen.model, seen.optimizers
     if change.id == "accumulate" and change.way == "loop":
         return "" if optimizers else NO_OPTIMIZER
@@ -97,10 +97,10 @@ def _cannot_apply(seen: Any, change: Change) -> str:
 
 
 def _cannot_read(loader: Any, batches: int, change: Change) -> str:
-    """Why a loader can't be read with more workers; empty where it can.
+    """Why a loader can't be read with more workers; empty if it can.
 
     Args:
-        loader: the loader that training has read; None where it is gone.
+        loader: the loader that training has read; None if it is gone.
         batches: batches that one step reads.
         change: names the number of workers.
     """

@@ -29,7 +29,7 @@ def measure(monitor: Monitor | None) -> Report:
     """Run both checks (communication and input); a collective over all ranks.
 
     Args:
-        monitor: this rank's monitor; None where the cluster runs without one.
+        monitor: this rank's monitor; None if the cluster runs without one.
 
     Returns:
         Seconds per step for each cycle of measurement, or why nothing was measured.
@@ -44,7 +44,7 @@ def measure(monitor: Monitor | None) -> Report:
 
 
 def cannot_repeat(seen: Any) -> str:
-    """Why a training step can't be repeated on this rank, as a sentence; empty where it can.
+    """Why a training step can't be repeated on this rank, as a sentence; empty if it can.
 
     Args:
         seen: what the monitor has seen of training.
@@ -136,7 +136,7 @@ def feeds(loader: Any, batches: int, workers: int | None = None) -> tuple[int, i
 
     Returns:
         Number of steps in the loader, number of steps that its workers read ahead, and the reason why it
-        can't be checked (empty where it can).
+        can't be checked (empty if it can).
     """
     if loader is None:
         return (

@@ -22,7 +22,7 @@ def agents_store(name: str) -> Any:
         name: a name not used before in this job, the same on all ranks.
 
     Returns:
-        The store; None where torchrun did not start this process.
+        The store; None if torchrun did not start this process.
     """
     import torch.distributed as dist
 
@@ -72,7 +72,7 @@ def first_ranks_store() -> Any:
 
 
 def _listen(host: str, port: int) -> socket.socket | None:
-    """Listen at the address that other ranks connect to; None where this host can't tell which one it is."""
+    """Listen at the address that other ranks connect to; None if this host can't tell which one it is."""
     alone = os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     loopback = str(address[0]).startswith("127.") or address[0] == "::1"

@@ -118,7 +118,7 @@ class Group:
         return groups.specs(), groups.count_groups()
 
     def sequence(self) -> int | None:
-        """Collectives that this rank has issued in the default group; None where there is no group."""
+        """Collectives that this rank has issued in the default group; None if there is no group."""
         if not dist.is_initialized():
             return None
         return begun(dist.group.WORLD)

@@ -31,7 +31,7 @@ def operation(frames: list[FrameType]) -> dict[str, Any] | None:
         frames: frames of the thread, outermost first.
 
     Returns:
-        Name and, where known, shape, dtype, number in its group and cell, ranks; None outside collectives.
+        Name and, if known, shape, dtype, number in its group and cell, ranks; None outside collectives.
     """
     number = None
     for frame in frames:

@@ -31,7 +31,7 @@ class _Pending:
         self._waits.acquire()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is over; False where it was not in time."""
+        """Wait until it is over; False if it was not in time."""
         return self._waits.acquire(timeout=min(max(seconds, 0.0), threading.TIMEOUT_MAX))
 
     def over(self) -> None:

@@ -136,7 +136,7 @@ class Runner:
         return (part.name or None if part is not None else None), line
 
     def name(self, file: str) -> str | None:
-        """The debugger's name for a cell, which is its label; None where the file is not a cell."""
+        """The debugger's name for a cell, which is its label; None if the file is not a cell."""
         return self.place(file, 0)[0]
 
     def file(self, name: str) -> str | None:
@@ -268,7 +268,7 @@ def _message(error: BaseException) -> str:
 
 
 def _last_value(tree: ast.Module, source: str) -> ast.Expression | None:
-    """Remove the last expression from a cell and return it; None where there is none or a `;` hides it."""
+    """Remove the last expression from a cell and return it; None if there is none or a `;` hides it."""
     if not tree.body or not isinstance(tree.body[-1], ast.Expr) or source.rstrip().endswith(";"):
         return None
     last = tree.body.pop()

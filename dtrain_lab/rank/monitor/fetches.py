@@ -70,7 +70,7 @@ class Fetches:
 
         Returns:
             Samples and tokens; where several loaders are read for one step, those of the last loader's batch.
-            0 where no batch waits.
+            0 if no batch waits.
         """
         taken = Batch(0, 0, 0)
         for queue in self._queues.values():

@@ -18,7 +18,7 @@ def note(cells: Any, module: Any) -> int:
         module: the DDP model.
 
     Returns:
-        Bytes of its gradients; 0 where not known.
+        Bytes of its gradients; 0 if unknown.
     """
     state = module.__dict__
     known = state.get("_dtrain_gradients")

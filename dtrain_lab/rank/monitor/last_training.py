@@ -54,7 +54,7 @@ class LastTraining:
 
     @property
     def model(self) -> Any:
-        """The DDP model that ran last; None where it is gone."""
+        """The DDP model that ran last; None if it is gone."""
         return self._model() if self._model is not None else None
 
     @property
@@ -71,12 +71,12 @@ class LastTraining:
 
     @property
     def loader(self) -> Any:
-        """The loader that training read last; None where it is gone."""
+        """The loader that training read last; None if it is gone."""
         return self._loader() if self._loader is not None else None
 
     @property
     def batch(self) -> int:
-        """Samples of the largest batch of the model since `forget_batch`; 0 where not known."""
+        """Samples of the largest batch of the model since `forget_batch`; 0 if unknown."""
         model = self.model
         return 0 if model is None or time_major(model.module) else self._samples
 
@@ -93,7 +93,7 @@ class LastTraining:
         return Counter(self._steps).most_common(1)[0][0] if self._steps else ONE_PASS
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """Make arguments like those of the largest forward pass seen; None where they can't be made."""
+        """Make arguments like those of the largest forward pass seen; None if they can't be made."""
         if self._arguments is None:
             return None
         made: tuple[tuple[Any, ...], dict[str, Any]] = autograd.map_leaves(

@@ -238,7 +238,7 @@ class _Armed:
     def left_out(self) -> list[str]:
         """Names of the parameters without a gradient that the model's output does not depend on.
 
-        Empty where that can't be told.
+        Empty if that can't be told.
         """
         if self.outputs is None:
             return []

@@ -146,8 +146,8 @@ class Recorder(Waits):
         Args:
             began: when it was asked for, ns.
             iterator: the loader's iterator.
-            samples: samples in the batch; 0 where it is not for training.
-            tokens: tokens in the batch; 0 where it is not for training.
+            samples: samples in the batch; 0 if it is not for training.
+            tokens: tokens in the batch; 0 if it is not for training.
         """
         self._data += now() - began
         if samples:
@@ -188,7 +188,7 @@ class Recorder(Waits):
 
         Args:
             done: batches that the loader has given.
-            length: batches of the epoch; 0 where unknown.
+            length: batches of the epoch; 0 if unknown.
         """
         cells = self._cells
         if done == 1:
@@ -271,7 +271,7 @@ class Recorder(Waits):
         """Mark this step as one in which a model's gradients are averaged.
 
         Args:
-            sent: bytes of these gradients; 0 where not known.
+            sent: bytes of these gradients; 0 if unknown.
             everywhere: whether each rank of the world makes as many such steps as the others.
         """
         self._flags |= ring.SYNCED
@@ -303,7 +303,7 @@ class Recorder(Waits):
         """End the step because the user called `dt.step`.
 
         Args:
-            samples: samples of this rank in the step; 0 where unknown.
+            samples: samples of this rank in the step; 0 if unknown.
         """
         self._marked = True
         self._cells[ring.UNSURE] = 0

@@ -47,7 +47,7 @@ class StreamClock:
         """Whether the device has refused an event; it is not used from then on."""
 
     def mark(self) -> Event | None:
-        """Record an event on the stream now; None where nothing can be timed."""
+        """Record an event on the stream now; None if nothing can be timed."""
         if self.broken or self._capturing():
             return None
         try:

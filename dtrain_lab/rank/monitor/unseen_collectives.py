@@ -53,7 +53,7 @@ class Unseen:
         return True
 
     def _count(self) -> bool:
-        """Count the collectives begun in all groups; False where the groups have changed since then."""
+        """Count the collectives begun in all groups; False if the groups have changed since then."""
         live = groups.live_groups()
         same = len(live) == self._groups
         if not same:

@@ -207,7 +207,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         """Take the text out of ipykernel's buffers.
 
         Returns:
-            Each text with its parent's header; None where the IOPub thread can't have the buffers' lock: a
+            Each text with its parent's header; None if the IOPub thread can't have the buffers' lock: a
             signal handler has interrupted its holder, and may wait for what this thread does.
         """
         lock = getattr(self, "_buffer_lock", None)

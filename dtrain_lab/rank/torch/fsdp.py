@@ -22,7 +22,7 @@ def group_of(parameters: Sequence[Any]) -> Any:
     """The ranks over which FSDP2 averages gradients of these parameters.
 
     Returns:
-        None where none of them belongs to a sharded model, or its mesh has several dimensions: ranks of one
+        None if none of them belongs to a sharded model, or its mesh has several dimensions: ranks of one
         of them may share data on purpose.
     """
     mine = {id(p) for p in parameters}
@@ -38,7 +38,7 @@ def reset(module: Any) -> bool:
     """Clear the state that an interrupted step has left in a model.
 
     Returns:
-        False where this torch lacks what is needed: the model has to be made again.
+        False if this torch lacks what is needed: the model has to be made again.
     """
     if not names.has(names.SHARDED):
         return False

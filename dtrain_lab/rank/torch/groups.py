@@ -62,7 +62,7 @@ def live_groups() -> list[Any]:
 
 
 def count_groups() -> int:
-    """Number of group names that torch has given out; 0 where it can't be read."""
+    """Number of group names that torch has given out; 0 if it can't be read."""
     return int(c10d._world.group_count) if names.has(names.GROUPS) else 0
 
 
@@ -161,7 +161,7 @@ def backends(group: Any) -> list[Any]:
 
 
 def begun(backends: list[Any]) -> int:
-    """Number of collectives that this process has begun on back-ends; 0 where torch does not tell."""
+    """Number of collectives that this process has begun on back-ends; 0 if torch does not tell."""
     if not names.has(names.NUMBERS):
         return 0
     number = 0
@@ -236,7 +236,7 @@ def forget_coalescing() -> None:
 
 
 def timeout_of(group: Any) -> timedelta | None:
-    """Time-out of a group's collectives; None where it can't be set."""
+    """Time-out of a group's collectives; None if it can't be set."""
     if not names.has(names.TIMEOUTS):
         return None
     for backend in backends(group):
@@ -249,7 +249,7 @@ def timeout_of(group: Any) -> timedelta | None:
 def set_timeout(timeout: timedelta, group: Any = None) -> None:
     """Set the time-out of later operations of a group, or of the default group.
 
-    Does nothing where this torch can't set it.
+    Does nothing if this torch can't set it.
     """
     if names.has(names.TIMEOUTS):
         public = getattr(dist, "set_timeout", None)  # torch 2.14 and newer, which warn of the private one

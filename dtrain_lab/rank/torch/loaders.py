@@ -46,7 +46,7 @@ def watch_iterators(around: Callable[..., Any]) -> None:
 
 
 def given(iterator: Any) -> int:
-    """Number of batches that an iterator has given; 0 where it does not tell."""
+    """Number of batches that an iterator has given; 0 if it does not tell."""
     return int(getattr(iterator, "_num_yielded", 0))
 
 

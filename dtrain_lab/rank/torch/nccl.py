@@ -93,7 +93,7 @@ def _backends(group: Any) -> list[Any]:
 
 
 def _device_failure() -> RuntimeError | None:
-    """The error that the GPU gives to each call of this process from now on; None where it works."""
+    """The error that the GPU gives to each call of this process from now on; None if it works."""
     try:
         torch.cuda.current_stream().query()
     except RuntimeError as error:

@@ -121,7 +121,7 @@ def kill(record: HeadRecord) -> bool:
     """Kill a head of this machine that does not answer; its agents end all that is below it.
 
     Returns:
-        Whether it was killed; False where it has ended, or runs on another machine.
+        Whether it was killed; False if it has ended, or runs on another machine.
     """
     if not processes.is_here(record.system):
         return False

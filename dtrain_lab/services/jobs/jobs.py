@@ -158,7 +158,7 @@ class Jobs:
         return await self._handover.hand_over(record, folder_files.files_of(record, backend), copy, backend)
 
     async def _first_job(self, request: JobRequest) -> JobRecord | None:
-        """Return the record of the job that has to succeed first, None where a job waits for no other one."""
+        """Return the record of the job that has to succeed first, None if a job waits for no other one."""
         if request.after is None:
             return None
         try:

@@ -80,14 +80,14 @@ def seen_by(batch: Callable[[], int], forget: Callable[[], None]) -> None:
     """Set the functions that know what the monitor has seen of training.
 
     Args:
-        batch: returns the samples of a batch of the model that trained last; 0 where not known.
+        batch: returns the samples of a batch of the model that trained last; 0 if unknown.
         forget: forgets it, until training goes on.
     """
     _seen[:] = [(batch, forget)]
 
 
 def _known() -> int:
-    """The per-rank batch: of training since it was chosen, else the chosen one; 0 where neither is known."""
+    """The per-rank batch: of training since it was chosen, else the chosen one; 0 if neither is known."""
     seen = _seen[0][0]() if _seen else 0
     return seen or (_chosen[0] if _chosen else 0)
 

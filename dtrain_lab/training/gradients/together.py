@@ -33,11 +33,11 @@ class Group(Protocol):
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer; None where it is gone."""
+        """The optimizer; None if it is gone."""
 
     @property
     def model(self) -> Any:
-        """The model; None where it is gone."""
+        """The model; None if it is gone."""
 
 
 _watched: list[Callable[[], Iterable[Group]]] = []

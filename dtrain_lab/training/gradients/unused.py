@@ -94,7 +94,7 @@ def unfinished(model: Any, names: Sequence[str]) -> UnusedParameters:
 
     Args:
         model: the DDP model.
-        names: those parameters, as the user's module names them; empty where they aren't known.
+        names: those parameters, as the user's module names them; empty if they aren't known.
     """
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     which = ", ".join(names[:NAMED]) + more if names else "Some parameters"

@@ -52,7 +52,7 @@ def in_step(model: Model) -> bool:
 
 
 def device(model: Model) -> torch.device | None:
-    """Where the model's inputs belong; None where it has no parameters or buffers."""
+    """Where the model's inputs belong; None if it has no parameters or buffers."""
     if not isinstance(model, nn.Module):
         return None
     computes = getattr(model, "compute_device", None)  # of FSDP, whose parameters may wait on the CPU

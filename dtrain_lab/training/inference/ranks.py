@@ -29,7 +29,7 @@ class Sums:
 
     Args:
         tensor: gets the sums.
-        work: the collective; None where there is one rank.
+        work: the collective; None if there is one rank.
     """
 
     tensor: torch.Tensor

@@ -45,7 +45,7 @@ class Batches:
         return self.span(range(number, number + 1))
 
     def whole(self, span: range) -> range | None:
-        """Batches of a span of samples; None where it cuts one."""
+        """Batches of a span of samples; None if it cuts one."""
         first, rest = divmod(span.start, self.size)
         batches = range(first, -(-span.stop // self.size))
         return batches if not rest and len(batches) and self.span(batches) == span else None

@@ -81,7 +81,7 @@ class ForecastNodes(Body, frozen=True, tag="forecast_nodes"):
     """Predict the loop that trains, or trained last, on `nodes` with `ranks` in all.
 
     `speed`: measured between two of those nodes; `speed_now`: between two of the nodes on which it trains.
-    None where not known.
+    None if unknown.
     """
 
     nodes: int

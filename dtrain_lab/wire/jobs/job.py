@@ -240,7 +240,7 @@ class JobRecord(Struct, frozen=True):
     system: str = ""
     """Host boot and PID namespace that it was submitted from, as in `Handle`."""
     framework: FrameworkPlan | None = None
-    """How its ranks find each other; None where torch does that."""
+    """How its ranks find each other; None if torch does that."""
     source: str = ""
     """Absolute path of the notebook that was submitted; the request has it as its client wrote it."""
     begins_again: bool = False

@@ -13,7 +13,7 @@ from dtrain_lab.wire.nodes import HostUse
 class RankFigures(StepFigures, frozen=True, omit_defaults=True):
     """Figures of a rank over the window; times in seconds per step, None after too few steps.
 
-    `exposed_s` is the time waited for communication, `exposed_error_s` its error (None where it wasn't
+    `exposed_s` is the time waited for communication, `exposed_error_s` its error (None if it wasn't
     measured). `on_processor` is the share of the computing time in which the training thread ran.
     `typical_own_s` is the own time of the median step. `averaging_s` is the time of averaging where nothing
     hides it, from probes; `gradient_bytes` what is averaged in a step, `batches` the passes for that, `batch`

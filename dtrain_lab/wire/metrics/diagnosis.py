@@ -28,7 +28,7 @@ class Report(Struct, frozen=True):
 class Change(Struct, frozen=True):
     """Advice that is tried: its id, the number of batches or workers that it names, and the way it is made.
 
-    `way`: "loop" where the training loop itself is changed, "optimize" by `dt.optimize`; empty where there is
+    `way`: "loop" where the training loop itself is changed, "optimize" by `dt.optimize`; empty if there is
     one way only.
     """
 

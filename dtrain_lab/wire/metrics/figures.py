@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class StepFigures(Struct, frozen=True, kw_only=True):
-    """Rates, and the parts of a step that a rank measures by itself; None where unknown."""
+    """Rates, and the parts of a step that a rank measures by itself; None if unknown."""
 
     samples_per_s: float | None = None
     tokens_per_s: float | None = None

@@ -12,7 +12,7 @@ class Point(Figures, frozen=True):
 
     `at`: seconds since 1970. `memory_bytes`: of the rank that uses most. `network_bytes_per_s`: sent and
     received by the busiest node. `values`: the user's values from `dt.log`, as of `step`.
-    `own_s`: each rank's step without communication, of a cluster's last points only; empty where not kept.
+    `own_s`: each rank's step without communication, of a cluster's last points only; empty if not kept.
     """
 
     at: float

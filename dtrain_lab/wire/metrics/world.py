@@ -43,11 +43,11 @@ class Metrics(Figures, frozen=True):
     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
     network speed that sending them takes, with several nodes.
-    `rank_batch`: samples of one batch on each rank; None where ranks differ. `global_batch`: of all ranks.
+    `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
     times `global_batch`.
     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
-    `no_advice`: why there is none on the loop that trains, or trained last; empty where there is some, or
+    `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
     nothing trained.
     `current`: whether training is running; if not, `last` has its last metrics.
     `even`: it was watched for long enough to say that all ranks keep pace.

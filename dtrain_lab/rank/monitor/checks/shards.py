@@ -173,7 +173,7 @@ def _watch_epochs(told: weakref.WeakSet[Any]) -> None:
 
 
 def _facts(loader: Any) -> dict[str, Any] | None:
-    """How a loader chooses samples, as far as ranks have to do it alike; None where it can't be told."""
+    """How a loader chooses samples, as far as ranks have to do it alike; None if it can't be told."""
     if isinstance(loader.dataset, IterableDataset) or type(loader.batch_sampler) is not BatchSampler:
         return None
     sampler, facts = loader.sampler, {"length": len(loader.dataset), "data": _data(loader.dataset)}
@@ -192,7 +192,7 @@ def _facts(loader: Any) -> dict[str, Any] | None:
 
 
 def _data(data: Any) -> list[Any]:
-    """What identifies a data set of tensors; empty where it can't be told."""
+    """What identifies a data set of tensors; empty if it can't be told."""
     if type(data) is Subset:
         inside = _data(data.dataset)
         return [*inside, len(data.indices), sum(map(int, data.indices[:1000]))] if inside else []
@@ -203,7 +203,7 @@ def _data(data: Any) -> list[Any]:
 
 
 def _values(tensor: torch.Tensor) -> list[Any]:
-    """Shape and checksums of a tensor; empty where all values are the same, which tells nothing."""
+    """Shape and checksums of a tensor; empty if all values are the same, which tells nothing."""
     if not tensor.numel() or tensor.is_complex():
         return []
     ((_, total, size),) = checksums([tensor])
@@ -212,7 +212,7 @@ def _values(tensor: torch.Tensor) -> list[Any]:
 
 
 def _sentence(all_facts: list[dict[str, Any]]) -> str:
-    """What is wrong with the samplers of a group's ranks; empty where nothing is, or it is not sure."""
+    """What is wrong with the samplers of a group's ranks; empty if nothing is, or it is not sure."""
     first = all_facts[0]
     ranks = [each["rank_of"] for each in all_facts]
     same_data = all(each["data"] == first["data"] and each["length"] == first["length"] for each in all_facts)

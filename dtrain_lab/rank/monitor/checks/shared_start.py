@@ -105,7 +105,7 @@ class SharedStart:
         """Called before an optimizer steps.
 
         Returns:
-            The group over which its gradients are averaged by hand; None where they aren't.
+            The group over which its gradients are averaged by hand; None if they aren't.
         """
         known = self._optimizers.get(optimizer)
         if known is not None or not self._reduced:
@@ -203,7 +203,7 @@ def checksums(tensors: Sequence[torch.Tensor]) -> list[tuple[int, float, float]]
 
 
 def _differ(a: Sequence[float], b: Sequence[float], within: float) -> bool:
-    """Whether checksums are of different values; False where the shapes differ, which is meant."""
+    """Whether checksums are of different values; False if the shapes differ, which is meant."""
     most = within * max(a[2], b[2])
     return a[0] == b[0] and (abs(a[1] - b[1]) > most or abs(a[2] - b[2]) > most)
 

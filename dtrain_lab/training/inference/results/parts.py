@@ -69,7 +69,7 @@ class Parts:
         self._state = state
         self._batches = batches
         self.dropped = ""
-        """Why results that were there are not gone on with; empty where there were none."""
+        """Why results that were there are not gone on with; empty if there were none."""
 
     def open(self) -> list[range]:
         """Make the folder ready, without what belongs to other results; for one rank alone.
@@ -122,7 +122,7 @@ class Parts:
         return sorted(path for path in self.folder.glob(f"*{SUFFIX}") if not path.name.startswith("."))
 
     def _done(self, path: Path) -> range | None:
-        """Batches of a file; None where it is damaged, or holds no whole batches, and is removed."""
+        """Batches of a file; None if it is damaged, or holds no whole batches, and is removed."""
         try:
             span = _span(path)
             if tables.count(path) == len(span) and (batches := self._batches.whole(span)) is not None:
