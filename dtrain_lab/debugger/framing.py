@@ -75,7 +75,7 @@ class Decoder:
             found.append(message)
 
     def _to_next_header(self, end: int) -> None:
-        """Skip bytes in the place of a header: what a length too small, or no header, has left there."""
+        """Skip bytes before the next header, left by a length that was too small or by a missing header."""
         next_ = HEADER.search(self._buffer[:end])
         if next_ is not None and next_.start() > 0 and int(next_[1]) <= MOST_BODY:
             end = next_.start()

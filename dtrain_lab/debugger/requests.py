@@ -102,7 +102,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             state, made = _moved(state, command, state.paused if arguments.get("all") else movers(state))
             if command != "continue" or not state.pausing:
                 return state, made
-            # a pause that has not come would stop a rank long after everybody was let go on
+            # a pending pause would stop a rank long after all ranks were continued
             back = Order("unpause", {r: {} for r in state.pausing})
             return replace(state, pausing=()), (*made, back)
         case "pause" if not asks_kernel(state, request):

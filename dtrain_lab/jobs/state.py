@@ -183,7 +183,7 @@ def _state(
 def _may_run_again(record: JobRecord, status: Status | None) -> bool:
     """Whether the scheduler may run a job again that has failed.
 
-    A job that is requeued keeps the exit file of its previous run until its script begins anew.
+    A job that is requeued keeps the exit file of its previous run until its script starts again.
     """
     requeued = "--requeue" in record.profile.slurm.options
     return requeued and record.cancelled_at is None and status is not None and status.fate != "ended"

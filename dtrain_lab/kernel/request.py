@@ -1,4 +1,4 @@
-"""The execute request that a kernel is running: which cell, where its code stands, who sent it."""
+"""The execute request that a kernel is running: its cell, the position of its code, and its sender."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ExecuteRequest:
         return match[1] if match else None
 
     def first_line(self, body: str) -> int:
-        """Return the notebook's line number of the line below the magic, which may stand below `%%time`.
+        """Return the notebook's line number of the line below the magic, which may itself be below `%%time`.
 
         Args:
             body: Text of the cell without the magic's line.

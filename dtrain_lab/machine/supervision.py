@@ -121,7 +121,7 @@ class Supervisor:
         return self._begin(handle, self._once(handle, work, failed))
 
     def fault(self, name: str, error: BaseException) -> None:
-        """Log and count an error that was caught where work can go on.
+        """Log and count a caught error after which work continues.
 
         Args:
             name: Name of the place, one of those in `wire.trouble`.

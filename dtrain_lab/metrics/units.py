@@ -50,7 +50,7 @@ def share_text(share: float, error: float) -> str:
 
 
 def least_share(share: float | None, bound: str) -> str:
-    """A share as it stands in a table: "4 %", "≥ 4 %" where it is a lower bound, "–" if unknown.
+    """A share as text for a table: "4 %", "≥ 4 %" for a lower bound, "–" if unknown.
 
     Args:
         share: 0 to 1; None if unknown.

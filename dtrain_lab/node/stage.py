@@ -150,7 +150,7 @@ def copy(
     Args:
         found: Name in the copy → path.
         place: Folder of the copy.
-        told: Called with the bytes copied so far and in all.
+        told: Called with the number of bytes copied so far, and the total.
         ended: Set when the copy is no longer needed.
 
     Raises:

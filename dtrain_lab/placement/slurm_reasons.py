@@ -1,4 +1,4 @@
-"""What Slurm says of a job, in words: why it waits, how it ended, why it was refused. Pure."""
+"""Explains what Slurm reports about a job: why it waits, how it ended, why it was refused. Pure."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def reason(code: str, state: str) -> Reason | None:
         state: Slurm's state of the job.
 
     Returns:
-        The reason in words; None if there is nothing to explain.
+        The explanation; None if there is nothing to explain.
     """
     plain = code.strip("()").split(",")[0]
     state = state.partition(" ")[0]  # "CANCELLED by 1000"
-    if state in ENDS:  # a reason to wait may still stand beside it
+    if state in ENDS:  # an earlier reason for waiting may still be there
         return Reason(state.lower(), *ENDS[state], final=True)
     if state == "SUSPENDED":
         return Reason("suspended", "Slurm has suspended the job.", "It resumes automatically.")

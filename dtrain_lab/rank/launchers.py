@@ -39,7 +39,7 @@ class World(Protocol):
     size: int
 
     def remake(self) -> None:
-        """Create the ranks' process group anew; a collective."""
+        """Create the ranks' process group again; a collective."""
 
 
 def install(world: World, notes: Notes) -> None:

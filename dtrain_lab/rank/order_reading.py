@@ -1,8 +1,8 @@
-"""Orders are read on the main thread while it is idle, so that a cell begins without a change of threads.
+"""Reads orders on the main thread while it is idle, so that a cell starts without a thread switch.
 
-While the main thread is busy, in a cell or in anything else, the kernel's IOPub thread reads them: an abort
-has to get through. Which of the two it is depends on where the socket is registered: each thread's loop waits
-for an epoll of its own, and only one of them holds the socket. Moving it wakes no thread.
+While the main thread is busy, in a cell or otherwise, the kernel's IOPub thread reads them, so that an abort
+gets through. Each thread's loop waits for its own epoll, and the thread whose epoll has the socket registered
+reads. Moving the socket wakes no thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dtrain_lab.machine.signals import deferred_handlers, get_handler, held_inte
 
 
 class SocketHandoff:
-    """Hands a socket of orders to the thread that is to read it: the main thread, or the IOPub thread."""
+    """Hands the socket with orders to the thread that should read it: the main thread or the IOPub thread."""
 
     def __init__(self, read: socket.socket) -> None:
         self._socket = read
@@ -32,36 +32,36 @@ class SocketHandoff:
 
     @property
     def for_main(self) -> int:
-        """Descriptor that is readable where the main thread is to read."""
+        """Descriptor that is readable when the main thread should read."""
         return self._main.fileno()
 
     @property
     def for_iopub(self) -> int:
-        """Descriptor that is readable where the IOPub thread is to read."""
+        """Descriptor that is readable when the IOPub thread should read."""
         return self._iopub.fileno()
 
     def to_main(self) -> None:
-        """The main thread reads from now on."""
+        """Let the main thread read from now on."""
         self._move(self._iopub, self._main)
 
     def to_iopub(self) -> None:
-        """The IOPub thread reads from now on."""
+        """Let the IOPub thread read from now on."""
         self._move(self._main, self._iopub)
 
     def to_both(self) -> None:
-        """The IOPub thread reads as well, until the main thread waits anew; from every thread."""
+        """Let the IOPub thread read, too, until the main thread's next wait. May be called by any thread."""
         with contextlib.suppress(OSError, ValueError):
             self._iopub.register(self._socket, select.EPOLLIN)
 
     def hear_signals(self) -> None:
-        """Have the IOPub thread read while a signal handler runs; in that thread's loop.
+        """Let the IOPub thread read while a signal handler runs; called in that thread's loop.
 
-        The handler interrupts the main thread's wait, and may itself wait for what only an order brings.
+        The handler interrupts the main thread's wait, and may itself wait for an order.
         """
         asyncio.get_running_loop().add_reader(self._signals, self._read_signal)
 
     def tell_signals(self) -> None:
-        """Have Python tell the IOPub thread of signals; on the main thread."""
+        """Let Python notify the IOPub thread of signals; called on the main thread."""
         signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
 
     def _read_signal(self) -> None:
@@ -86,23 +86,24 @@ class MainSelector(selectors.EpollSelector):
         self._turns: SocketHandoff | None = None
         self._read: Callable[[], object] = lambda: None
         self._refused = False
-        """The IOPub thread is at an order that it has read: it goes on reading."""
+        """Whether the IOPub thread is handling an order that it has read; it then continues to read."""
         self.raised: Callable[[Exception], None] = lambda _: None
-        """Called with an error that a signal handler of the user's raised while no cell ran."""
+        """Called with an error that the user's signal handler raised while no cell ran."""
 
     def attend(self, handoff: SocketHandoff, read: Callable[[], object]) -> None:
-        """Begin to read orders while this thread waits.
+        """Start to read orders while this thread waits.
 
         Args:
             handoff: Which thread reads.
-            read: Reads what has arrived; False if the IOPub thread is at it.
+            read: Reads what has arrived; returns False if the IOPub thread is reading.
         """
         self._turns, self._read = handoff, read
         self.register(handoff.for_main, selectors.EVENT_READ)
         handoff.tell_signals()
 
     def share(self) -> None:
-        """Have the IOPub thread read what the caller waits for: it may run amid this thread's wait."""
+        """Let the IOPub thread read what the caller waits for: the call may come during this thread's
+        wait."""
         if self._turns is not None:
             self._turns.to_both()
 
@@ -128,7 +129,7 @@ class MainSelector(selectors.EpollSelector):
     ) -> list[tuple[selectors.SelectorKey, int]]:
         try:
             if reads:
-                with deferred_handlers:  # one that is due tells the IOPub thread anew, at the end
+                with deferred_handlers:  # a pending signal notifies the IOPub thread again, at the end
                     handoff.to_main()
             return super().select(timeout)
         except Exception as error:  # noqa: BLE001 # a handler of the user's may raise anything
@@ -150,10 +151,11 @@ class MainSelector(selectors.EpollSelector):
             raise ours
 
     def _pass(self, error: Exception) -> None:
-        """Report what a signal handler raised between cells, where it would end this loop and the rank.
+        """Report an exception that a signal handler raised between cells, as it would end this loop and the
+        rank.
 
-        Inside a cell it is raised: a handler may end a cell that takes too long. An error of the selector
-        itself is raised, too.
+        Inside a cell the exception is raised: a handler may end a cell that takes too long. An error of the
+        selector itself is also raised.
         """
         inner = error.__traceback__
         while inner is not None and inner.tb_next is not None:
@@ -170,7 +172,7 @@ def _between_cells() -> bool:
 
 
 def main_loop() -> MainSelector:
-    """Give the main thread a loop whose selector can read orders; to be called before it has one."""
+    """Give the main thread a loop whose selector can read orders; call this before it has a loop."""
     selector = MainSelector()
     asyncio.set_event_loop(asyncio.SelectorEventLoop(selector))
     return selector

@@ -1,4 +1,4 @@
-"""The head's orders, obeyed in the order in which they were sent, whichever thread of the rank reads them."""
+"""The head's orders, carried out in the order in which they were sent, whichever thread reads them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ events = logging.getLogger("dtrain_lab.rank")
 class Orders:
     """Orders that arrive.
 
-    The main thread only begins cells. It leaves other orders to the IOPub thread, and with them the cells
-    behind them, until the IOPub thread has obeyed all of them. Only one thread reads at a time.
+    The main thread only starts cells. It passes other orders to the IOPub thread, together with the cells
+    behind them, until the IOPub thread has carried out all of them. Only one thread reads at a time.
 
     Args:
-        obey: Obeys an order, on the IOPub thread.
-        begin: Begins a cell on the main thread, behind what `obey` has given to its loop before.
+        obey: Carries out an order, on the IOPub thread.
+        begin: Starts a cell on the main thread, after the work that `obey` has scheduled on its loop before.
         iopub: Loop of the IOPub thread.
     """
 
@@ -35,10 +35,10 @@ class Orders:
         self._begin = begin
         self._iopub = iopub
         self._handed: deque[links.Message] = deque()
-        """Orders that the main thread has read and the IOPub thread has not obeyed yet."""
+        """Orders that the main thread has read and the IOPub thread has not carried out yet."""
 
     def read_by_iopub(self, frames: list[bytes]) -> None:
-        """Obey orders that the IOPub thread has read."""
+        """Carry out orders that the IOPub thread has read."""
         self._obey_handed()  # they were sent before
         for frame in frames:
             order = _decoded(frame)
@@ -58,7 +58,7 @@ class Orders:
     def _obey_handed(self) -> None:
         while self._handed:
             self._try(self._handed[0])
-            self._handed.popleft()  # only now: what the main thread reads meanwhile comes behind it
+            self._handed.popleft()  # only now, so that orders read by the main thread meanwhile come after it
 
     def _try(self, order: links.Message) -> None:
         try:
@@ -68,7 +68,7 @@ class Orders:
 
 
 def _decoded(frame: bytes) -> links.Message | None:
-    """An order; None if it is not understood."""
+    """Decode an order; None if that fails."""
     try:
         order: links.Message = links.decode_to_rank(frame)
     except WireMismatch as error:

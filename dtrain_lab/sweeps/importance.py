@@ -18,7 +18,7 @@ BEST_SHARE, LEAST_BEST = 0.1, 5
 
 
 def importance(record: SweepRecord) -> Importance:
-    """Return the importance of a sweep's parameters, or why it can't be told.
+    """Return the importance of a sweep's parameters, or why it is unknown.
 
     Returns:
         Shares that add up to 1, the largest first. Those of the same record are the same.
@@ -55,7 +55,7 @@ def importance(record: SweepRecord) -> Importance:
 
 
 def sentence(found: Importance) -> str:
-    """Return an importance in a line, as "lr 82 %, width 15 %", or why it can't be told."""
+    """Return an importance in one line, such as "lr 82 %, width 15 %", or why it is unknown."""
     if found.missing is not None:
         return found.missing.text
     return ", ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in found.shares.items())

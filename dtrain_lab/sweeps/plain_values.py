@@ -8,7 +8,7 @@ COLLECTIONS = (list, tuple, range, set, frozenset)
 
 
 def value(given: Any) -> Any:
-    """Return a list in the place of a collection, an array or a tensor, and plain values in that of scalars.
+    """Convert collections, arrays and tensors to lists, and scalars to plain values.
 
     A set is sorted: its order would be another one in each process.
     """
@@ -25,7 +25,7 @@ def value(given: Any) -> Any:
 
 
 def kind(given: Any) -> str:
-    """Return what a value is, in words: "a list", "None"."""
+    """Return a description of a value's type: "a list", "None"."""
     if given is None:
         return "None"
     words = {"int": "a number", "float": "a number", "str": "a string", "bool": "True or False"}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dtrain_lab.wire.sweeps import Report, Rung
 
 FACTOR = 3
-"""Of `FACTOR` trials that reach a rung the best one goes on; the next rung is `FACTOR` times further."""
+"""Of `FACTOR` trials that reach a rung, the best one continues; the next rung is `FACTOR` times further."""
 RUNGS = 3
 """Number of rungs: at 1/27, 1/9 and 1/3 of the steps of the first trial that succeeded."""
 MOST_POINTS = 24

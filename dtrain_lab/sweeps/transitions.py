@@ -215,7 +215,7 @@ def _judged(record: SweepRecord, number: int, behind: bool) -> SweepRecord:
 
 
 def _ended(record: SweepRecord) -> SweepRecord:
-    """Mark what is to be ended, and the sweep itself once nothing of it goes on."""
+    """Mark what has to be ended, and the sweep itself once none of its trials continues."""
     if record.state == "stopping":
         trials = tuple(
             replace(trial, ending="stop") if trial.handed and trial.ending is None else trial

@@ -1,6 +1,7 @@
 """Means over ranks for `dt.log`, through the process group's store and not in a collective.
 
-Each rank hands its values to the store and goes on. A thread of rank 0 records the mean once all ranks have
+Each rank writes its values to the store and continues. A thread of rank 0 records the mean once all ranks
+have
 handed theirs in; after a while, the mean of those who have. So ranks that log different steps, or one that
 never logs, can't hold up training.
 """

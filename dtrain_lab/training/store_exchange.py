@@ -1,7 +1,7 @@
-"""Ranks meet in the rendezvous store, not in a collective: who does not come is named, and nothing is summed.
+"""Ranks meet in the rendezvous store instead of a collective: a rank that does not come is named.
 
 A collective that only some ranks call meets another rank's collective of another size, on which gloo ends the
-process. In the store, each rank writes what it brings and reads what the others brought.
+process. In the store, each rank writes its own values and reads those of the others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Absent(Exception):
 
     Args:
         ranks: their numbers.
-        reasons: what those who have left said, in words; empty if they did not come.
+        reasons: messages of the ranks that have left; empty if they did not come.
     """
 
     def __init__(self, ranks: list[int], reasons: list[str]) -> None:
@@ -68,7 +68,7 @@ def meet(topic: str, members: Sequence[int], brought: Any) -> dict[int, Any] | N
     """Wait until all members have come to their n-th meeting of a topic; not a collective of torch.
 
     Args:
-        topic: what they meet for, in words that the user reads.
+        topic: purpose of the exchange, as text for the user.
         members: the ranks that come, this one among them.
         brought: this rank's part; JSON.
 

@@ -18,7 +18,7 @@ EXIT_WITHIN_S = 10.0
 
 
 def rank_exited(state: State, event: on.RankExited) -> Moved:
-    """Replace the process, note a loss, or go on with the stop or the failed start that it belongs to."""
+    """Replace the process, note a loss, or continue the stop or the failed start that the exit belongs to."""
     member = state.members[event.rank] if event.rank < state.size else None
     if member is None or member.pid != event.pid:
         return state, []
@@ -71,7 +71,7 @@ def stop_asked(state: State, event: on.StopAsked) -> Moved:
 
 
 def fail(state: State, code: str, message: str, hint: str) -> Moved:
-    """End a world that can't go on; code, message and hint are its reason."""
+    """End a world that can't continue; code, message and hint are its reason."""
     failed: list[Action] = [do.FailCell(rank, message) for rank in state.busy]
     return replace(state, phase="failed", reason=(code, message, hint)), [*failed, do.EndWorld()]
 

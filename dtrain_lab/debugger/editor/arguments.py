@@ -181,7 +181,7 @@ def known(state: State, command: str, arguments: Dap) -> None:
 
 
 def in_words(request: Dap, answer: Dap) -> Dap:
-    """Say a refusal of pydevd in words."""
+    """Convert a refusal of pydevd to a message."""
     message = str(answer.get("message") or "")
     name = pydevd_texts.unchanged(message)
     if answer.get("success") or not (name is not None or pydevd_texts.is_gone(message)):

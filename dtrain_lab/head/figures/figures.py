@@ -108,7 +108,7 @@ class Figures:
     def waiting(self, state: State) -> list[RankSample]:
         """As `samples`, with the collectives in which GPUs wait though their ranks' threads do not."""
         on_gpus = self.plan is not None and "nccl" in self.plan.collectives
-        # collectives are numbered in each cell anew; with gloo a rank waits where its thread does
+        # collectives are numbered per cell; with gloo, a rank waits where its thread does
         if len(state.cells) != 1 or not on_gpus:
             return self.samples()
         return device_waits.inferred(self.samples(), state.busy, state.taking_part, state.size)

@@ -252,7 +252,7 @@ def _rank_state(member: Member, sample: RankSample, *, stuck: bool) -> RankPhase
         return "lost"
     if not member.joined or member.new:
         return "starting"
-    if member.cell is None:  # also where others wait for the rank: it has ended the cell, and stands nowhere
+    if member.cell is None:  # also if others wait for it: it has finished the cell
         return "idle"
     if stuck:
         return "stuck"

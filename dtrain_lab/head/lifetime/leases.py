@@ -67,7 +67,7 @@ class Leases:
             self._wait()
 
     def launched(self, *, detached: bool) -> None:
-        """When the head becomes a world's: the world is its client's, not that of whoever kept the head warm.
+        """Called when the head becomes a world's: drop the lease that kept it warm, wait for the client's.
 
         Args:
             detached: The world lives until it is stopped; otherwise it waits the adoption time for a lease.

@@ -1,4 +1,4 @@
-"""Check of the framework: the one that the imports stand for, its strategy, and what would not train."""
+"""Check of the framework: which one the imports indicate, its strategy, and code that would not train."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Chosen(Struct, frozen=True):
     """The framework of a job.
 
     Attributes:
-        asked: as the request or the profile names it; None if neither does.
+        asked: the framework in the request or the profile; None if neither names one.
         ranks: number of the job's ranks.
         nodes: number of its nodes.
         accelerator: kind of its nodes' devices.
@@ -53,7 +53,7 @@ def check(
     modules: Mapping[str, tuple[str, int]],
     files: Sequence[Module] = (),
 ) -> list[Finding]:
-    """Find what keeps the ranks of a framework from training together.
+    """Find code that keeps the ranks of a framework from training together.
 
     Args:
         parsed: the cells that run.
@@ -73,7 +73,7 @@ def check(
 
 
 def strategy(parsed: Sequence[Parsed]) -> Strategy | None:
-    """Return the TensorFlow strategy that a notebook, or a file that it imports, makes first; else None."""
+    """Return the first TensorFlow strategy that a notebook, or a file that it imports, creates; else None."""
     return next((kind for _, _, kind in _made(parsed)), None)
 
 
@@ -111,7 +111,7 @@ def keras(
 
 
 def _chooses_keras_2(one: Parsed) -> bool:
-    """Whether a cell imports `tf_keras`, or sets the variable by which tf.keras is Keras 2."""
+    """Whether a cell imports `tf_keras`, or sets the variable that makes tf.keras Keras 2."""
     for node in ast.walk(one.tree):
         if isinstance(node, ast.alias | ast.ImportFrom) and named(node).split(".")[0] == "tf_keras":
             return True
@@ -121,7 +121,7 @@ def _chooses_keras_2(one: Parsed) -> bool:
 
 
 def _made(parsed: Sequence[Parsed]) -> Iterator[tuple[Parsed, ast.AST, Strategy]]:
-    """Yield the strategies that a notebook makes, in its order."""
+    """Yield the strategies that a notebook creates, in order."""
     for one in parsed:
         if "Strategy" not in one.source:
             continue
@@ -133,7 +133,7 @@ def _made(parsed: Sequence[Parsed]) -> Iterator[tuple[Parsed, ast.AST, Strategy]
 
 
 def _other(chosen: Chosen, modules: Mapping[str, tuple[str, int]]) -> list[Finding]:
-    """Find a notebook whose imports stand for another framework than its job."""
+    """Find a notebook whose imports indicate a framework other than the job's."""
     told = names.imported(modules)
     if told is None or told[0] == chosen.name:
         return []

@@ -56,7 +56,7 @@ class _Reader:
         self._cwd = ROOT
         self._names: dict[str, str | None] = {}
         self._path = {"sys.path"}
-        """What stands for `sys.path`."""
+        """Names that refer to `sys.path`."""
 
     def read(self, one: Parsed) -> None:
         if one.cell is None:

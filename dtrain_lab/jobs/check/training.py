@@ -63,7 +63,7 @@ def apart(parsed: Sequence[Parsed], ranks: int) -> list[Finding]:
 
 
 def _diff(parsed: Sequence[Parsed]) -> str:
-    """Make a diff that wraps the model in DDP, in the place of DataParallel, and gives its loaders a sampler.
+    """Make a diff that wraps the model in DDP instead of DataParallel, and gives its loaders a sampler.
 
     It is "" if no model is found.
     """

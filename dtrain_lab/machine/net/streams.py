@@ -1,4 +1,4 @@
-"""Messages over a unix stream socket: sent at once by whoever sends, read in an event loop.
+"""Messages over a unix stream socket: sent at once by the calling thread, read in an event loop.
 
 Between processes of one machine. ZeroMQ has a thread of its own at each end, so a message would wake two
 threads more on its way; for a cell, that is most of its time. A message is its length and its bytes.
@@ -64,7 +64,7 @@ class Stream:
         """What has not left, each with the count of bytes that were given by then."""
         self._given = 0
         self._full = False
-        """The other end takes nothing now; the loop is told once it does."""
+        """The other end accepts nothing now; the loop is notified when it does."""
         self.open = True
         self._loop.add_reader(self._watched, self._read)
         _open.add(connected)
@@ -82,7 +82,7 @@ class Stream:
     def send(self, messages: Iterable[bytes]) -> None:
         """Send messages in order; what the other end does not take now leaves later.
 
-        Once the connection is closed, messages are dropped: the end was told by `lost`.
+        Once the connection is closed, messages are dropped: `lost` has reported the end.
 
         Raises:
             WireMismatch: A message is too long.

@@ -10,7 +10,7 @@ from dtrain_lab.wire.metrics.thresholds import LEAST_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 REAL_GAIN = 0.10
-"""Gain from which a change is told whatever its error: to leave out the best change misleads more."""
+"""Gain above which a change is shown whatever its error: omitting the best change would mislead more."""
 
 
 def advise(of: Measured) -> tuple[Advice, ...]:

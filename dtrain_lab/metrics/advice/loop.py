@@ -108,7 +108,7 @@ def _is_plain(loop: ast.For, model: str, code: str) -> bool:
 
 
 def _leaves(node: ast.AST) -> bool:
-    """Whether a statement may leave a pass through the loop that it stands in before its end."""
+    """Whether a statement may end an iteration of its loop early."""
     if isinstance(node, ast.Continue | ast.Break | ast.Return):
         return True
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):

@@ -59,7 +59,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
 
 
 def faster(gain: float, error: float) -> str:
-    """Return how much faster a change is, as far as that can be told; empty if it gains nothing.
+    """Return how much faster a change is, as precisely as it is known; empty if it gains nothing.
 
     Args:
         gain: Throughput over today's.

@@ -11,7 +11,7 @@ from dtrain_lab.wire.metrics.thresholds import FEW_BATCHES, LEAST_GAIN, ROUGH_GA
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 WAYS = {"": "", "loop": " with the loop changed", "optimize": " with dt.optimize"}
-"""How a change was made while it was tried → that in words."""
+"""How a change was applied for a trial → description for the user."""
 NUMBERS = {"accumulate": "every", "bf16": "", "workers": "workers"}
 """Id of advice that can be tried → its value that names how many; empty for none."""
 

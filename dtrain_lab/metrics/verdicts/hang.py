@@ -62,7 +62,7 @@ def verdict(
         places: positions of ranks in the user's code, if known.
         threshold_s: time in a collective after which the world is judged, seconds.
         activities: activities of ranks by their stacks, if known.
-        lines: source of the user's own line that ranks are in, if known; said in the place of a guess.
+        lines: source of the user's own line that ranks are in, if known; named instead of a guess.
 
     Returns:
         The verdict; None if the world moves or can't be judged.

@@ -131,7 +131,7 @@ class ForkServerClient:
     async def _hand_on(self, path: str, channel: socket.socket) -> bool:
         self._on_message = lambda _: (
             None
-        )  # the head, which waits for this agent's end, would make it all anew
+        )  # otherwise the head, which waits for this agent's end, would start everything again
         self._order(fork_messages.Kill((*self.words, CONTROLLER), signal.SIGKILL), [])
         self._loaded.clear()
         self._order(fork_messages.HandOverChannel(), [])

@@ -129,7 +129,7 @@ class Adapter:
 
 
 def _address(first: str, peer: str) -> str:
-    """Return the address of the first node, whose name may stand for loopback on the node itself.
+    """Return the address of the first node, whose name may resolve to loopback on the node itself.
 
     Args:
         first: its name or address.

@@ -56,7 +56,7 @@ def checked(name: str) -> Framework:
 
 
 def imported(modules: Collection[str]) -> tuple[Framework, str] | None:
-    """Return the framework that a notebook's imports stand for, and the module that tells.
+    """Return the framework that a notebook's imports indicate, and the module that indicates it.
 
     Torch comes first: notebooks that train with it also import TensorFlow for its data or its TensorBoard.
 

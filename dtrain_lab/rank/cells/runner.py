@@ -84,7 +84,7 @@ class CellRunner:
         return await self._run(order.cell, partial(self._execute, order))
 
     async def measure(self, cell: str, work: Callable[[], Report]) -> CellReply:
-        """Run `diagnose` in the place of a cell; never raises.
+        """Run `diagnose` instead of a cell; never raises.
 
         Args:
             cell: the id under which the head knows it.
@@ -113,7 +113,7 @@ class CellRunner:
             self.parent = {"header": cell_header(cell), "content": {}}
             kernel.set_parent([], self.parent)
             for stream in RankStream.made.values():
-                if stream is not sys.stdout and stream is not sys.stderr:  # whose the kernel has set
+                if stream is not sys.stdout and stream is not sys.stderr:  # the kernel has set its parent
                     stream.set_parent(self.parent)
             self.busy = True
             self.began()

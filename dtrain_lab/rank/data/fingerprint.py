@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from dtrain_lab.cells.diff import Leaf
 
 TEXT = 200
-"""Characters of a plain value's text that are told."""
+"""Maximum characters of a plain value's text that are sent."""
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -99,9 +99,9 @@ def _walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def local(value: Any) -> Any:
-    """Return this rank's part of a tensor that is divided among ranks; other values as they are.
+    """Return this rank's part of a tensor that is divided among ranks; other values unchanged.
 
-    The whole of it would be a collective, which waits where not all ranks ask.
+    Gathering the whole tensor would be a collective, which hangs unless all ranks call it.
     """
     return value.to_local() if isinstance(value, torch.Tensor) and hasattr(value, "to_local") else value
 

@@ -48,7 +48,7 @@ class RankDebugger:
         cells: maps files of compiled code to cells.
         loop: asyncio loop in which requests are served.
         send: sends a message to the head.
-        look: evaluates an expression in the user's namespace; its result is None while a cell runs.
+        look: evaluates an expression in the user's namespace; returns None while a cell runs.
         note: prints a note for the user, at most once per cell.
     """
 
@@ -75,13 +75,13 @@ class RankDebugger:
         self.attached = False
         self._stops_at_failure = False
         self._failure: BaseException | None = None
-        """What ended the last cell: an error or an interrupt; frames of cells before it are not looked at."""
+        """The error or interrupt that ended the last cell; frames of earlier cells are ignored."""
         self._looking = False
-        """Whether the cell that runs is a look at the last one's failure."""
+        """Whether the running cell is a post-mortem of the last one."""
         self._released = False
         """Whether stops are ignored: since `release`, until the next breakpoints, pause or cell."""
         self._pausing = False
-        """Whether the next stop is our own pause, which pydevd takes for a breakpoint or a step."""
+        """Whether the next stop is our own pause, which pydevd reports as a breakpoint or a step."""
         self._imports = Imports(loop, lambda path: self._post("loaded", {"path": path}), self._import_unknown)
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._stood = False
@@ -137,11 +137,11 @@ class RankDebugger:
                 return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
             case "evaluate" if self.stopped is not None and arguments.get("frameId") is None:
                 arguments = {**arguments, "frameId": self._frames.innermost}
-            case "pause" if self.stopped is not None:  # it was clicked twice
+            case "pause" if self.stopped is not None:  # two clicks
                 return {"success": True}
             case "pause":
                 self._released = False
-                for _ in range(2):  # between two statements of a cell it is in none
+                for _ in range(2):  # between two statements of a cell there is no frame
                     if self._running():
                         break
                     await asyncio.sleep(ASK_AGAIN_S)
@@ -208,7 +208,7 @@ class RankDebugger:
             tracing.stop_after(error)
 
     def post_mortem(self) -> None:
-        """`%debug`: stop where the last cell failed, or was interrupted; as often as one likes.
+        """`%debug`: stop where the last cell failed or was interrupted; may be repeated.
 
         Raises:
             RuntimeError: no debugger is attached, or the last cell has not failed here.
@@ -233,7 +233,7 @@ class RankDebugger:
         return self._sources.where(self._main)["place"] is not None
 
     async def _ask_again(self) -> None:
-        """Ask for the pause until it comes: between two statements of a cell there is no frame to stop in."""
+        """Repeat the request until the rank pauses: between two statements there is no frame to stop in."""
         wait = ASK_AGAIN_S
         while pause.asked():
             await asyncio.sleep(wait)
@@ -301,7 +301,7 @@ class RankDebugger:
                 self._post("output", body)
 
     def _import_unknown(self, error: Exception) -> None:
-        """Say that a look for imported files failed: their breakpoints may be shown as pending for good."""
+        """Report that checking for imported files failed: their breakpoints may stay pending."""
         text = f"dtrain-lab could not see what rank {self._rank} imports: {type(error).__name__}: {error}\n"
         self._post("output", {"category": "important", "output": text})
 

@@ -14,7 +14,7 @@ from dtrain_lab.rank.debugger.sources import Refused, Sources
 
 
 class Frames:
-    """Looks at the frames of a stopped rank.
+    """Reads the frames of a stopped rank.
 
     Args:
         rank: number of this rank.

@@ -1,4 +1,4 @@
-"""Whether this process has imported the files of breakpoints, and word of those that it imports later."""
+"""Watches which files of breakpoints this process has imported, and reports those that it imports later."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ CHECK_EVERY_S = 0.25
 
 
 class Imports:
-    """Watches for the import of files, with one timer for all of them, and none while no file is awaited.
+    """Watches for the import of files, with a single timer, which runs only while files are awaited.
 
     Args:
         loop: asyncio loop in which the files are looked for.
         imported: called with the name of a file that has been imported.
-        failed: called with an error of a look; the next look comes all the same.
+        failed: called with an error of a check; checks continue.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class Imports:
         self._files: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._known = 0
-        """Number of modules at the last look."""
+        """Number of modules at the last check."""
 
     def await_file(self, name: str, path: str) -> None:
-        """Tell when a file has been imported.
+        """Report when a file has been imported.
 
         Args:
-            name: what to tell then.
+            name: the name to report.
             path: path of the file on this host.
         """
         self._files[name] = path
@@ -45,13 +45,13 @@ class Imports:
         self._check_later()
 
     def forget(self, name: str) -> None:
-        """Don't await this file any more."""
+        """Stop waiting for this file."""
         self._files.pop(name, None)
         if not self._files:
             self.clear()
 
     def clear(self) -> None:
-        """Await no file any more."""
+        """Stop waiting for all files."""
         self._files.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -69,7 +69,7 @@ class Imports:
                 for name in [name for name, path in self._files.items() if loaded(path)]:
                     del self._files[name]
                     self._imported(name)
-        # modules are the user's, and may do anything when they are looked at
+        # modules are the user's, and reading their attributes may raise anything
         except Exception as error:  # noqa: BLE001
             self._failed(error)
         finally:
@@ -81,7 +81,7 @@ def loaded(path: str) -> bool:
     real = os.path.realpath(path)
     names = (os.path.basename(path), os.path.basename(real))
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # not by the attribute, which may be made late
+        file = getattr(module, "__dict__", {}).get("__file__")  # not by the attribute, which may be set late
         if not isinstance(file, str):
             continue
         if file == path or (os.path.basename(file) in names and os.path.realpath(file) == real):

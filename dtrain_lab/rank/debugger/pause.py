@@ -1,7 +1,8 @@
-"""A pause of the main thread where it is, also in a call that waits: a signal runs its handler there.
+"""Pauses the main thread where it is, even in a blocking call, with a signal whose handler runs there.
 
-pydevd's own pause stops all threads, and whichever reaches a line first counts: while the main thread sleeps,
-that is another one, such as tqdm's monitor. It also waits for a line, which a cell's last statement lacks.
+pydevd's own pause asks all threads to stop, and counts the first one that reaches a line. While the main
+thread sleeps, that is another thread, such as tqdm's monitor. It also waits for the next line, of which a
+cell's last statement has none.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from types import FrameType
 from dtrain_lab.rank.debugger import tracing
 
 SIGNAL = signal.SIGURG
-"""Ignored where nobody handles it; Python and torch use it for nothing."""
+"""Ignored by default, and used by neither Python nor torch."""
 _asked = False
 """A plain value: the handler of a signal may be interrupted by another one, and must hold no lock."""
 _forgotten = 0
-"""How often a pause was taken back."""
+"""Number of pauses that were cancelled."""
 
 
 def listen() -> None:
@@ -38,7 +39,7 @@ def ask(thread: int) -> None:
 
 
 def repeat(thread: int) -> None:
-    """Send the signal once more. A thread that has stopped since it was asked takes no notice of that."""
+    """Send the signal once more; no effect on a thread that has stopped since."""
     signal.pthread_kill(thread, SIGNAL)
 
 

@@ -35,7 +35,7 @@ def glance(value: Any, leaf: str | None = None) -> str:
     except Exception as error:  # noqa: BLE001
         text = whole = f"<{kind}; its repr failed: {type(error).__name__}>"
     opaque = False
-    if not isinstance(value, str):  # an address differs on all ranks, and says nothing
+    if not isinstance(value, str):  # an address differs on all ranks, and is meaningless
         text, (whole, addresses) = ADDRESS.sub("", text), ADDRESS.subn("", whole)
         opaque = addresses > 0
     text = text[:MOST_TEXT]

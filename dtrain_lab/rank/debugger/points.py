@@ -1,4 +1,4 @@
-"""Breakpoints in a rank: on which lines they stop, why one can't, and whether their file is loaded yet."""
+"""Breakpoints in a rank: the lines on which they stop, why one can't, and whether its file is loaded yet."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Breakpoints:
         """Files with breakpoints, as the client names them."""
 
     def forget(self) -> None:
-        """Forget all; pydevd's own stay as they are."""
+        """Forget all breakpoints; pydevd's own list is unchanged."""
         self.files.clear()
         self._imports.clear()
 

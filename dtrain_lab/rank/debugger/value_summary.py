@@ -19,7 +19,7 @@ MOST_LEAVES = 5000
 MOST_SHOWN = 8
 """Elements of a tensor shown as numbers; a larger tensor is shown by its shape."""
 MOST_VALUES = 1 << 18
-"""Elements of a leaf that are sent at most, to measure how far two ranks differ."""
+"""Maximum number of elements of a leaf that are sent, to measure how far two ranks differ."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -76,7 +76,7 @@ def _text(value: Any) -> str:
         return f"{value:.6g}"
     try:
         text = _short.repr(value)
-        # it differs on all ranks, and says nothing
+        # it differs on all ranks, and is meaningless
         return (text if isinstance(value, str) else ADDRESS.sub("", text))[:MOST_TEXT]
     # a user's __repr__ may fail, or need another rank that is stopped
     except Exception as error:  # noqa: BLE001

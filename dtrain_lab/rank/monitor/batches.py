@@ -26,7 +26,7 @@ def first_tensor(batch: Any, depth: int = 0) -> torch.Tensor | None:
 
 
 def sizes(batch: Any) -> tuple[int, int]:
-    """Samples and tokens of a batch; 0 if they can't be told.
+    """Samples and tokens of a batch; 0 if unknown.
 
     Samples are the first dimension of the batch's first tensor. Tokens are the elements of `input_ids`, or of
     a first tensor of integers with two dimensions (sample × position).
@@ -42,7 +42,7 @@ def batch_tensor(args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
 
 
 def sizes_of(first: torch.Tensor | None) -> tuple[int, int]:
-    """Samples and tokens of a batch, given its first tensor or `input_ids`; 0 if they can't be told."""
+    """Samples and tokens of a batch, given its first tensor or `input_ids`; 0 if unknown."""
     if first is None:
         return 0, 0
     shape = first.shape

@@ -182,7 +182,7 @@ class _Armed:
 
     A hook on each parameter would tell when that is, but would add 40 µs each to the backward that is
     measured. Instead a single hook runs the averaging at the end of backward, where DDP's own would end;
-    which gradients are complete is told by their versions. A backward that reaches only some parameters
+    the versions of gradients show which ones are complete. A backward that reaches only some parameters
     leaves the others to the next one.
     """
 
@@ -238,7 +238,7 @@ class _Armed:
     def left_out(self) -> list[str]:
         """Names of the parameters without a gradient that the model's output does not depend on.
 
-        Empty if that can't be told.
+        Empty if unknown.
         """
         if self.outputs is None:
             return []

@@ -1,4 +1,4 @@
-"""Sums up what the monitor's hooks measure, and writes one record per training step."""
+"""Sums up the measurements of the monitor's hooks, and writes one record per training step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training thread waits in or does at the moment: collectives, and errors of our own hooks."""
+"""Current activity of the training thread: the collective in which it waits, and errors of our own hooks."""
 
 from __future__ import annotations
 

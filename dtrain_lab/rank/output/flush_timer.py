@@ -1,7 +1,7 @@
-"""A timer that every thread can set without waking the one that waits for it.
+"""A timer that any thread can set without waking the thread that waits for it.
 
-A thread that prints would otherwise wake the IOPub thread, so that it begins to count, and then wait for it
-to let go of the interpreter: most of what a short `print` costs.
+Otherwise a thread that prints would wake the IOPub thread to start a timer, and then wait for that thread to
+release the GIL, which is most of the cost of a short `print`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ class _Spec(ctypes.Structure):
 
 
 class FlushTimer:
-    """Calls back in a loop at the earliest time that was asked for.
+    """Calls back in a loop at the earliest requested time.
 
-    To be made in the loop.
+    Create it in the loop.
 
     Args:
         due: Called in the loop.
-        waits: Whether somebody who asked still waits for the call.
+        waits: Whether a caller still waits for the callback.
 
     Raises:
-        OSError: The system gives no such timer.
+        OSError: The system has no such timer.
     """
 
     def __init__(self, due: Callable[[], None], waits: Callable[[], bool]) -> None:
         self._due, self._waits = due, waits
         try:
-            libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: the calls take no time
+            libc = ctypes.PyDLL(None, use_errno=True)  # keeps the GIL: the calls are short
             self._set = libc.timerfd_settime
             self._descriptor = libc.timerfd_create(_MONOTONIC, _FLAGS)
         except AttributeError as error:
@@ -48,22 +48,22 @@ class FlushTimer:
             raise OSError(ctypes.get_errno(), "timerfd_create")
         self._set.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Spec), ctypes.c_void_p)
         self._at = float("inf")
-        """When it is due; infinite while it is not set."""
+        """Expiry time; infinite while the timer is not set."""
         asyncio.get_running_loop().add_reader(self._descriptor, self._expired)
 
     def start(self, delay_s: float) -> None:
-        """Have the call made in `delay_s`, unless it is to be made before; from every thread."""
+        """Set the timer to expire in `delay_s`, unless it expires earlier; may be called by any thread."""
         now = time.monotonic()
-        # a time that is over: the loop is about to call, or an interrupt came before the timer was set
+        # if that time is over, the loop is about to call, or an interrupt came before the timer was set
         if not now <= self._at <= now + delay_s:
             self._at = now + delay_s
             self._arm(delay_s)
 
     def stop(self, delay_s: float) -> None:
-        """Have no call made, as nobody waits for it; from every thread.
+        """Cancel the timer, because nobody waits for it; may be called by any thread.
 
         Args:
-            delay_s: For those who begin to wait meanwhile.
+            delay_s: Expiry for callers that start to wait meanwhile.
         """
         if self._at != float("inf"):
             self._arm(0.0)
@@ -72,13 +72,13 @@ class FlushTimer:
                 self.start(delay_s)
 
     def _arm(self, delay_s: float) -> None:
-        """Set the timer; 0.0 to take it back."""
+        """Set the timer; 0.0 cancels it."""
         nanoseconds = round(delay_s * 1e9)
         spec = _Spec(0, 0, nanoseconds // 10**9, nanoseconds % 10**9)
         self._set(self._descriptor, 0, ctypes.byref(spec), None)
 
     def _expired(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # it was set anew meanwhile
+        with contextlib.suppress(BlockingIOError):  # it was set again meanwhile
             os.read(self._descriptor, 8)
-        self._at = float("inf")  # before those who wait are served: whoever comes from here on sets it again
+        self._at = float("inf")  # before callers are served: later callers have to set it again
         self._due()

@@ -21,7 +21,7 @@ from dtrain_lab.wire.links import CellOutput, CellReply, Message
 
 events = logging.getLogger("dtrain_lab.rank")
 COALESCE_S = 0.010
-"""Output is sent at once, then at most once in this many seconds."""
+"""Output is sent at once, and then at most once per this interval (seconds)."""
 BIG = 1 << 18
 
 
@@ -35,11 +35,11 @@ class Channel(Protocol):
 class Outbox:
     """Queue of messages to the head, sent in order and several at once.
 
-    All methods may be called from every thread, from signal handlers and from finalizers. So no thread waits
-    for another one, which may itself be in a handler that waits for this one: each adds its task to the
-    queue, and one thread at a time works the queue off. No signal handler runs amid that work, as it may wait
-    for the answer to a message which only that work sends. While a cell's code runs on the main thread, it
-    only posts: an interrupt must not end it between a message and its bookkeeping.
+    All methods may be called by any thread, by signal handlers and by finalizers. So no thread waits for
+    another one, which may itself be in a handler that waits for this one: each adds its task to the queue,
+    and one thread at a time processes the queue. No signal handler runs during that, because it may wait for
+    the answer to a message that is still in the queue. While a cell's code runs on the main thread, that
+    thread only posts: an interrupt must not come between a message and its bookkeeping.
 
     Args:
         loop: asyncio loop of the IOPub thread.
@@ -50,7 +50,7 @@ class Outbox:
         self._channel: Channel | None = None
         self._tasks: deque[Callable[[], None]] = deque()
         self._working = threading.Lock()
-        """Held by the thread that works the queue off; never waited for."""
+        """Held by the thread that processes the queue; never waited for."""
         self._iopub = self._writer = 0
         """Threads: ipykernel's for output, and the one whose `write_out` is running."""
         self._written: list[Message] = []
@@ -89,7 +89,8 @@ class Outbox:
         self._do(partial(self._put, message, now=now))
 
     def output(self, message: Message) -> None:
-        """Queue output: where a stream writes its text out, in the place of that; else after all the rest."""
+        """Queue output: in place of the text, if a stream is being written out; otherwise at the end of the
+        queue."""
         mine = threading.get_ident()
         if mine == self._writer:
             self._written.append(message)
@@ -99,7 +100,7 @@ class Outbox:
             self.post(message)
 
     def write_out(self, write: Callable[[], None]) -> None:
-        """Let a stream write out the text that it has, after all that was queued before.
+        """Let a stream write out its text, after everything that was queued before.
 
         Args:
             write: passes the text to `output`.
@@ -107,7 +108,7 @@ class Outbox:
         self._do(partial(self._write_out, write))
 
     def finish(self, message: Message, writes: Sequence[Callable[[], None]]) -> None:
-        """Queue a message behind the text that streams have left, and send both at once.
+        """Queue a message after the remaining text of streams, and send both at once.
 
         Args:
             message: for the head.
@@ -124,9 +125,10 @@ class Outbox:
         self._work(task)
 
     def _work(self, mine: Callable[[], None] | None = None) -> None:
-        """Work the queue off, unless a thread is at it: that one looks again after it has let go.
+        """Process the queue, unless another thread does: that one checks the queue again after releasing the
+        lock.
 
-        A task that fails costs none of those behind it.
+        A task that fails does not affect later ones.
 
         Args:
             mine: the task whose failure is raised; those of other threads' tasks are logged.
@@ -142,7 +144,7 @@ class Outbox:
             raise failed
 
     def _run_tasks(self, mine: Callable[[], None] | None) -> Exception | None:
-        """Run what is in the queue; returns the failure of the task `mine`."""
+        """Run the queued tasks; returns the failure of the task `mine`."""
         failed: Exception | None = None
         while self._tasks:
             task = self._tasks.popleft()
@@ -206,7 +208,8 @@ class Outbox:
 
 
 def _encoded(message: Message) -> bytes | None:
-    """Encode a message; one that is too long becomes a short one that says so, where a cell is waiting."""
+    """Encode a message; one that is too long is replaced by a short one that says so, if a cell is
+    waiting."""
     data = links.encode(message)
     try:
         chunks.check(data)

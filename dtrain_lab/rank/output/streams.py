@@ -22,17 +22,17 @@ from dtrain_lab.cells.output_buffer import PIECE, Region
 from dtrain_lab.rank.output.flush_timer import FlushTimer
 
 PART = 1 << 14
-"""Characters kept and sent as one piece; in bytes at most a quarter of a region."""
+"""Maximum characters stored and sent as one piece; in bytes at most a quarter of a region."""
 SPACE_WITHIN_S = 30.0
 """Timeout for free space, seconds: a head that confirms nothing in this time is gone, and its ranks too."""
 
 LOCK_WITHIN_S = 0.01
-"""Longest wait of the IOPub thread for a stream's buffers, seconds; others hold them for microseconds."""
+"""Maximum wait of the IOPub thread for a stream's buffers, seconds; others hold them for microseconds."""
 LATER_S = 0.05
-"""Seconds until it tries again."""
+"""Seconds until the next attempt."""
 
 _QUICK = hasattr(OutStream, "_flush_buffers")
-"""Whether ipykernel's stream has what a flush of ours needs; otherwise its own sends a message of Jupyter."""
+"""Whether ipykernel's stream has the names that our flush needs; otherwise its own flush is used."""
 
 
 class RankStream(OutStream):  # type: ignore[misc]
@@ -48,9 +48,9 @@ class RankStream(OutStream):  # type: ignore[misc]
     """
 
     regions: ClassVar[dict[str, Region]] = {}
-    """Shared memory by stream; set before the engine makes its streams."""
+    """Shared memory by stream; set before the engine creates its streams."""
     pipes: ClassVar[dict[str, tuple[int, int]]] = {}
-    """Both ends of the pipe by stream; the node agent can read what a dead rank has left in it."""
+    """Both ends of the pipe by stream; the node agent can read what is left in it when the rank dies."""
     straight: ClassVar[Callable[[str, dict[str, Any], str], bool]] = lambda *_: False
     """Sends text of a cell to the head, given the stream's name, the parent's header and the text; false for
     other text, which becomes a message of Jupyter."""
@@ -59,7 +59,7 @@ class RankStream(OutStream):  # type: ignore[misc]
     timer: ClassVar[FlushTimer | None] = None
     """Flushes written text later; None if the IOPub thread has to be woken for that instead."""
     made: ClassVar[dict[str, RankStream]] = {}
-    """The streams by name: `sys.stdout` may be another object, as programs redirect it."""
+    """The streams by name: `sys.stdout` may be another object, because programs redirect it."""
     writers: ClassVar[set[int]] = set()
     """Threads inside a write, which hold a lock that the IOPub thread may need."""
 
@@ -73,7 +73,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._writing = threading.RLock()
         self._sent = 0
         self._counts = False
-        """Whether the head is told of what is written."""
+        """Whether written text is sent to the head."""
         self.made[name] = self
         # "force": ipykernel would not redirect the descriptors where a test runner's variables are set
         super().__init__(session, pub_thread, name, watchfd="force")
@@ -134,7 +134,7 @@ class RankStream(OutStream):  # type: ignore[misc]
                 self._waiting_for_room.popleft().release()
 
     def flush(self) -> None:
-        """Send what was written, and wait until it has left.
+        """Send what was written, and wait until it has been sent.
 
         A signal handler that has interrupted a write does not wait: the thread that sends may wait for that.
         """
@@ -181,7 +181,7 @@ class RankStream(OutStream):  # type: ignore[misc]
                 self._take()
 
     def _flush(self) -> None:
-        if os.getpid() != self._master_pid:  # a forked child, where nobody works the outbox off
+        if os.getpid() != self._master_pid:  # a forked child, which has no thread to process the outbox
             super()._flush()
         else:
             RankStream.in_turn(self.write_out)
@@ -228,7 +228,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         if threading.get_ident() in RankStream.writers or not self._writing.acquire(blocking=False):
             return
         try:
-            if self._counts and not getattr(self, "_buffers", True):  # another ipykernel: not known
+            if self._counts and not getattr(self, "_buffers", True):  # another ipykernel: unknown
                 self._region.match(self._sent)
         finally:
             self._writing.release()

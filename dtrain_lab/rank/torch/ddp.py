@@ -86,7 +86,7 @@ def parameters(module: Any) -> list[Any]:
 def gradient_sizes(module: Any) -> tuple[int, int]:
     """Bytes of the gradients that DDP averages, and of one element of most of them; needs `names.BACKWARD`.
 
-    Both are 0 if that can't be told: gradients may be sparse.
+    Both are 0 if unknown: gradients may be sparse.
     """
     if any(isinstance(part, SPARSE) and part.sparse for part in module.module.modules()):
         return 0, 0

@@ -65,11 +65,11 @@ def _abort(group: Any, name: str) -> None:
 
 
 def connect(group: Any) -> None:
-    """Make the communicator of a group, where the GPUs of all its ranks work; a collective.
+    """Create the communicator of a group if the GPUs of all its ranks work; a collective.
 
-    torch would make it at the first collective. A rank that waits there for one that never comes can't be
-    freed: what is not made yet can't be aborted. It is so all the same without `names.GROUPS`, and for a peer
-    that dies while the communicator is made.
+    torch would create it at the first collective. A rank that waits there for a rank that never comes can't
+    be freed, because a communicator that is still being created can't be aborted. This remains so without
+    `names.GROUPS`, and if a peer dies while the communicator is created.
 
     Args:
         group: a group with gloo for CPUs and NCCL for GPUs.
@@ -93,7 +93,7 @@ def _backends(group: Any) -> list[Any]:
 
 
 def _device_failure() -> RuntimeError | None:
-    """The error that the GPU gives to each call of this process from now on; None if it works."""
+    """The error that every CUDA call of this process raises from now on; None if the GPU works."""
     try:
         torch.cuda.current_stream().query()
     except RuntimeError as error:

@@ -62,7 +62,8 @@ class Above(NamedTuple):
 
 
 def above_kernel() -> Above | None:
-    """Return the server that passes on this kernel's output; None if whoever started the kernel reads it."""
+    """Return the server that forwards this kernel's output; None if the process that started it reads the
+    output."""
     pid = os.environ.get(PARENT, "")
     try:
         found = _published_by(int(pid)) if pid.isdecimal() else None

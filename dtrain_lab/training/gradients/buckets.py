@@ -130,7 +130,8 @@ class Tuning:
             self._next()
 
     def _agree(self) -> None:
-        """Go on where all ranks are equally far, else with the size that the last of them tries, anew.
+        """Continue if all ranks have tried the same sizes; else restart with the size that the slowest rank
+        tries.
 
         A collective of the model's process group, at the first step of a cell. The first rank that sees all
         done notes it, as others may be interrupted before they see it, and would wait for that one.
@@ -196,7 +197,7 @@ class Tuning:
         self._prepared(made)
         self._model.reducer, self._model.logger = made.reducer, made.logger
         unused.note(self._model)
-        for name in SIZES:  # a reducer that is made anew after an interrupt keeps the size
+        for name in SIZES:  # a reducer that is recreated after an interrupt keeps the size
             if hasattr(made, name):
                 setattr(self._model, name, getattr(made, name))
         if torch.cuda.is_available() and torch.cuda.is_initialized():

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 
 class Watcher(Protocol):
-    """Is told of batches and of a loader's end."""
+    """Is notified of batches and of a loader's end."""
 
     def gave(self, iterator: object, last: bool) -> None:
         """Called when a loader has given a batch.
@@ -31,7 +31,7 @@ def watch_epochs(watchers: Callable[[], list[Any]]) -> None:
     """Tell watchers of the batches of every DataLoader of this process.
 
     Args:
-        watchers: returns those who are told now. Asked for once per batch.
+        watchers: returns those to notify now; called once per batch.
     """
     if not _watchers:
         DataLoader.__iter__ = _following(DataLoader.__iter__)

@@ -1,4 +1,4 @@
-"""From a batch to what the model is called with, and the target, which it is not told."""
+"""Splits a batch into the arguments of the model, and the target, which the model does not get."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Ranks:
         return self.outcomes(value, error)
 
     def outcomes(self, value: Any, error: Exception | None) -> list[Any]:
-        """Exchange how something went on each rank; a collective.
+        """Exchange the outcome of an action on each rank; a collective.
 
         Args:
             value: what came of it on this rank.
@@ -132,7 +132,7 @@ class Ranks:
         return self.sums_begun(*numbers).wait()
 
     def sums_begun(self, *numbers: int) -> Sums:
-        """Begin to sum whole numbers over all ranks, and go on meanwhile; a collective."""
+        """Start to sum integers over all ranks without waiting; a collective."""
         tensor = torch.tensor(numbers, dtype=torch.int64, device=self.carrier)
         return Sums(tensor, None if self.size == 1 else dist.all_reduce(tensor, async_op=True))
 

@@ -1,4 +1,4 @@
-"""What stands in a job's folder while and after its ranks run, apart from its record, as values."""
+"""Contents of a job's folder, while and after its ranks run, as values; without the record."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What our processes are told when they are started, and by what they are found."""
+"""Settings that our processes get when they start, and files by which they are found."""

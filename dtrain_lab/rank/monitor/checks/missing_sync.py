@@ -31,7 +31,7 @@ averaged loss is no exchange."""
 NAMED = 3
 """Parameters named in the note to the user."""
 MOST = 20_000
-"""Parameters compared at most."""
+"""Maximum number of parameters compared."""
 EVERYTHING = 1 << 60
 LEAVES_S = 5.0
 log = logging.getLogger("dtrain_lab.rank")

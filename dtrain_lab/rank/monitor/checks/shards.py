@@ -1,8 +1,8 @@
 """Detects loaders whose ranks read the same samples: no DistributedSampler, equal shards, orders that differ.
 
-Looked at in the forward pass of a DDP model, or the step of an optimizer whose gradients are averaged by hand
-or by FSDP2, since the ranks of that group are those that should read different samples. No sample is read for
-it; what is not sure is not told.
+Loaders are checked in the forward pass of a DDP model, or in the step of an optimizer whose gradients are
+averaged by hand or by FSDP2, because the ranks of that group should read different samples. The check reads
+no samples, and reports nothing that is uncertain.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from dtrain_lab.rank.monitor.checks.shared_start import SharedStart, checksums
 from dtrain_lab.rank.torch import groups
 
 AT = 2
-"""Forward passes after which a loader is one that is trained on, and not one that was looked into."""
+"""Number of forward passes after which a loader counts as trained on, and not just inspected."""
 MOST = 4
-"""Comparisons in one cell at most."""
+"""Maximum number of comparisons in one cell."""
 log = logging.getLogger("dtrain_lab.rank")
 
 
 class Likeness(NamedTuple):
-    """Watches over what ranks have to do alike."""
+    """Watches what ranks have to do in the same way."""
 
     apart: MissingSync
     start: SharedStart
@@ -58,7 +58,7 @@ class Shards:
         self._print = say
         self._start = start
         self._told_epochs: weakref.WeakSet[Any] = weakref.WeakSet()
-        """Samplers that were told an epoch."""
+        """Samplers on which `set_epoch` was called."""
         self.begin_cell()
         _watch_epochs(self._told_epochs)
 
@@ -80,11 +80,11 @@ class Shards:
 
     @property
     def waits(self) -> bool:
-        """Whether a loader is read that has not been looked at."""
+        """Whether a loader is being read that has not been checked."""
         return self._loader is not None
 
     def gave(self, batch: Any) -> None:
-        """Called when a loader that is trained on has given a batch."""
+        """Called when a loader that is used for training has returned a batch."""
         if self._loader is not None:
             self._batch = first_tensor(batch)
 
@@ -104,20 +104,20 @@ class Shards:
         Args:
             optimizer: the optimizer.
             group: the ranks that average.
-            whole: whether a rank's model gets all of the batch. Code that averages by hand may give it a
-                part, so equal batches are no fault there.
+            whole: whether a rank's model gets the whole batch. Code that averages by hand may use a part of
+                it, so that equal batches are not a mistake.
         """
         if self._loader is not None:
             self._passed(group, id(optimizer), self._batch, whole=whole)
 
     def _passed(self, group: Any, key: int, first: torch.Tensor | None, *, whole: bool) -> None:
-        """Count a pass with the loader's batch, and look at the loader in time.
+        """Count a forward pass with the loader's batch, and check the loader when enough have been seen.
 
         Args:
             group: the ranks that should read different samples.
             key: id of the model or the optimizer that is trained.
             first: the first tensor of the batch; None without one.
-            whole: whether a rank's model is known to get all of the batch.
+            whole: whether a rank's model is known to get the whole batch.
         """
         loader = self._loader
         self._forwards += 1
@@ -173,7 +173,7 @@ def _watch_epochs(told: weakref.WeakSet[Any]) -> None:
 
 
 def _facts(loader: Any) -> dict[str, Any] | None:
-    """How a loader chooses samples, as far as ranks have to do it alike; None if it can't be told."""
+    """How a loader chooses samples, as far as this has to be the same on all ranks; None if unknown."""
     if isinstance(loader.dataset, IterableDataset) or type(loader.batch_sampler) is not BatchSampler:
         return None
     sampler, facts = loader.sampler, {"length": len(loader.dataset), "data": _data(loader.dataset)}
@@ -192,7 +192,7 @@ def _facts(loader: Any) -> dict[str, Any] | None:
 
 
 def _data(data: Any) -> list[Any]:
-    """What identifies a data set of tensors; empty if it can't be told."""
+    """Identification of a data set of tensors; empty if unknown."""
     if type(data) is Subset:
         inside = _data(data.dataset)
         return [*inside, len(data.indices), sum(map(int, data.indices[:1000]))] if inside else []
@@ -203,7 +203,7 @@ def _data(data: Any) -> list[Any]:
 
 
 def _values(tensor: torch.Tensor) -> list[Any]:
-    """Shape and checksums of a tensor; empty if all values are the same, which tells nothing."""
+    """Shape and checksums of a tensor; empty if all values are equal, because it identifies nothing then."""
     if not tensor.numel() or tensor.is_complex():
         return []
     ((_, total, size),) = checksums([tensor])
@@ -212,7 +212,7 @@ def _values(tensor: torch.Tensor) -> list[Any]:
 
 
 def _sentence(all_facts: list[dict[str, Any]]) -> str:
-    """What is wrong with the samplers of a group's ranks; empty if nothing is, or it is not sure."""
+    """What is wrong with the samplers of a group's ranks; empty if nothing is, or if it is uncertain."""
     first = all_facts[0]
     ranks = [each["rank_of"] for each in all_facts]
     same_data = all(each["data"] == first["data"] and each["length"] == first["length"] for each in all_facts)

@@ -26,7 +26,7 @@ from dtrain_lab.rank.torch import ddp
 from dtrain_lab.rank.torch.compiler import untraced
 
 PART = 1 << 16
-"""Elements of a parameter that are compared at most, so that a large model costs little."""
+"""Maximum number of elements compared per parameter, so that a large model costs little."""
 SAME = 1e-6
 """Largest difference of checksums that counts as equal, relative to the sum of magnitudes."""
 SAME_TRAINED = 1e-10
@@ -85,7 +85,7 @@ class SharedStart:
         if model in self._known or self._store is None:
             return
         self._known.add(model)
-        # local SGD keeps parameters apart on purpose
+        # local SGD lets parameters differ on purpose
         if ddp.has_hooks(model) and getattr(model, "gradient_compression", None) is None:
             return
         mine = {id(p) for p in ddp.parameters(model)}

@@ -1,4 +1,4 @@
-"""Results on disk while a call runs, a file a chunk: the next call goes on where a crash ended this one."""
+"""Results on disk while a call runs, one file per chunk: after a crash, the next call continues from them."""
 
 from __future__ import annotations
 
