@@ -113,7 +113,7 @@ def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
 
 
 def starvation(samples: Sequence[RankSample]) -> float:
-    """Mean share of their time for which ranks waited for a core; 0 if that is not known.
+    """Mean share of time for which ranks waited for a core; 0 if unknown.
 
     Args:
         samples: the latest sample of each rank.

@@ -1,4 +1,4 @@
-"""Which cell trains, and which diagnosis is of its loop. Pure."""
+"""Tracks which cell trains, and keeps the diagnosis of its loop. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ OVERDUE_STEPS = 4.0
 
 
 OTHER = 1.5
-"""Ratio of step times, either way, from which a loop of the same code is taken for another one."""
+"""Ratio of step times from which a loop of the same code counts as another loop."""
 
 
 def alike(one: float, other: float) -> bool:
-    """Whether two step times, seconds, may be those of one loop."""
+    """Whether two step times, in seconds, may belong to the same loop."""
     return one / OTHER < other < one * OTHER
 
 
@@ -25,7 +25,7 @@ class Loops:
 
     def __init__(self) -> None:
         self.trains = False
-        """Whether the running cell has made steps."""
+        """Whether the running cell has taken steps."""
         self._running = self._loop = ""
         self._began_at = self._moved_at = 0.0
         self._steps: dict[int, int] | None = None
@@ -48,7 +48,7 @@ class Loops:
         self._began_at, self._steps = now, None
 
     def sampled(self, steps: dict[int, int], now: float) -> None:
-        """Called with the numbers of steps that ranks have made since their start.
+        """Called with the numbers of steps that ranks have taken since their start.
 
         Args:
             steps: number of steps by rank.
@@ -73,7 +73,7 @@ class Loops:
         return self._loop
 
     def moves(self, step_s: float | None, now: float) -> bool:
-        """Whether training makes steps now, that is, the next step is not overdue.
+        """Whether training takes steps now, that is, whether the next step is not overdue.
 
         Args:
             step_s: usual time of a step, seconds.
@@ -93,7 +93,7 @@ class Loops:
             self._found, self._step_s = (self._loop, size, found), step_s
 
     def steps_take(self, step_s: float) -> None:
-        """Drop the diagnosis if steps take another time now: another cell may have made another model.
+        """Drop the diagnosis if the step time has changed: another cell may have created another model.
 
         Args:
             step_s: time of a step of the loop that trains, seconds.

@@ -15,21 +15,21 @@ from dtrain_lab.wire.metrics.world import Last, Metrics
 
 LEAST_ERROR = 0.01
 STUDENT = {2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6, 7: 2.4, 8: 2.4, 9: 2.3}
-"""Number of cycles → how many standard errors its error is, as so few scatter little by chance."""
+"""Number of cycles → number of standard errors to use as error: few values may scatter little by chance."""
 MAD = 1.4826
 FEW = {2: 1.20, 3: 1.50, 4: 1.36, 5: 1.21, 6: 1.20, 7: 1.14, 8: 1.13, 9: 1.11}
-"""Number of cycles → how many times the median absolute deviation of so few is too small, on average."""
+"""Number of cycles → average factor by which the median absolute deviation of so few values is too small."""
 OF_MEDIAN = 1.2533
 """Standard error of a median over that of a mean."""
 ONCE = 0.5
-"""Error of a share that was measured in one cycle, as a part of it: what it scatters is not known."""
+"""Error of a share that was measured in a single cycle, relative to it: its scatter is unknown."""
 ELSEWHERE = 1.3
 """Ratio of a loop's step to the repeated step above which the loop's own code takes noticeable time."""
 GONE = (
     "The DDP model that trained last no longer exists: it was created inside a function. "
     "Keep it in a variable of a cell, and train a step."
 )
-"""Why a step can't be repeated where its model was collected."""
+"""Why a step can't be repeated: its model was garbage-collected."""
 QUICK, QUICK_S = (9, 4), 2.0
 """The scheme for fast steps, and the time that all steps of one kind may take for it, in seconds."""
 SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))
@@ -38,7 +38,7 @@ fits into `WITHIN_S` is used."""
 WITHIN_S = 30.0
 """Longest time that all steps of one kind may take together, seconds."""
 FEWEST_STEPS = 4
-"""Fewest steps that a loader must be able to feed."""
+"""Minimum number of steps that a loader must be able to feed."""
 
 
 def scheme(step_s: float) -> tuple[int, int]:
@@ -127,7 +127,7 @@ def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
 
     Args:
         metrics: figures of the world.
-        note: why they are of the loop's own steps.
+        note: why the loop's own steps were used.
     """
     communication = data = None
     step = metrics.step_s
@@ -163,7 +163,7 @@ def scaled(part_s: float | None, estimate: float | None, check: Check) -> float 
     Args:
         part_s: estimated seconds of the part.
         estimate: estimated share of communication.
-        check: what was measured in its place.
+        check: the measurement that replaces it.
     """
     return part_s * check.share / estimate if part_s is not None and estimate else None
 
@@ -221,7 +221,7 @@ def _typical(measured: Sequence[Sequence[float]]) -> float:
 
 
 def median_error(values: Sequence[float]) -> float:
-    """Error of the median of a few measurements; 0 of one, of which nothing is known.
+    """Error of the median of a few measurements; 0 for a single one, whose error is unknown.
 
     For measurements that are normally distributed it holds 87 to 97 % of the time, for 2 to 9 of them.
 
@@ -250,17 +250,17 @@ def _check(
     error = hypot(error * of_step, _unsteady(share * of_step, step_s, loop_s))
     # where both take equally long, a nonzero share is only noise of the cycles
     share = share if with_s > without_s else 0.0
-    without_s = with_s * (1 - share)  # as the share has it: medians of noisy cycles need not agree
+    without_s = with_s * (1 - share)  # consistent with the share: medians of noisy cycles need not agree
     share *= of_step
     error = min(max(LEAST_ERROR, error), max(share, 1 - share))  # no error leads below 0 and above 1
     return Check(share, error, with_s, without_s, text(share, error, with_s, without_s, step_s))
 
 
 def _unsteady(share: float, step_s: float, loop_s: float | None) -> float:
-    """Error of a share where the loop's own steps took another time than the repeated ones.
+    """Error of a share if the loop's own steps took another time than the repeated ones.
 
-    What the loop takes longer may be its own code, which would make the share smaller. It can't take less but
-    by another load of the machine, and that may have been in any part.
+    A longer time may be that of the loop's own code, which would make the share smaller. A shorter time can
+    only be due to another load of the machine, which may have affected any part.
     """
     if not loop_s:
         return 0.0

@@ -11,13 +11,13 @@ from dtrain_lab.wire.metrics.verdicts import Verdict
 TELLING = 0.10
 """Share of a step below which neither matters, however rough the figure is."""
 WORTH_A_CHANGE = 0.20
-"""Share of a step from which communication, or waiting for data, is worth a change, by verdict and advice."""
+"""Share of a step from which verdicts and advice consider communication, or waiting for data."""
 Say = Callable[[float, float, float, float, float], str]
-"""Makes a sentence from share, error, and the seconds of a step with it, without it, and as a whole."""
+"""Returns a sentence, given share, error, and the seconds of a step with it, without it, and as a whole."""
 
 
 def communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
-    """What communication takes; arguments as those of `Say`."""
+    """Sentence on communication; arguments as of `Say`."""
     if not share:
         return f"Communication takes {share_text(share, error)} of a step: a step without it is no faster."
     if step_s == with_s:
@@ -32,7 +32,7 @@ def communication(share: float, error: float, with_s: float, without_s: float, s
 
 
 def data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
-    """What waiting for data takes; arguments as those of `Say`."""
+    """Sentence on waiting for data; arguments as of `Say`."""
     if not share:
         same = "a step with the loader is no slower than one with the same batch again"
         return f"Waiting for data takes {share_text(share, error)} of a step: {same}."

@@ -22,7 +22,7 @@ FEWEST = 2
 STALE_S = 10.0
 """Time without a step after which rates are no longer shown."""
 PAUSE = 20
-"""A step that takes this multiple of a usual one contains a pause: a cell that waited, an idle notebook."""
+"""A step that takes this multiple of a usual one contains a pause, such as an idle notebook."""
 
 
 def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = None) -> RankFigures:
@@ -86,7 +86,7 @@ def rank_figures(records: Sequence[StepRecord], now: int, in_cell: int | None = 
 
 
 def without_communication(figures: RankFigures) -> RankFigures:
-    """Return figures of which only steps and samples are known."""
+    """Return figures if only steps and samples are known."""
     return RankFigures(
         steps_per_s=figures.steps_per_s,
         samples_per_s=figures.samples_per_s,
@@ -154,7 +154,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
     sent = [s.gradient_bytes for s in known if s.gradient_bytes]
     own = {s.rank: (s.step_s or 0.0) - s.exposed_s for s in known if s.exposed_s is not None}
     slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
-    # guesses of steps are none of batches
+    # guessed steps don't count batches
     sizes = [s.batch for s in known if s.batch is not None and not s.unsure]
     passes = {s.batches for s in known}
     whole = len(sizes) == len(known) == size

@@ -1,4 +1,4 @@
-"""What probes (backward passes that were synced on purpose) say of communication. Pure."""
+"""Estimates communication from probes (backward passes whose averaging was deferred on purpose). Pure."""
 
 from __future__ import annotations
 
@@ -60,10 +60,9 @@ def longer_backward(
     parts of a step are left out, because their noise would double that of the figure (`docs/metrics.md`).
 
     Probes are rare. If backward has changed since the probes by more than `DRIFT`, the last steps' backward
-    is
-    used, minus the time it would take alone now: that of the probes, slowed in the same ratio as forward,
-    which sends nothing. So a network that gets slower shows at once and isn't taken for slow computation, and
-    a processor that gets slower isn't taken for communication.
+    is used, minus the time that it would take alone now: that of the probes, scaled by the ratio by which
+    forward, which sends nothing, has become slower. So a slower network shows at once and isn't mistaken for
+    slow computation, and a slower processor isn't mistaken for communication.
 
     Args:
         found: the last probes.

@@ -1,9 +1,9 @@
 """The metrics ring: memory shared by a rank's monitor, which writes it, and its node agent, which reads it.
 
 It has a header of 64-bit integers, a ring of step records, and a ring of the last collectives. With one
-writer
-and one reader no lock is needed: the writer fills a record before it counts it, and the reader drops records
-that the writer may have overwritten meanwhile. Times are nanoseconds of CLOCK_MONOTONIC, which all processes
+writer and one reader, no lock is needed: the writer fills a record before it counts it, and the reader drops
+records that the writer may have overwritten meanwhile. Times are nanoseconds of CLOCK_MONOTONIC, which all
+processes
 of a node share.
 """
 
@@ -20,12 +20,12 @@ from dtrain_lab.wire.metrics.collective import Call
 HEADER: Final = 32
 RECORDS: Final = 1024
 READ: Final = RECORDS - 8
-"""Records read at most; the writer may be overwriting the others."""
+"""Maximum number of records read; the writer may be overwriting the others."""
 FIELDS: Final = 16
 CALLS_KEPT: Final = 32
 CALL_FIELDS: Final = 12
 DIMENSIONS: Final = 5
-"""Dimensions of a shape that are kept at most."""
+"""Maximum number of dimensions of a shape that are kept."""
 CALLS_AT: Final = HEADER + RECORDS * FIELDS
 BYTES: Final = 8 * (CALLS_AT + CALLS_KEPT * CALL_FIELDS)
 
@@ -44,7 +44,7 @@ BEAT: Final = 5
 """When the monitor last wrote anything, ns."""
 DOING_SINCE: Final = 7
 UNSURE: Final = 6
-"""1 where the step boundary is a guess, 2 where the number of samples is one, 3 where both are guesses."""
+"""1 if the step boundary is a guess, 2 if the number of samples is one, 3 if both are guesses."""
 CALLS_NOTED: Final = 8
 """Collectives whose signature was written so far."""
 EPOCH_DONE: Final = 9
@@ -54,7 +54,7 @@ EPOCH_LENGTH: Final = 10
 EPOCHS: Final = 11
 """Epochs begun."""
 STEP: Final = 14
-"""Training steps so far; less than `STEPS` where the first steps were counted too often."""
+"""Training steps so far; less than `STEPS` if the first steps were counted too often."""
 IDLE: Final = 15
 """1 while no cell runs."""
 CELL_STEPS: Final = 16
@@ -67,12 +67,12 @@ BOUND: Final = 13
 GRADIENT_ITEM: Final = 17
 """Bytes of one element of the gradients that DDP averages; 0 if unknown."""
 HOOKED: Final = 18
-"""1 where the DDP model has no communication hook, 2 where it has one, 0 if unknown."""
+"""1 if the DDP model has no communication hook, 2 if it has one, 0 if unknown."""
 WORKERS: Final = 19
 """Worker processes of the loader that was read last, plus 1; 0 if no loader was read."""
 
 REPEATS: Final = 20
-"""1 where an optimizer computes the gradients several times in one step, as LBFGS does."""
+"""1 if an optimizer computes the gradients several times in one step, as LBFGS does."""
 
 AVERAGED: Final = 21
 """Backward passes of this cell, begun or ended, in which gradients are averaged over all ranks."""
@@ -188,7 +188,7 @@ class Writer:
     def note_call(
         self, group: int, number: int, operation: int, dtype: int, root: int, shape: tuple[int, ...]
     ) -> None:
-        """Keep the signature of a collective that begins now.
+        """Store the signature of a collective that starts now.
 
         Args:
             group: checksum of the group's name.
@@ -245,7 +245,7 @@ class Reader:
         """The last records, oldest first.
 
         Args:
-            most: number of records at most.
+            most: maximum number of records.
         """
         cells = self.cells
         steps = cells[STEPS]

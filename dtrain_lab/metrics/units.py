@@ -7,9 +7,9 @@ def counted(number: int, one: str, many: str = "") -> str:
     """Format a number of things, as "1 batch" or "1,200 batches".
 
     Args:
-        number: how many.
-        one: what one of them is called.
-        many: what several are called; empty for an added "s".
+        number: the number.
+        one: singular noun.
+        many: plural noun; empty for an added "s".
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
@@ -44,7 +44,7 @@ def share_text(share: float, error: float) -> str:
 
     Args:
         share: 0 to 1.
-        error: its error; a small one is not none.
+        error: its error; a small one is not rounded to 0.
     """
     return f"{share * 100:.0f} % ± {max(1, round(error * 100))}"
 
@@ -54,7 +54,7 @@ def least_share(share: float | None, bound: str) -> str:
 
     Args:
         share: 0 to 1; None if unknown.
-        bound: "lower" where it is a lower bound.
+        bound: "lower" if it is a lower bound.
     """
     if share is None:
         return "–"

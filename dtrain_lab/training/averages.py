@@ -1,9 +1,8 @@
 """Means over ranks for `dt.log`, through the process group's store and not in a collective.
 
 Each rank writes its values to the store and continues. A thread of rank 0 records the mean once all ranks
-have
-handed theirs in; after a while, the mean of those who have. So ranks that log different steps, or one that
-never logs, can't hold up training.
+have written theirs, or, after a while, the mean of those that have. So ranks that log different steps, or one
+that never logs, can't hold up training.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ from dtrain_lab.cells import rank_sets
 from dtrain_lab.training import ranks
 
 PATIENCE_S = 10.0
-"""Longest time for which rank 0 waits for the other ranks' values of a step."""
+"""Maximum time for which rank 0 waits for the other ranks' values of a step."""
 LAST_S = 2.0
 """The same at the end of the process."""
 SETTLE_S = 0.3
-"""The same at the end of a cell, so that its last values are known before the next one begins."""
+"""The same at the end of a cell, so that its last values are known before the next cell starts."""
 POLL_S = 0.02
 Record = Callable[[int, dict[str, float], float], None]
 
 
 class Means:
-    """Hands in the values of this rank; on rank 0 also collects those of all ranks.
+    """Writes the values of this rank to the store; on rank 0, also collects those of all ranks.
 
     Args:
         store: of the process group.
         rank: number of this rank.
         size: number of ranks.
         record: gets the means, on rank 0.
-        cell: id and rendezvous store of the cell that runs; None outside cells. Values meet those of the same
-            cell only: calls of one that was interrupted are not as many on all ranks.
+        cell: id and rendezvous store of the running cell; None outside cells. Values are combined with those
+            of the same cell only: an interrupted cell has made different numbers of calls on the ranks.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class Means:
             atexit.register(self.finish)
 
     def put(self, step: int, values: dict[str, float]) -> None:
-        """Hand in this rank's values of a step; returns at once.
+        """Write this rank's values of a step; returns at once.
 
         Args:
             step: number of the step.
@@ -82,15 +81,15 @@ class Means:
             self._waiting.put((cell, store, step, call, time.time()))
 
     def finish(self) -> None:
-        """Record what is still under way, waiting for other ranks for a short time."""
+        """Record the remaining values, after a short wait for other ranks."""
         self._closing = time.monotonic() + LAST_S
         self.settle(LAST_S + 1)
 
     def settle(self, within_s: float = SETTLE_S) -> None:
-        """Wait until what was handed in is recorded.
+        """Wait until the written values are recorded.
 
         Args:
-            within_s: longest time to wait, seconds.
+            within_s: maximum time to wait, seconds.
         """
         until = time.monotonic() + within_s
         while self._recorded < self._handed_in and time.monotonic() < until:
@@ -109,7 +108,7 @@ class Means:
         keys = [f"{_key(cell, step, call)}/{rank}" for rank in range(self._size)]
         until = time.monotonic() + PATIENCE_S
         while not store.check(keys):
-            # once another cell runs, nothing more comes of this one
+            # once another cell runs, no more values of this one arrive
             if time.monotonic() > min(until, self._closing or until) or self._cell()[0] != cell:
                 break
             time.sleep(POLL_S)
@@ -128,7 +127,7 @@ def _key(cell: str, step: int, call: int) -> str:
 
 
 def means(found: list[dict[str, float]]) -> dict[str, float]:
-    """Mean of each value over the ranks that have logged it."""
+    """Mean of each value over the ranks that logged it."""
     names = list(dict.fromkeys(name for values in found for name in values))
     given = {name: [values[name] for values in found if name in values] for name in names}
     return {name: sum(numbers) / len(numbers) for name, numbers in given.items()}

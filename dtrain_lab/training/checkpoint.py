@@ -18,7 +18,7 @@ MARKER = "complete"
 
 
 def checkpoint_dir() -> Path:
-    """Folder of this job's checkpoints, shared by all ranks; made if it doesn't exist.
+    """Folder of this job's checkpoints, shared by all ranks; created if it doesn't exist.
 
     A resumed job uses its parent's folder. Outside a job it is `checkpoints` in the working directory.
     """
@@ -43,7 +43,7 @@ class Checkpoint(os.PathLike[str]):
         return str(self.path)
 
     def __enter__(self) -> Path:
-        self.path.mkdir(parents=True, exist_ok=True)  # it may have been removed since, as an old one
+        self.path.mkdir(parents=True, exist_ok=True)  # it may have been removed since, as an old checkpoint
         (self.path / MARKER).unlink(missing_ok=True)
         durable.sync_folder(self.path)
         _together()
@@ -117,12 +117,12 @@ def latest_step(folder: Path) -> int | None:
 
 
 def _use(caller: FrameType) -> Literal["block", "alone", "kept"]:
-    """What the caller does with the result of its current call, read from its bytecode.
+    """How the caller uses the result of its current call, derived from its bytecode.
 
-    To the called function all uses look the same. `block`: it opens a `with` block, so that nothing is
-    written yet. `alone`: nothing; what was to be saved is saved. `kept`: it goes to a variable or another
-    function, and may be entered later. Then a folder with nothing in it is not complete: a kill before the
-    block would leave an empty checkpoint to resume from.
+    The called function can't distinguish these uses otherwise. `block`: a `with` block follows, so nothing is
+    written yet. `alone`: the result is unused, so everything is already saved. `kept`: it is assigned or
+    passed on, and may be entered later. Then an empty folder is not complete: a kill before the block would
+    leave an empty checkpoint to resume from.
     """
     after = [step for step in dis.get_instructions(caller.f_code) if step.offset > caller.f_lasti]
     names = [step.opname for step in after if step.opname not in ("CACHE", "EXTENDED_ARG")][:2]

@@ -1,4 +1,4 @@
-"""The process group that calls of `dt` use, made where the launcher left that to the script."""
+"""The process group that calls of `dt` use; created if the launcher left that to the script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dtrain_lab.jobs.variables import of_other_framework
 
 
 def join() -> bool:
-    """Whether there is a process group; makes one where several ranks were started and none of them has one.
+    """Whether there is a process group; creates one if several ranks were started without.
 
     In a job, a notebook that imports its training from elsewhere may have no process group yet.
 

@@ -19,7 +19,7 @@ _sink: list[Sink] = []
 
 
 _means: list[tuple[Any, Any]] = []
-"""The process group, and what averages over it."""
+"""The process group, and the object that averages over it."""
 
 
 def log(step: int, average: bool | int = False, **values: Any) -> None:
@@ -64,7 +64,7 @@ def log(step: int, average: bool | int = False, **values: Any) -> None:
 
 
 def _whole(step: Any) -> int:
-    """The step as a number; a tensor with one element is one, too."""
+    """The step as a number; it may be a tensor with one element."""
     try:
         return int(step)
     except (TypeError, ValueError, OverflowError):
@@ -80,7 +80,7 @@ def _record(step: int, values: dict[str, float], at: float) -> None:
 
 
 def _averages() -> Any:
-    """What averages over today's process group; None if its ranks can't."""
+    """The object that averages over the current process group; None if its ranks can't."""
     import torch.distributed as dist
 
     group = dist.group.WORLD
@@ -95,7 +95,7 @@ def _averages() -> Any:
 
 
 def settle() -> None:
-    """At a cell's end: wait a moment for means that are still collected."""
+    """Called at a cell's end: wait a moment for means that are still being collected."""
     if _means and _means[0][1] is not None:
         _means[0][1].settle()
 

@@ -1,4 +1,4 @@
-"""`dt.optimize`: accumulation, compression and bucket sizes around plain DDP, each a switch."""
+"""`dt.optimize`: accumulation, compression and bucket sizes for plain DDP, each optional."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def optimize(
 
 @contextmanager
 def _agreed(model: Any, switches: dict[str, Any]) -> Iterator[None]:
-    """Check this rank's switches inside the context; at its end, compare them with the other ranks'."""
+    """Check this rank's options inside the context; at its end, compare them with the other ranks'."""
     from torch.nn.parallel import DistributedDataParallel
 
     if not ranks.grouped():
@@ -177,7 +177,7 @@ def _check(model: Any, optimizer: Any, every: object, cap: object) -> None:
             "dt.optimize: the model is sharded by FSDP2, which averages gradients in its own way.",
             "Use model.set_requires_gradient_sync(False) in the batches between.",
         )
-    fsdp = sys.modules.get("torch.distributed.fsdp")  # loaded where a model is sharded by it
+    fsdp = sys.modules.get("torch.distributed.fsdp")  # loaded if it shards a model
     if fsdp is not None and any(isinstance(m, fsdp.FullyShardedDataParallel) for m in model.modules()):
         raise BadRequest(
             "dt.optimize: the model is sharded by FullyShardedDataParallel, which averages gradients in its "

@@ -1,4 +1,4 @@
-"""The ranks that train together, as functions of this package see them; also outside a world of ours."""
+"""The ranks that train together, as this package sees them; also outside dtrain-lab's worlds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def grouped() -> bool:
 
 
 def rank() -> int:
-    """Number of this rank: in the process group, else as the launcher's environment says; 0 without one."""
+    """Number of this rank: in the process group, else from the launcher's environment; 0 without one."""
     if of_other_framework():
         return int(os.environ.get("RANK") or 0)
     import torch.distributed as dist
@@ -32,7 +32,7 @@ def rank() -> int:
 
 
 def world_size() -> int:
-    """Number of ranks: of the process group, else as the launcher's environment says; 1 without one."""
+    """Number of ranks: of the process group, else from the launcher's environment; 1 without one."""
     if of_other_framework():
         return int(os.environ.get("WORLD_SIZE") or 1)
     import torch.distributed as dist
@@ -43,7 +43,7 @@ def world_size() -> int:
 
 
 def local_rank() -> int:
-    """Number of this rank on its node; 0 if no launcher has said."""
+    """Number of this rank on its node; 0 if no launcher has set it."""
     return int(os.environ.get("LOCAL_RANK") or 0)
 
 
@@ -51,7 +51,7 @@ def gather(value: Any, group: Any = None) -> list[Any]:
     """Gather a value from every rank of a process group, by default from all, in order; a collective.
 
     Args:
-        value: what this rank gives; it is pickled.
+        value: value of this rank; it is pickled.
         group: the process group; None for the default one.
 
     Returns:

@@ -18,11 +18,11 @@ from dtrain_lab.cells import rank_sets
 from dtrain_lab.training import averages, ranks
 
 TOLD_S = 10.0
-"""Time after which a rank that waits says for whom, seconds."""
+"""Time after which a waiting rank reports for which ranks it waits, seconds."""
 PATIENCE_S = 120.0
-"""Longest wait for the other ranks, seconds; they may still prepare data."""
+"""Maximum wait for the other ranks, seconds; they may still be preparing data."""
 POLL_S, SELDOM_S = 0.01, 0.2
-"""Seconds between two looks, in the first second and later."""
+"""Polling intervals, in the first second and later, seconds."""
 _LEFT = "left"
 _cell: list[tuple[str, Any]] = []
 """Id and store of the cell that runs; empty in a script."""
@@ -44,12 +44,12 @@ class Absent(Exception):
 
     @property
     def names(self) -> str:
-        """The ranks in words: "rank 1", "ranks 1, 3–4"."""
+        """The ranks as text: "rank 1", "ranks 1, 3–4"."""
         return rank_sets.name(self.ranks)
 
 
 def begin_cell(cell: str, store: Any) -> None:
-    """Called when a cell begins: its meetings are those of the same cell on other ranks only.
+    """Called when a cell starts: it meets only the same cell on other ranks.
 
     Args:
         cell: id of the cell, the same on all ranks.
@@ -65,7 +65,7 @@ def cell() -> tuple[str, Any]:
 
 
 def meet(topic: str, members: Sequence[int], brought: Any) -> dict[int, Any] | None:
-    """Wait until all members have come to their n-th meeting of a topic; not a collective of torch.
+    """Wait until all members have reached their n-th meeting of a topic; not a collective of torch.
 
     Args:
         topic: purpose of the exchange, as text for the user.
@@ -97,12 +97,12 @@ def meet(topic: str, members: Sequence[int], brought: Any) -> dict[int, Any] | N
 
 
 def stay_away(topic: str, members: Sequence[int], reason: str) -> None:
-    """Tell the other members that this rank does not come to its n-th meeting of a topic; waits for nobody.
+    """Tell the other members that this rank skips its n-th meeting of a topic; does not wait.
 
     Args:
         topic: as in `meet`.
         members: as in `meet`.
-        reason: why, in words.
+        reason: why, as text for the user.
     """
     store, key = _place(topic, members)
     if store is not None:

@@ -17,7 +17,7 @@ def advise(of: Measured) -> tuple[Advice, ...]:
     """Return the changes that would make training faster, the largest gain first.
 
     Args:
-        of: measured figures. What is not known gives no advice; `measured.unknown` says what that is.
+        of: measured figures. Unknown figures give no advice; `measured.unknown` names them.
 
     Returns:
         Advice with its gain as throughput over today's (1.6 is 60 % more), without changes that gain little,

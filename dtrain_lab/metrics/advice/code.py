@@ -1,4 +1,4 @@
-"""Code of advice: a call to paste, and as a diff of the user's own cell. Pure: code is parsed, never run."""
+"""Code of advice: as a call to paste, and as a diff of the user's cell. Pure: code is parsed, never run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ KEYWORDS = {
 }
 """Id of advice → keywords of `dt.optimize` for its values."""
 NUM_WORKERS_AT = 5
-"""Place of `num_workers` among the positional arguments of a DataLoader."""
+"""Position of `num_workers` among the positional arguments of a DataLoader."""
 NO_PLACES: Mapping[str, int] = {}
 
 
 def optimize(**switches: object) -> str:
-    """Return the lines that apply `dt.optimize` with these switches."""
+    """Return the lines that call `dt.optimize` with these options."""
     told = ", ".join(f"{k}={_text(v)}" for k, v in switches.items())
     return f"{IMPORT}\nmodel, optimizer = dt.optimize(model, optimizer, {told})\n"
 
@@ -31,10 +31,10 @@ def changed(code: str, advice: str, values: Mapping[str, object], model: str | N
         code: code of the cell, with or without its magic.
         advice: id of the advice.
         values: its values.
-        model: name of the DDP model, if another cell makes it.
+        model: name of the DDP model, if another cell creates it.
 
     Returns:
-        A unified diff of the cell; empty if it has no place for the change that is understood.
+        A unified diff of the cell; empty if the change can't be applied to its code.
     """
     magic, body = without_magic(code)
     try:
@@ -57,7 +57,7 @@ def parses(lines: list[str]) -> bool:
     """Whether lines are valid Python."""
     try:
         ast.parse("\n".join(lines))
-    except SyntaxError:  # for one, no comma after the last argument, on a line of its own
+    except SyntaxError:  # such as a last argument, on its own line, without a comma
         return False
     return True
 
@@ -75,7 +75,7 @@ def unified(before: list[str], after: list[str]) -> str:
 
 
 def ddp_assignment(tree: ast.AST) -> tuple[str, ast.Assign] | None:
-    """Name of the DDP model that a cell makes, and the assignment; None if it makes no such model."""
+    """Name of the DDP model that a cell creates, and the assignment; None if it creates none."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Assign)
@@ -88,7 +88,7 @@ def ddp_assignment(tree: ast.AST) -> tuple[str, ast.Assign] | None:
 
 
 def ddp_name(code: str) -> str | None:
-    """Variable name of the DDP model that a cell makes; None if it makes no such model."""
+    """Variable name of the DDP model that a cell creates; None if it creates none."""
     try:
         found = ddp_assignment(ast.parse(without_magic(code)[1]))
     except SyntaxError:
@@ -99,7 +99,8 @@ def ddp_name(code: str) -> str | None:
 def _with_optimize(
     lines: list[str], tree: ast.Module, keywords: Mapping[str, str], model: str | None
 ) -> list[str] | None:
-    """The lines with `dt.optimize` where the optimizer is made, or with more keywords where it is there."""
+    """The lines with a call of `dt.optimize` after the optimizer's, or with more keywords in an existing
+    call."""
     calls = _calls(tree, lambda call: ast.unparse(call.func) in ("dt.optimize", "dtrain_lab.optimize"))
     if calls:
         return _with_keywords(lines, calls[0], keywords)
@@ -110,7 +111,7 @@ def _with_optimize(
     wrapped = ddp_assignment(tree)
     if wrapped is not None:
         name = wrapped[0]
-        # where the model is wrapped later than the optimizer is made, in the same block
+        # if the model is wrapped after the optimizer is created, in the same block
         if wrapped[1].lineno > after.lineno and wrapped[1].col_offset == after.col_offset:
             after = wrapped[1]
     elif name != model and model is not None and after.col_offset == 0:
@@ -128,7 +129,7 @@ def _with_optimize(
 
 
 def with_import(lines: list[str], tree: ast.Module, line: str) -> list[str]:
-    """Return the lines with an import before all others, but for `from __future__`, which has to be first.
+    """Return the lines with an import before all others, except `from __future__`, which has to be first.
 
     Args:
         lines: The changed lines.
@@ -141,7 +142,8 @@ def with_import(lines: list[str], tree: ast.Module, line: str) -> list[str]:
 
 
 def _optimizer(tree: ast.Module) -> tuple[str, str, ast.stmt] | None:
-    """Names of the model and of the optimizer that is made of its parameters, and the statement."""
+    """Names of the model and of the optimizer of its parameters, and the statement that creates the
+    latter."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
             continue
@@ -160,7 +162,8 @@ def _optimizer(tree: ast.Module) -> tuple[str, str, ast.stmt] | None:
 
 
 def _with_workers(lines: list[str], tree: ast.Module, count: object) -> list[str] | None:
-    """The lines with `num_workers` in the call that makes the loader; None unless there is one such call."""
+    """The lines with `num_workers` in the call that creates the loader; None unless there is one such
+    call."""
     calls = _calls(tree, lambda call: called(call) == "DataLoader")
     if len(calls) != 1:
         return None
@@ -177,7 +180,7 @@ def _with_keywords(
         lines: the cell's lines.
         call: the call.
         keywords: name of each keyword → code of its value.
-        places_of: which of them may be given by position → its index.
+        places_of: keywords that may be given by position → index.
     """
     if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
         return None
@@ -203,7 +206,7 @@ def _with_keywords(
 
 
 def _unended(text: bytes) -> bytes:
-    """Without the comma after the last argument."""
+    """Remove the comma after the last argument."""
     return text.rstrip().removesuffix(b",")
 
 
@@ -212,7 +215,7 @@ def _calls(tree: ast.AST, wanted: Callable[[ast.Call], bool]) -> list[ast.Call]:
 
 
 def called(call: ast.Call) -> str:
-    """Return the name of what is called, without that of its module or object."""
+    """Return the name of a called function, without its module or object."""
     return ast.unparse(call.func).rpartition(".")[2]
 
 

@@ -10,21 +10,21 @@ from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 FROM_SHARE = WORTH_A_CHANGE
-"""Share of a step that communication must take at least, and more than its error, to be worth advice."""
+"""Minimum share of a step that communication must take, beyond its error, to be worth advice."""
 TIMES = (2, 4, 8)
-"""How many times fewer averages are considered."""
+"""Factors by which averaging less often is considered."""
 LATENCY_S = 0.5e-3
-"""Time for each bucket that does not depend on its bytes, about …"""
+"""Approximate time per bucket that does not depend on its bytes …"""
 BUCKET = 25 * 2**20
 """… and the bytes of a bucket."""
 CAST_S = 3.0e-9
-"""Time that a CPU takes longer for an element in 16 bits: casts, and a sum that gloo does not vectorize …"""
+"""Additional time of a CPU per element in 16 bits: casts, and a sum that gloo does not vectorize …"""
 CAST_ERROR = 0.6
 """… and the error of that, as a share: 2 to 5 ns were measured."""
 COPY_S = 0.75e-9
-"""Time that `dt.optimize` takes on a CPU to add an element of a batch's gradients: 0.6 to 0.9 ns …"""
+"""Time of `dt.optimize` on a CPU to add one element of a batch's gradients: 0.6 to 0.9 ns …"""
 COPY_ERROR = 0.4
-"""… and the error of that, as a share. Where threads want a core each, `_crowded` says how much longer."""
+"""… and the error of that, as a share. If there are more threads than cores, `_crowded` gives a factor."""
 HALF_BITS = 2
 
 

@@ -16,13 +16,13 @@ WORKERS = (1, 2, 4, 8, 16)
 SLACK = 0.9
 """Share of a step in which the workers should have a batch ready."""
 ERROR = 0.02
-"""Error of the share of waiting for data, at least; a diagnosis may know of a larger one."""
+"""Minimum error of the share of waiting for data; a diagnosis may give a larger one."""
 WAITS = 0.5
-"""Share of the processors' time below which reading is taken to wait for something else …"""
+"""Share of processor time below which reading is assumed to wait for something else …"""
 WAITING_PER_CORE = 4
-"""… so that one core serves this number of workers; otherwise one."""
+"""… so that one core can serve this number of workers; otherwise one."""
 SPREAD = 0.3
-"""Error of what workers gain, as a share: they take time to start, and to hand over each batch."""
+"""Error of the gain of workers, as a share: they take time to start, and to hand over each batch."""
 
 
 def workers(of: Measured) -> Advice | None:
@@ -66,7 +66,7 @@ def workers(of: Measured) -> Advice | None:
 
 
 def _most(of: Measured) -> float:
-    """How many workers the cores of a rank have time for; at least one."""
+    """Number of workers for which the cores of a rank have time; at least one."""
     if of.cores is None:
         return WORKERS[-1]
     waits = of.utilization is not None and of.utilization < WAITS
@@ -74,7 +74,7 @@ def _most(of: Measured) -> float:
 
 
 def more_ranks(of: Measured) -> Advice | None:
-    """Say that more ranks would wait, too, where training is input-bound."""
+    """Advise against more ranks if training is input-bound: they would wait, too."""
     share = _share(of)
     if share is None or share < INPUT_BOUND:
         return None
@@ -90,7 +90,7 @@ def more_ranks(of: Measured) -> Advice | None:
 
 
 def _share(of: Measured) -> float | None:
-    """Share of a step that waits for data; None if it is unknown, too unsure, or not worth advice."""
+    """Share of a step that waits for data; None if it is unknown, too uncertain, or not worth advice."""
     if of.step_s is None or of.data_s is None:
         return None
     share = min(0.99, of.data_s / of.step_s)

@@ -18,9 +18,9 @@ from dtrain_lab.wire.metrics.forecast import Forecast
 from dtrain_lab.wire.node import MeasuredSpeed, Speed
 
 SPREAD = 0.25
-"""Error of the ring's time, as a share, where no averaging over a network was measured."""
+"""Error of the ring's time, as a share, if no averaging over a network was measured."""
 MEASURED_SPREAD = 0.10
-"""The same where it was."""
+"""The same if it was measured."""
 MEASURE = "Measure the network: dtrain-lab profile check NAME, then name that profile."
 
 
@@ -91,11 +91,11 @@ def forecast(
 
 
 def check_numbers(nodes: int, ranks_per_node: int | None) -> None:
-    """Check the numbers that a forecast is asked for.
+    """Check the numbers of nodes and ranks of a forecast.
 
     Args:
         nodes: number of nodes.
-        ranks_per_node: ranks on each; None for as many as now.
+        ranks_per_node: ranks per node; None for the current number.
 
     Raises:
         BadRequest: One of them is below 1.
@@ -110,14 +110,14 @@ def check_numbers(nodes: int, ranks_per_node: int | None) -> None:
 
 
 def weak_scaling(each: int, ranks_now: int, ranks: int, batches: int | None, accumulated: int = 1) -> str:
-    """Say what more ranks do to the batch and the epoch where the per-rank batch is kept.
+    """Describe the effect of more ranks on batch and epoch, if the per-rank batch is kept.
 
     Args:
-        each: samples of a batch on each rank; of all that are averaged together.
+        each: samples per rank in one step of the optimizer, with all accumulated batches.
         ranks_now: number of ranks today.
-        ranks: number of ranks that is asked about.
+        ranks: number of ranks to predict for.
         batches: batches of an epoch on each rank today; None if unknown.
-        accumulated: how many of them are averaged together, in one step of the optimizer.
+        accumulated: number of batches in one step of the optimizer.
 
     Returns:
         A sentence.

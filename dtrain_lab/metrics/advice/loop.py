@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dtrain_lab.metrics.advice.code import called, ddp_assignment, parses, unified, with_import, without_magic
 
 OWN_GRADIENTS = {"unscale_", "clip_grad_norm_", "clip_grad_value_", "scale"}
-"""Calls that look at gradients, or scale them: in each batch they would change sums that aren't complete."""
+"""Calls that read or scale gradients: in each batch they would change sums that aren't complete."""
 COUNTER, GROUP, LAST = "batch_number", "group_size", "ends_group"
-"""Names that the changed loop adds: which batch, how many go together, and whether it is the last of them."""
+"""Names that the changed loop adds: number of the batch, size of its group, and whether it ends the group."""
 WRAPPERS = {"enumerate", "tqdm"}
-"""Calls that give what their first argument gives, one by one."""
+"""Calls that yield the elements of their first argument one by one."""
 SIZED = {"DataLoader", "prepare", "list", "tuple", "sorted", "range"}
 """Calls whose result has a length."""
 
@@ -22,12 +22,12 @@ def accumulate(code: str, model: str | None = None, every: int = 2) -> str:
 
     Args:
         code: code of the cell, with or without its magic.
-        model: name of the DDP model, if another cell makes it.
+        model: name of the DDP model, if another cell creates it.
         every: number of batches.
 
     Returns:
-        A unified diff of the cell; empty if its loop is not understood, or gives a number of batches that
-        isn't known before its end: the last group of an epoch may be smaller, and has to step, too.
+        A unified diff of the cell; empty if its loop is not understood, or if the number of batches is
+        unknown before the loop's end: the last group of an epoch may be smaller, and has to step, too.
     """
     magic, body = without_magic(code)
     try:
@@ -85,7 +85,7 @@ def _is_plain(loop: ast.For, model: str, code: str) -> bool:
     if len(ends) != 1 or body[0].lineno == loop.lineno or any(n in code for n in (COUNTER, GROUP, LAST)):
         return False
     if any(isinstance(n, ast.Constant | ast.JoinedStr) and n.end_lineno != n.lineno for n in ast.walk(loop)):
-        return False  # lines of a text can't be indented
+        return False  # lines inside a string can't be indented
     if any(_leaves(s) for s in body):
         return False  # a group that is left incomplete would be lost
     names = {
@@ -120,7 +120,7 @@ def _leaves(node: ast.AST) -> bool:
 
 
 def _without_arguments(statement: ast.stmt) -> bool:
-    """Whether a statement is one call of `step` or `zero_grad`, and has no closure that is called often."""
+    """Whether a statement is a single call of `step` or `zero_grad`, without a closure."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.args:
         return False
@@ -173,7 +173,7 @@ def _scaled(statement: ast.stmt) -> str:
 
 
 def _total(given: ast.expr, tree: ast.Module) -> str | None:
-    """Code of how many batches a loop goes through; None if that is not surely known before its end."""
+    """Code of the number of batches of a loop; None if that is not certain before its end."""
     while isinstance(given, ast.Call) and given.args and called(given) in WRAPPERS:
         given = given.args[0]
     if _is_named(given):
@@ -188,7 +188,7 @@ def _total(given: ast.expr, tree: ast.Module) -> str | None:
 
 
 def _assigned(name: str, tree: ast.Module) -> Iterator[ast.expr]:
-    """What a cell assigns to a name."""
+    """Values that a cell assigns to a name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -196,7 +196,7 @@ def _assigned(name: str, tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Single targets of an assignment with their values; the whole value where it is not given in parts."""
+    """Single targets of an assignment with their values; the whole value if it can't be split."""
     if not isinstance(target, ast.Tuple | ast.List):
         yield target, value
         return
@@ -206,7 +206,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
 
 
 def _is_sized(value: ast.expr) -> bool:
-    """Whether a value is taken to have a length; an iterator, as of `islice`, has none."""
+    """Whether a value is assumed to have a length; an iterator, such as `islice`, has none."""
     return called(value) in SIZED if isinstance(value, ast.Call) else not isinstance(value, ast.GeneratorExp)
 
 

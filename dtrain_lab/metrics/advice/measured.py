@@ -1,4 +1,4 @@
-"""What advice is derived from: measured figures, and what about them is not known. Pure."""
+"""Measured figures from which advice is derived, and which of them are unknown. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import HostUse
 
 FAIR = 0.5
-"""Share of the cores that others use which training gets, if it wants it."""
+"""Share of the cores used by others that training would get if it needed them."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -60,12 +60,12 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 def known(value: float | None) -> float | None:
-    """A figure that can be computed with: finite and not negative; else None."""
+    """A figure if it is finite and not negative; else None."""
     return value if value is not None and math.isfinite(value) and value >= 0 else None
 
 
 def clean(of: Measured) -> Measured:
-    """Take figures that can't be computed with for unknown ones, and an error like that for the largest."""
+    """Replace invalid figures by None, and an invalid error by the largest."""
     error, data_error = known(of.error), known(of.data_error)
     return replace(
         of,
@@ -95,13 +95,13 @@ def gain_error(gain: float, doubt: float) -> float:
 def measured(
     metrics: Metrics, samples: Sequence[RankSample], size: int, hosts: Iterable[HostUse] = ()
 ) -> Measured:
-    """Collect what advice is derived from.
+    """Collect the figures from which advice is derived.
 
     Args:
         metrics: figures of the world.
         samples: the latest samples of its ranks.
         size: number of ranks.
-        hosts: use of the nodes.
+        hosts: utilization of the nodes.
     """
     nodes = list(hosts)
     step, rate = known(metrics.step_s), known(metrics.samples_per_s)
@@ -161,7 +161,7 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
 
 
 def unknown(of: Measured) -> tuple[str, ...]:
-    """Say what advice can't judge, and why; a sentence each."""
+    """List what advice can't judge, and why; one sentence each."""
     if of.step_s is None:
         return ("No training steps were measured yet. Train a few steps, and ask again.",)
     found = []
@@ -169,7 +169,7 @@ def unknown(of: Measured) -> tuple[str, ...]:
         if of.share is None:
             found.append("The communication time is not known, so there is no advice on communication.")
         elif of.transfer_s is None and of.share < TELLING:
-            pass  # too little to be worth a change, whatever it is
+            pass  # too small to be worth any change
         elif of.transfer_s is None:
             found.append(
                 "How much of communication is waiting for slow ranks is not known, so the gain from less "
@@ -215,7 +215,7 @@ def link_share(sent: int | None, step_s: float | None, size: int, link: float | 
 
 
 def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> float | None:
-    """How much of what the busiest node can give training uses already; None if unknown."""
+    """Share of the busiest node's available cores that training already uses; None if unknown."""
     shares = []
     for host in hosts:
         busy = known(host.cpu_utilization)
@@ -228,12 +228,12 @@ def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> flo
         if len(hosts) == 1 and own and len(own) == len(samples) and None not in own:
             others = max(0.0, mine - sum(each or 0.0 for each in own))
             mine -= others
-        # the scheduler shares what others use with those who want it
+        # the scheduler also gives training a share of the cores that others use
         can = mine + host.cores * max(0.0, 1 - busy) + others * FAIR
         shares.append(mine / can if can else 0.0)
     return max(shares) if shares else None
 
 
 def _same(values: Sequence[Any]) -> Any:
-    """The value that all ranks have; None if they differ, or one is not known."""
+    """The value that all ranks have; None if they differ, or one is unknown."""
     return values[0] if values and all(v == values[0] for v in values) else None

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 ENTER_S = 4.0
-"""Seconds for which advice must be found before it is shown, and before it takes the first place."""
+"""Seconds for which advice must be found before it is shown, and before it moves to the first place."""
 LEAVE_S = 10.0
-"""Seconds for which advice must not be found before it goes, and another variant before it replaces one."""
+"""Seconds for which advice must be missing before it is removed, or another variant found to replace it."""
 TOLD_S = 5.0
-"""Least time between two changes of the figures that are shown, seconds."""
+"""Minimum time between two changes of the displayed figures, seconds."""
 
 
 class SteadyAdvice:
-    """Decides which advice is shown, and in which order, since nobody can follow a list that flips."""
+    """Decides which advice is shown, and in which order, so that the list does not flip."""
 
     def __init__(self) -> None:
         self._shown: tuple[Advice, ...] = ()
@@ -24,7 +24,7 @@ class SteadyAdvice:
         self._since: dict[str, float] = {}
         """Since when each piece of advice has been found in every evaluation."""
         self._first: tuple[str, float] | None = None
-        """What would take the first place, and since when."""
+        """The advice that would move to the first place, and since when."""
         self._other: dict[str, float] = {}
         """Since when each shown piece of advice has been found in another variant only."""
 
@@ -86,10 +86,10 @@ class SteadyAdvice:
 
 
 def _ordered(shown: list[Advice], first: str) -> list[Advice]:
-    """The first one, then the others by what they gain: that order is not the headline, so it may follow."""
+    """The first one, then the others by their gain, whose order may change at once."""
     return sorted(shown, key=lambda a: (a.id != first, -a.gain))
 
 
 def _variant(advice: Advice) -> object:
-    """What distinguishes two pieces of advice of one id, such as how many batches to accumulate."""
+    """Distinguishes two pieces of advice with the same id, such as the number of batches to accumulate."""
     return advice.values.get("variant")

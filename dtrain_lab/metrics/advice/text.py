@@ -26,7 +26,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
 
     Args:
         advice: As `Cluster.advise` returns it.
-        cluster: The cluster; where there is no advice, its figures say why.
+        cluster: The cluster, whose figures say why there is no advice.
         terminal: Name commands of the terminal, not of the notebook.
 
     Returns:
@@ -76,7 +76,7 @@ def faster(gain: float, error: float) -> str:
 
 
 def sent(cluster: Cluster) -> str:
-    """Return one sentence on the bytes of gradients; empty if they are not known."""
+    """Return one sentence on the bytes of gradients; empty if unknown."""
     metrics = cluster.metrics
     figures = metrics if metrics.gradient_bytes else metrics.last
     if figures is None or not figures.gradient_bytes or cluster.world.size == 1:
@@ -87,7 +87,7 @@ def sent(cluster: Cluster) -> str:
 
 
 def batch(metrics: Metrics, size: int) -> str:
-    """Return both batches in a few words: "batch 32 × 2 ranks = 64"; empty if they are not known.
+    """Return both batches in a few words: "batch 32 × 2 ranks = 64"; empty if unknown.
 
     Where gradients are accumulated, the whole is the effective batch: "batch 32 × 2 ranks × 4 accumulated =
     256".

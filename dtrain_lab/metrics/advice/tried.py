@@ -13,7 +13,7 @@ from dtrain_lab.wire.metrics.verdicts import Advice
 WAYS = {"": "", "loop": " with the loop changed", "optimize": " with dt.optimize"}
 """How a change was applied for a trial → description for the user."""
 NUMBERS = {"accumulate": "every", "bf16": "", "workers": "workers"}
-"""Id of advice that can be tried → its value that names how many; empty for none."""
+"""Id of advice that can be tried → name of its numeric value; empty for none."""
 
 
 def change(advice: Advice) -> Change | None:
@@ -118,5 +118,5 @@ def _by_cycle(ranks: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _error(values: Sequence[float]) -> float:
-    """Standard error of a mean; the value itself where only one was measured, as nothing is known of it."""
+    """Standard error of a mean; the value itself if only one was measured."""
     return stdev(values) / len(values) ** 0.5 if len(values) > 1 else values[0]

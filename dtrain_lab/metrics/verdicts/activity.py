@@ -1,4 +1,5 @@
-"""What a rank that others wait for does, by its stack: compiles, loads, saves, or the line it is in. Pure."""
+"""What a rank that others wait for is doing, by its stack: compiling, loading, saving, or a line of code.
+Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ ACTIVITIES = (
     ("checkpoint", ("torch/serialization.py", "torch/distributed/checkpoint/", "safetensors/")),
     ("data", ("torch/utils/data/",)),
 )
-"""Activities that may take long, and the files in a rank's stack that tell of them."""
+"""Activities that may take long, and the files in a rank's stack that indicate them."""
 LONGEST_LINE = 80
-"""Characters of a line of code that are shown."""
+"""Maximum displayed characters of a line of code."""
 BUSY_WORDS = {
     "compile": ("compiles", "torch.compile takes its time on the first step, and for each new shape."),
     "checkpoint": ("reads or writes a checkpoint", "Often one rank saves for all: the others wait for it."),
@@ -32,11 +33,11 @@ def activity(frames: Sequence[Frame]) -> str:
 
 
 def in_line(ranks: Sequence[int], lines: Mapping[int, str]) -> str:
-    """The user's own line that ranks are in, such as a sleep or a read, as a sentence; empty if unknown.
+    """Sentence on the user's own line that ranks are in, such as a sleep or a read; empty if unknown.
 
     Args:
         ranks: ranks that others wait for.
-        lines: for each rank the source of its innermost frame that is the user's own.
+        lines: source of the innermost frame of the user's own code, by rank.
     """
     known = [rank for rank in ranks if lines.get(rank, "").strip()]
     if not known:

@@ -19,11 +19,11 @@ from dtrain_lab.wire.stacks import Where
 
 STUCK_AFTER_S = 10.0
 HOPELESS_AFTER_S = 5.0
-"""Threshold where the missing ranks don't run the cell: another notebook may still send them one."""
+"""Threshold if the missing ranks don't run the cell: another notebook may still send them one."""
 SUSPECT_SHARE = 0.6
 """Share of the threshold after which the missing ranks are asked for their stacks."""
 PROGRESS_S = 4.0
-"""A rank whose monitor has written within this time is still working."""
+"""A rank whose monitor has written within this time counts as working."""
 ALARMS = ("stuck", "mismatch")
 """Kinds of verdict on a world that does not recover by itself."""
 
@@ -94,13 +94,13 @@ def _judged(
     peers = tuple(sorted(inside))  # including ranks that joined later and have waited less than the threshold
     first = waiting[0]
     since = max(s.in_operation_s or 0.0 for s in waiting)
-    # a rank that runs the cell, and was idle when the sample was taken, told of the cell before
+    # if a rank runs the cell and its sample says idle, the sample is from the previous cell
     told = [s for s in samples if (s.rank in busy or s.rank in in_cell) and not (s.idle and s.rank in busy)]
     differs = mismatch.find({s.rank: s.calls for s in told})
     if differs is not None:
         return _mismatched(differs, peers, since, samples, places)
     if not missing and all(s.operation == BACKWARD for s in waiting):
-        return None  # a long backward on every rank can't be told from work
+        return None  # a long backward on every rank can't be distinguished from work
     if not missing:
         return _verdict(
             "no_progress", (), peers, first, since, None,
@@ -158,7 +158,7 @@ def _judged(
 def _working(
     missing: Sequence[RankSample], activities: Mapping[int, str], lately_s: float
 ) -> tuple[str, list[int]] | None:
-    """What the missing ranks are busy with, and which ranks are busy; None if no missing rank is."""
+    """The activity of the missing ranks, and which ranks are busy; None if no missing rank is."""
     found: dict[int, str] = {}
     for sample in missing:
         if sample.doing == "data" or activities.get(sample.rank) == "data":

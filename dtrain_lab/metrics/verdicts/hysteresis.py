@@ -17,7 +17,7 @@ from dtrain_lab.metrics.verdicts.straggler import TOO_BUSY
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 LOOK_COUNTS_S = 1.5
-"""Longest time for which one evaluation counts, because nothing is known of longer gaps."""
+"""Maximum time for which one evaluation counts: nothing is known about longer gaps."""
 KEPT_S = 20.0
 UNHURRIED = ("slow", "input_bound")
 """Kinds of verdict on ranks that still work while others wait."""
@@ -45,7 +45,7 @@ class Rule(Struct, frozen=True):
 
 USUAL = Rule(enter_s=4.0, enter=0.8, leave_s=8.0, leave=0.25)
 BUSY = Rule(enter_s=4.0, enter=0.3, leave_s=20.0, leave=0.05)
-"""Rule for "too busy", which is entered early and left late: figures that flicker are its very sign."""
+"""Rule for "too busy", which is entered early and left late: flickering figures are its symptom."""
 NOISY = Rule(enter_s=12.0, enter=0.9, leave_s=8.0, leave=0.25)
 """Rule for other verdicts while the machine was lately too busy: threads then wait for a core for seconds."""
 SAME_EPISODE_S = 60.0

@@ -1,4 +1,4 @@
-"""Whether ranks have been seen to keep pace for long enough to say so. Pure: callers pass the time."""
+"""Decides whether ranks have kept pace for long enough to say so. Pure: callers pass the time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dtrain_lab.metrics.verdicts.hysteresis import USUAL
 
 
 def headline(count: int, *, even: bool) -> tuple[str, str]:
-    """Say that ranks train, and that they keep pace where that was seen for long enough.
+    """Summary that ranks train, and that they keep pace if that was observed for long enough.
 
     Args:
         count: number of ranks that train.
@@ -25,7 +25,7 @@ def headline(count: int, *, even: bool) -> tuple[str, str]:
 
 
 class Pace:
-    """Decides whether a headline may say that all ranks keep pace: by the rule of verdicts, which deny it."""
+    """Decides whether a headline may say that all ranks keep pace, by the same rule as for verdicts."""
 
     def __init__(self) -> None:
         self._evaluations: deque[tuple[float, bool]] = deque()
@@ -33,7 +33,7 @@ class Pace:
 
     @property
     def kept(self) -> bool:
-        """Whether the ranks keep pace, as far as that was seen for long enough."""
+        """Whether the ranks have kept pace for long enough."""
         return self._keeps
 
     def forget(self) -> None:
@@ -42,7 +42,7 @@ class Pace:
         self._keeps = False
 
     def update(self, even: bool, now: float) -> None:
-        """Take an evaluation of enough steps.
+        """Add an evaluation of enough steps.
 
         Args:
             even: whether it found no slow rank and no waiting for data.

@@ -16,12 +16,12 @@ SLOW_STEPS = 20
 INPUT_BOUND_SHARE = 0.25
 """Share of a step from which waiting for data on the median rank makes training input-bound."""
 FULL = 0.85
-"""CPU utilization from which a node has no free cores …"""
+"""CPU utilization above which a node has no free cores …"""
 CROWD_SHARE = 0.2
-"""… and the share of its cores used by other processes from which these are named as a cause."""
+"""… and the share of its cores used by other processes above which these are named as a cause."""
 PLAIN_SHARE = 0.5
 WANTED = 1.25
-"""Runnable threads per core from which threads wait for cores, and step times become unreliable."""
+"""Runnable threads per core above which threads wait for cores, and step times become unreliable."""
 TOO_BUSY = "too_busy"
 """Code of the verdict on such a machine."""
 
@@ -51,9 +51,9 @@ def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
 
 
 def can_judge(samples: Sequence[RankSample]) -> bool:
-    """Whether every rank has made enough steps to say who is slow, and its communication is seen.
+    """Whether every rank has taken enough steps to say which is slow, and its communication is measured.
 
-    Another framework's ranks have steps only: whether one waits for another can't be told from them.
+    Ranks of other frameworks report steps only, which don't show whether one rank waits for another.
 
     Args:
         samples: the latest sample of each rank.
@@ -129,7 +129,7 @@ def saturated(hosts: Mapping[str, HostUse]) -> str | None:
 
 
 def headlines(verdict: Verdict) -> bool:
-    """Whether a verdict is what a world's sentence says; that figures are unsure is said below it.
+    """Whether a verdict becomes the world's sentence; uncertainty of figures is displayed below it.
 
     Args:
         verdict: the verdict.
@@ -148,14 +148,14 @@ def busiest(hosts: Mapping[str, HostUse]) -> Verdict | None:
 
 
 def is_plain(found: Verdict) -> bool:
-    """Whether a verdict is too clear for noise of a busy machine: twice as long, or half a step for data."""
+    """Whether a verdict can't be noise of a busy machine: twice as long, or half a step for data."""
     if found.kind == "slow":
         return bool(found.values["over_s"] >= found.values["usual_s"])
     return bool(found.values["share"] >= PLAIN_SHARE)
 
 
 def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
-    """Verdict that replaces "slow" and "input-bound" where threads wait for cores and figures are unreliable.
+    """Verdict that replaces "slow" and "input-bound" if threads wait for cores and figures are unreliable.
 
     Args:
         node: name of the node with more runnable threads than cores.
@@ -177,7 +177,7 @@ def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
 
 
 def busy_note(found: Verdict) -> str:
-    """Why times of a loop predict nothing, in words that hold while it runs and after its end.
+    """Text on why times of a loop predict nothing, valid while it runs and after its end.
 
     Args:
         found: the verdict `too_busy`.
@@ -204,12 +204,12 @@ def _often(known: Sequence[RankSample], rank: int, usual: float, over: float) ->
 def _cause(
     known: Sequence[RankSample], rank: int, over: float, hosts: Mapping[int, HostUse]
 ) -> tuple[str, str]:
-    """Find what takes more than half of the time by which a rank's step is longer.
+    """Find the cause of more than half of the time by which a rank's step is longer.
 
-    Little use of a processor alone is no cause: a rank that sleeps, or waits for a file, uses little, too.
+    Low processor use alone is no cause: a rank that sleeps, or waits for a file, uses little, too.
 
     Returns:
-        A word for the cause, and its text; both empty if it is unknown.
+        The cause as a word, and its text; both empty if unknown.
     """
     mine = next(s for s in known if s.rank == rank)
     others = [s for s in known if s.rank != rank]

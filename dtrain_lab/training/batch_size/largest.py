@@ -19,13 +19,13 @@ from dtrain_lab.training.batch_size.saved_state import apart, restored
 from dtrain_lab.training.gradients import accumulations
 
 SHARE = 0.8
-"""Share of this rank's part of the available memory that is used at most, by default."""
+"""Maximum share of this rank's part of the available memory that is used by default."""
 LARGEST = 1 << 20
 """Larger batches are not tried."""
 NEAR = 16
 """The search ends when the answer is exact to 1/`NEAR`."""
 _rests: list[Callable[[], AbstractContextManager[None]]] = []
-"""In a rank with a monitor: has it ignore what runs inside the context."""
+"""In a rank with a monitor, makes it ignore what runs inside the context."""
 
 
 def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: int | None = None) -> int:
@@ -49,7 +49,7 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
         printed.
 
     Raises:
-        BadRequest: an argument that can't be meant.
+        BadRequest: an invalid argument.
         BadSize: not even `start` fits.
     """
     if not callable(step):
@@ -75,7 +75,7 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
 
 
 def rests_by(resting: Callable[[], AbstractContextManager[None]]) -> None:
-    """Set the context in which the monitor takes nothing for training."""
+    """Set the context in which the monitor ignores training steps."""
     _rests[:] = [resting]
 
 
@@ -127,7 +127,7 @@ class _Probe:
         failure: BaseException | None = None
         before = _reset_peak() if self._limit else 0
         try:
-            with _rests[0]() if _rests else nullcontext():  # steps that are taken back are no training
+            with _rests[0]() if _rests else nullcontext():  # steps that are undone don't count as training
                 self._step(size)
             if torch.cuda.is_available():
                 torch.cuda.synchronize()

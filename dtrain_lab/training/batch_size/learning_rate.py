@@ -18,10 +18,10 @@ _before: weakref.WeakKeyDictionary[Optimizer, list[float]] = weakref.WeakKeyDict
 
 
 class Ramp(LRScheduler):  # type: ignore[misc] # torch is not typed
-    """Takes the rate from a share of the base rate to the base rate, evenly over some steps.
+    """Changes the rate linearly from a share of the base rate to the base rate, over a number of steps.
 
-    It multiplies today's rate, as torch's chainable schedulers do, so that others can go on beside it or
-    after it. torch's LinearLR does the same, but not from a share above 1, which a smaller batch needs.
+    It multiplies the current rate, as torch's chainable schedulers do, so that others can be used beside it
+    or after it. torch's LinearLR does the same, but not from a share above 1, which a smaller batch needs.
 
     Args:
         optimizer: its base rates are `initial_lr` of its groups.
@@ -73,7 +73,7 @@ def scale_lr(
         A scheduler of torch; call `step()` after each step of the optimizer.
 
     Raises:
-        BadRequest: an argument that can't be meant.
+        BadRequest: an invalid argument.
     """
     given: Any = optimizer
     if not isinstance(given, Optimizer):

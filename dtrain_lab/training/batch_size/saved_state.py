@@ -1,4 +1,4 @@
-"""Keeps what training steps change, and puts it back: for steps that only measure."""
+"""Saves and restores what training steps change, for steps that only measure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch.optim.swa_utils import AveragedModel
 
 @contextlib.contextmanager
 def restored() -> Iterator[int]:
-    """Put everything back at the end that steps of this process's optimizers change.
+    """Restore, at the end, everything that steps of this process's optimizers change.
 
     Of each living optimizer: its parameters, their gradients, its state and rates; of each module with such
     parameters: buffers and modes; torch's averaged models; states of schedulers; random numbers of torch,
@@ -49,7 +49,7 @@ def restored() -> Iterator[int]:
 def tensors_restored(
     parameters: Sequence[torch.Tensor], owners: Iterable[Any], modules: Iterable[Any]
 ) -> Iterator[int]:
-    """Put tensors and modes back at the end.
+    """Restore tensors and modes at the end.
 
     Args:
         parameters: restored with their gradients.
@@ -82,7 +82,7 @@ def tensors_restored(
 
 @contextlib.contextmanager
 def random_restored() -> Iterator[None]:
-    """Put the states of random numbers of torch, Python and NumPy back at the end."""
+    """Restore the random number states of torch, Python and NumPy at the end."""
     numbers = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
     devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     try:
@@ -96,12 +96,12 @@ def random_restored() -> Iterator[None]:
 
 
 def buffers_of(modules: Iterable[Any]) -> list[tuple[Any, dict[str, torch.Tensor]]]:
-    """Which tensors are each module's own buffers; a forward pass may assign others."""
+    """The buffers of each module; a forward pass may assign others."""
     return [(m, dict(m.named_buffers(recurse=False))) for m in dict.fromkeys(modules)]
 
 
 def put_back(buffers: list[tuple[Any, dict[str, torch.Tensor]]]) -> None:
-    """Make the tensors that `buffers_of` has found the modules' buffers again; their values stay."""
+    """Assign the tensors of `buffers_of` to the modules again; their values are unchanged."""
     for module, had in buffers:
         now = dict(module.named_buffers(recurse=False))
         for name in now.keys() | had.keys():
@@ -135,7 +135,7 @@ def _bytes(value: Any) -> int:
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """No DDP model of this process exchanges anything inside the context: a rank may fail alone there.
+    """Keep DDP models of this process from communicating inside the context, where a rank may fail alone.
 
     Neither does SyncBatchNorm, which takes the statistics of this rank's batch.
     """

@@ -1,4 +1,4 @@
-"""`dt.per_rank_batch` and `dt.global_batch`: what one rank takes of a batch, and what all take together."""
+"""`dt.per_rank_batch` and `dt.global_batch`: samples per rank, and samples of all ranks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.training import ranks
 
 _chosen: list[int] = []
-"""The last batch that `per_rank_batch` gave."""
+"""The last batch that `per_rank_batch` returned."""
 _seen: list[tuple[Callable[[], int], Callable[[], None]]] = []
-"""Return the batch of the model that has trained since one was chosen; forget it where one is."""
+"""Functions of the monitor: one returns the batch of training, the other forgets it (`seen_by`)."""
 
 
 def per_rank_batch(global_batch: int) -> int:
     """Samples that each rank takes of a global batch: global batch // ranks.
 
-    Where the global batch can't be divided, the remainder is dropped, and rank 0 says so once.
+    If the global batch can't be divided evenly, the remainder is dropped, and rank 0 prints a note once.
 
     Args:
         global_batch: samples of all ranks in one batch.
@@ -62,7 +62,7 @@ def global_batch(per_rank_batch: int | None = None) -> int:
         Samples.
 
     Raises:
-        BadRequest: `per_rank_batch` is not a whole number of 1 or more, or is left out and not known.
+        BadRequest: `per_rank_batch` is not a whole number of 1 or more, or is omitted and unknown.
     """
     if per_rank_batch is None:
         per_rank_batch = _known()
@@ -87,7 +87,7 @@ def seen_by(batch: Callable[[], int], forget: Callable[[], None]) -> None:
 
 
 def _known() -> int:
-    """The per-rank batch: of training since it was chosen, else the chosen one; 0 if neither is known."""
+    """The per-rank batch of training since one was chosen, else the chosen one; 0 if neither is known."""
     seen = _seen[0][0]() if _seen else 0
     return seen or (_chosen[0] if _chosen else 0)
 

@@ -27,11 +27,11 @@ _numbers = itertools.count()
 
 
 class Accumulation:
-    """Groups of batches of one optimizer. Not thread-safe: of the training thread.
+    """Groups of batches of one optimizer. Not thread-safe; used by the training thread.
 
     Args:
-        model: the model, wrapped in DDP where there are several ranks.
-        optimizer: its `step` and `zero_grad` are replaced, and put back by `remove`.
+        model: the model, wrapped in DDP if there are several ranks.
+        optimizer: its `step` and `zero_grad` are replaced, and restored by `remove`.
         every: number of batches in a group.
     """
 
@@ -48,7 +48,7 @@ class Accumulation:
         self.scaler: Any = None
         """The GradScaler that has scaled this group's gradients; None without one."""
         self._read: set[object] = set()
-        """Loader iterators that the current batch was read from; several where loaders are zipped."""
+        """Loader iterators from which the current batch was read; several if loaders are zipped."""
         self._sources: set[object] = set()
         """Loader iterators that the last trained batch came from."""
         self._over = False
@@ -126,7 +126,7 @@ class Accumulation:
         return self.resting or (self.final and not self.done)
 
     def sync(self) -> None:
-        """Have DDP average the gradients of the current batch only where the optimizer steps with them."""
+        """Let DDP average the gradients of the current batch only if the optimizer steps with them."""
         model = self._model()
         if isinstance(model, DistributedDataParallel):
             model.require_backward_grad_sync = self.resting or self.final  # what `no_sync` sets
@@ -166,7 +166,7 @@ class Accumulation:
             where = parameter.dtype, parameter.device
             if parameter.requires_grad and self._watched.get(parameter, ())[:2] != where:
                 node = torch.autograd.graph.get_gradient_edge(parameter).node
-                self._watched[parameter] = *where, node  # which torch forgets where nobody keeps it
+                self._watched[parameter] = *where, node  # torch drops it unless it is referenced
                 arriving = functools.partial(calling(self, Accumulation._arriving), parameter)
                 self._hooks.append(node.register_prehook(arriving))
 
@@ -181,7 +181,7 @@ class Accumulation:
         gradient = gradients[0]
         if self.final:
             if not self._loaded or (parameter.grad is None and parameter in self._sums):
-                self._load()  # not yet done where the model returns an object that is not looked into
+                self._load()  # not yet done if the model returns an object that is not inspected
             return (gradient / (self.done + 1),)
         self._sums.add(parameter, gradient)
         return None

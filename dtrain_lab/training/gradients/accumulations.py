@@ -1,4 +1,4 @@
-"""The accumulations of this process: at most one of each optimizer."""
+"""The accumulations of this process: at most one per optimizer."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def of(optimizer: Any) -> Accumulation | None:
 
 
 def accumulate(model: Any, optimizer: Any, every: int) -> None:
-    """Have an optimizer step once in `every` batches; 1 puts its own behaviour back.
+    """Let an optimizer step once every `every` batches; 1 restores its own behaviour.
 
     Args:
         model: the DDP model.
         optimizer: the optimizer of its parameters.
-        every: number of batches of a step.
+        every: number of batches per step.
     """
     known = of(optimizer)
     if known is not None:

@@ -16,13 +16,13 @@ from dtrain_lab.training import ranks, store_exchange
 from dtrain_lab.training.gradients import unused
 
 SIZES_MB = (None, 1.0, 5.0, 10.0, 50.0, 100.0)
-"""Sizes that are tried, MB; None is torch's default: 25 MB, and 1 MB for the first bucket."""
+"""Sizes to try, MB; None is torch's default: 25 MB, and 1 MB for the first bucket."""
 WARM = 3
-"""Steps with a new size that are not timed: buckets are put in order after the first."""
+"""Number of steps with a new size that are not timed: buckets are reordered after the first."""
 MOST_STEPS, FEWEST_STEPS = 20, 3
 BUDGET_S = 50.0
 KEPT_FROM = 0.02
-"""Least gain over torch's default for another size to be kept."""
+"""Minimum gain over torch's default for another size to be kept."""
 
 
 KEPT = (
@@ -65,7 +65,7 @@ def rebuild(model: DistributedDataParallel, cap_mb: float | None) -> Distributed
 
 
 class Tuning:
-    """Tries one size after another, each for some steps of the optimizer; a step is what is timed.
+    """Tries one size after another, each for some steps of the optimizer, which are timed.
 
     The model stays the same object: it is given the reducer of a DDP model that was made with the next size.
     All ranks of the model change at the same step, and decide by the slowest rank's times. They compare how
@@ -130,8 +130,7 @@ class Tuning:
             self._next()
 
     def _agree(self) -> None:
-        """Continue if all ranks have tried the same sizes; else restart with the size that the slowest rank
-        tries.
+        """Continue if all ranks have tried the same sizes; else restart the slowest rank's current size.
 
         A collective of the model's process group, at the first step of a cell. The first rank that sees all
         done notes it, as others may be interrupted before they see it, and would wait for that one.
@@ -155,7 +154,7 @@ class Tuning:
             self._begin(first)
 
     def _plan(self) -> None:
-        """Fit the steps into the time; the slowest rank's speed counts."""
+        """Choose the number of steps that fits into the time, by the slowest rank's speed."""
         step_s = self._slowest()
         fit = int(BUDGET_S / step_s / len(self._sizes)) - WARM
         self._steps = max(FEWEST_STEPS, min(MOST_STEPS, fit))
@@ -192,7 +191,7 @@ class Tuning:
         self._ended = time.perf_counter()
 
     def _use(self, size: float | None) -> None:
-        """Give the model buckets of another size. Between two steps, so no averaging is under way."""
+        """Give the model buckets of another size; called between two steps, outside any averaging."""
         made = rebuild(self._model, size)
         self._prepared(made)
         self._model.reducer, self._model.logger = made.reducer, made.logger

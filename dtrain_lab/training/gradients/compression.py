@@ -1,4 +1,4 @@
-"""Gradient compression by torch's own communication hooks, and the error that it makes, shown once."""
+"""Gradient compression with torch's own communication hooks, and its error, which is printed once."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class _Waiting:
 
 
 class Compression:
-    """State of the hook: torch's own hook and its state, and what is measured of its error.
+    """State of the hook: torch's own hook and its state, and the measurement of its error.
 
     Args:
         kind: one of `KINDS`.
         group: process group of the model.
-        tells: whether the error is measured once, and said.
+        tells: whether the error is measured once, and printed.
     """
 
     def __init__(self, kind: str, group: Any, *, tells: bool = True) -> None:
@@ -50,7 +50,7 @@ class Compression:
         self.group = group
         self._tells = tells
         self.error: float | None = None
-        """Relative error of the compressed gradient, measured once; None before."""
+        """Relative error of the compressed gradient, measured once; None before that."""
         self._turn = self._buckets = 0
         self._squares: list[tuple[torch.Tensor, torch.Tensor]] = []
         if kind == "powersgd":
@@ -72,7 +72,7 @@ class Compression:
         return START + 2 if self.kind == "powersgd" else 2
 
     def __call__(self, bucket: Any) -> torch.futures.Future[torch.Tensor]:
-        """Average a bucket; in one averaging also without compression, to know the error."""
+        """Average a bucket; once also without compression, to measure the error."""
         measured = self._tells and self._turn == self._measured
         exact = None
         if measured:
@@ -137,14 +137,14 @@ average.__annotations__ = {"bucket": dist.GradBucket, "return": torch.futures.Fu
 
 
 def check(kind: str | None, module: Any) -> None:
-    """Refuse what compression can't do.
+    """Refuse gradients that can't be compressed.
 
     Args:
         kind: `gradient_compression` of `dt.optimize`.
         module: the model.
 
     Raises:
-        BadRequest: an unknown kind, or gradients that it can't make smaller.
+        BadRequest: an unknown kind, or gradients that can't be made smaller.
     """
     if kind is None:
         return
@@ -191,7 +191,7 @@ def check_sum(kind: str | None, module: Any, group: Any) -> None:
         group: its process group; None for the default one.
 
     Raises:
-        BadRequest: the back-end can't.
+        BadRequest: the back-end can't sum this type.
     """
     if kind not in DTYPES:
         return
@@ -214,7 +214,7 @@ def compress(model: Any, kind: str) -> Compression:
         kind: kind of compression.
 
     Returns:
-        The hook's state; the one that it has already where the same kind is asked for again.
+        The hook's state; the existing one if the same kind is requested again.
 
     Raises:
         BadRequest: the model has a communication hook already.

@@ -1,4 +1,4 @@
-"""Copies of gradients in memory that is used again: new memory costs more time than the copy itself."""
+"""Copies of gradients in memory that is reused: allocating memory costs more time than the copy itself."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import torch
 
 
 class Copies:
-    """Gives memory for copies of gradients, at most as much as was in use at one time."""
+    """Provides memory for copies of gradients, at most as much as was in use at any time."""
 
     def __init__(self) -> None:
         self._free: dict[Any, list[torch.Tensor]] = {}
-        """Parameter → copies of its gradient that nobody needs."""
+        """Parameter → copies of its gradient that can be reused."""
 
     def sum(self, parameter: Any, total: torch.Tensor | None, gradient: torch.Tensor) -> torch.Tensor:
-        """Add a gradient to a total, which is left as it is: memory is passed through once.
+        """Add a gradient to a total, which is unchanged, in a single pass through memory.
 
         Args:
             parameter: The parameter whose gradient it is.
@@ -33,7 +33,7 @@ class Copies:
         return kept.copy_(mine) if total is None else torch.add(total, mine, out=kept)
 
     def back(self, copies: dict[Any, torch.Tensor]) -> None:
-        """Take back copies that are not needed; sparse ones have a size of their own each time."""
+        """Take back copies that are no longer needed; not sparse ones, whose size differs each time."""
         for parameter, copy in copies.items():
             if not copy.is_sparse:
                 self._free.setdefault(parameter, []).append(copy)

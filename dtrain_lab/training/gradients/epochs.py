@@ -1,4 +1,4 @@
-"""Tells where a DataLoader gives its last batch, which torch has no hook for."""
+"""Reports the last batch of a DataLoader, for which torch has no hook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Watcher(Protocol):
     """Is notified of batches and of a loader's end."""
 
     def gave(self, iterator: object, last: bool) -> None:
-        """Called when a loader has given a batch.
+        """Called when a loader has returned a batch.
 
         Args:
             iterator: the loader's iterator.
@@ -28,7 +28,7 @@ _watchers: list[Callable[[], list[Any]]] = []
 
 
 def watch_epochs(watchers: Callable[[], list[Any]]) -> None:
-    """Tell watchers of the batches of every DataLoader of this process.
+    """Notify watchers of the batches of every DataLoader of this process.
 
     Args:
         watchers: returns those to notify now; called once per batch.

@@ -21,7 +21,7 @@ _ended: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def watch_scalers(groups: Callable[[], Iterable[Any]]) -> None:
-    """Have GradScalers leave gradients alone within a group, and their scale as it is until one ends.
+    """Make GradScalers skip gradients within a group, and keep their scale until the group ends.
 
     Args:
         groups: returns all accumulations.

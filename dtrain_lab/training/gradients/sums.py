@@ -1,4 +1,4 @@
-"""Sums of the gradients of a group's batches, apart from `p.grad`, which the loop changes as it likes."""
+"""Sums of the gradients of a group's batches, separate from `p.grad`, which the loop may change freely."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dtrain_lab.training.gradients.copies import Copies
 
 
 class GradientSums:
-    """Sums over the batches that count, and those sums with the current batch, which may be discarded."""
+    """Sums over the counted batches, and sums that include the current batch, which may be discarded."""
 
     def __init__(self) -> None:
         self._counted: dict[Any, torch.Tensor] = {}
@@ -27,7 +27,7 @@ class GradientSums:
 
         Args:
             parameter: The parameter whose gradient it is.
-            gradient: Shape of the parameter; left as it is.
+            gradient: Shape of the parameter; unchanged.
         """
         gradient, known = gradient.detach(), self._with_current.get(parameter)
         if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model
@@ -63,7 +63,7 @@ class GradientSums:
         return all(p.grad is not None for p in self._counted)
 
     def put(self, share: float) -> None:
-        """Add the sums of the batches that count, times `share`, to `p.grad`."""
+        """Add the sums of the counted batches, times `share`, to `p.grad`."""
         with torch.no_grad():
             for parameter, total in self._counted.items():
                 mean = total * share

@@ -1,4 +1,4 @@
-"""What ranks that accumulate must do alike: flush together, and step no parameter that is not averaged."""
+"""Rules for ranks that accumulate: flush together, and step no parameter that is not averaged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dtrain_lab.metrics.units import counted
 from dtrain_lab.training import ranks, store_exchange
 
 NAMED = 3
-"""Parameters named in a sentence."""
+"""Maximum number of parameters named in a sentence."""
 FLUSH = "the end of a group of batches"
 READ_AHEAD = (
     "dt.optimize: a batch was trained on after its DataLoader had ended. Where batches are read ahead of the "
@@ -24,7 +24,7 @@ READ_AHEAD = (
 
 
 class Group(Protocol):
-    """What is asked of an accumulation."""
+    """The part of an accumulation that is used here."""
 
     every: int
     done: int
@@ -69,7 +69,7 @@ def watch_optimizers(groups: Callable[[], Iterable[Group]]) -> None:
     """Refuse the step of an optimizer whose parameters an accumulation leaves without their average.
 
     Args:
-        groups: returns all accumulations. Asked for once per step of an optimizer.
+        groups: returns all accumulations; called once per step of an optimizer.
     """
     if not _watched:
         register_optimizer_step_pre_hook(_before_step)
@@ -103,7 +103,7 @@ def _parameters(optimizer: Any) -> list[Any]:
 
 
 def tell_unfinished(groups: Iterable[Group]) -> None:
-    """Say once which groups of batches wait for their end, when a cell or a script has ended."""
+    """Report incomplete groups of batches once, when a cell or a script has ended."""
     for group in groups:
         if group.done and group.optimizer is not None:
             ranks.say(unfinished(group.done, group.every))

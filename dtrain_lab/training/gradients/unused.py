@@ -1,7 +1,7 @@
-"""Parameters that got no gradient: DDP's error about them, as a sentence with their names.
+"""DDP's error about parameters that got no gradient, with their names.
 
-DDP notices in the next forward pass that the last backward reached some parameters only, and says so in a
-long text with their numbers. The error is raised where torch raises it; nothing else changes.
+In the next forward pass, DDP notices that the last backward reached only some parameters, and raises a long
+error with their numbers. This error is raised in the same place; nothing else changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from dtrain_lab.errors import UnusedParameters
 
 NAMED = 3
-"""Parameters named in a sentence."""
+"""Maximum number of parameters named in a sentence."""
 WRAP = "DistributedDataParallel(model, find_unused_parameters=True)"
 CHANGED = "not compatible with static_graph"
 UNFINISHED = "Expected to have finished reduction in the prior iteration"
@@ -33,7 +33,7 @@ _optimized: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def explain(untraced: Callable[[Any], Any] = lambda hook: hook) -> None:
-    """Have DDP models raise `UnusedParameters` in place of torch's error, in this process from now on.
+    """Make DDP models of this process raise `UnusedParameters` instead of torch's error.
 
     Args:
         untraced: keeps torch.compile out of a hook.
@@ -78,7 +78,7 @@ def explain(untraced: Callable[[Any], Any] = lambda hook: hook) -> None:
 
 
 def note(model: Any, *, optimized: bool = False) -> None:
-    """Remember the order of a model's parameters; called when its reducer is made.
+    """Store the order of a model's parameters; called when its reducer is created.
 
     Args:
         model: the DDP model.
@@ -127,7 +127,7 @@ def _averaged(model: Any) -> list[str]:
 
 
 def explained(error: BaseException) -> BaseException:
-    """The error to report of a cell or a script: compiled code calls DDP's parts without its `forward`."""
+    """The error to report for a cell or a script: compiled code calls DDP's parts without its `forward`."""
     if type(error) is not RuntimeError or not str(error).startswith(UNFINISHED):
         return error
     for frame, _ in traceback.walk_tb(error.__traceback__):

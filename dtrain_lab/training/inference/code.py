@@ -1,4 +1,4 @@
-"""What code a function or a module runs, as a digest: results of other code are not gone on with."""
+"""Digest of the code that a function or a module runs, so that results of other code are not continued."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dtrain_lab.training.inference.model import fingerprint
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 UNREADABLE = (RuntimeError, TypeError, ValueError, NotImplementedError)
-"""What tensors of odd kinds raise; their type and shape count alone."""
+"""Exceptions of unusual kinds of tensors, of which only type and shape are used."""
 OF_ONE_RANK = (torch.Tensor, nn.Parameter)
-"""Tensors that are read without other ranks: this runs on one rank alone."""
+"""Types of tensors that can be read without other ranks: this code runs on one rank alone."""
 MOST_VALUES = 1 << 24
-"""Approximate number of values of a tensor that count; a larger tensor is sampled in even steps."""
+"""Approximate number of values used per tensor; a larger tensor is sampled at even steps."""
 STORES = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
 
 
 def digest(*called: Any) -> str:
     """Digest of the code of functions and modules, the same in every process of one Python.
 
-    Of a function it has the code, the defaults, and what the code reads: functions of the same file, torch's
-    modules with their parameters, tensors and plain values. What the code itself assigns, as a counter, is
-    left out.
-    Of a module it has the code of its classes, but for those of torch.
+    For a function it covers the code, the defaults, and what the code reads: functions of the same file,
+    torch's modules with their parameters, tensors and plain values; but not what the code itself assigns,
+    such as a counter.
+    For a module it covers the code of its classes, except torch's.
 
     Args:
         called: functions, modules or other objects that can be called; None is skipped.
@@ -124,7 +124,8 @@ class _Digest:
                 self._read(function, name, function.__globals__[name])
 
     def _read(self, function: FunctionType, name: str, value: Any) -> None:
-        """Add what a function reads; other packages, and large objects without a value, go by their names."""
+        """Add what a function reads; other packages, and large objects without a value, count by their
+        names."""
         self._add(name)
         near = isinstance(value, FunctionType) and value.__module__ == function.__module__
         if near or isinstance(value, (*PLAIN, tuple, MethodType, functools.partial, nn.Module, torch.Tensor)):
@@ -135,7 +136,7 @@ class _Digest:
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 self._code(constant)
-            elif isinstance(constant, frozenset):  # of no order that lasts
+            elif isinstance(constant, frozenset):  # without a stable order
                 self._add(*sorted(map(repr, constant)))
             else:
                 self._add(repr(constant))
@@ -150,7 +151,7 @@ def _of_torch(kind: type) -> bool:
 
 
 def _names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Globals that code reads, also in functions within it, and names of others that it assigns."""
+    """Globals that code reads, also in nested functions, and names of globals that it assigns."""
     read: set[str] = set()
     stored: set[str] = set()
     for step in dis.get_instructions(code):

@@ -10,12 +10,12 @@ import torch
 from torch import nn
 
 TARGETS = ("labels", "label", "targets", "target")
-"""Keys of a batch that is a dict under which its targets are looked for."""
+"""Keys of a dict batch under which its targets are searched."""
 _STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Call(NamedTuple):
-    """Arguments of the model for a batch, and its targets, if it has some: they may be None, too."""
+    """Arguments of the model for a batch, and its targets if it has some; a target may itself be None."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -24,11 +24,11 @@ class Call(NamedTuple):
 
 
 class Splitter:
-    """Splits batches by what a model takes.
+    """Splits batches according to the parameters of a model.
 
-    A tuple or list is its inputs, followed by the target unless the model needs all of it. A dict goes to the
-    parameters of those names, without the target; where the model has none of these names, as it is. All else
-    is the one input.
+    A tuple or list contains the inputs, followed by the target unless the model needs all elements. The
+    values of a dict are passed to the parameters of the same names, without the target; if the model has none
+    of these names, the dict itself is passed. Anything else is the only input.
 
     Args:
         model: a module, or a function.
@@ -65,7 +65,7 @@ class Splitter:
 
 
 def placed(value: Any, device: torch.device | None) -> Any:
-    """A batch with its tensors on a device; where that is None, as it is.
+    """A batch with its tensors moved to a device; unchanged if the device is None.
 
     Args:
         value: a tensor, or a nest of sequences and mappings with tensors.
@@ -85,7 +85,7 @@ def placed(value: Any, device: torch.device | None) -> Any:
 
 
 def _parameters(model: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Parameters of a model, or of the one module in a wrapper that passes on whatever it gets."""
+    """Parameters of a model, or of the module inside a wrapper that passes all arguments on."""
     called = model.forward if isinstance(model, nn.Module) else model
     try:
         found = list(inspect.signature(called).parameters.values())

@@ -1,4 +1,4 @@
-"""The loop over a rank's batches. Ranks tell one another of each round: the failure of one ends it on all."""
+"""The loop over a rank's batches. Ranks report rounds to each other: if one fails, all stop."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dtrain_lab.training.inference.ranks import Ranks, Sums
 from dtrain_lab.training.inference.shares import Plan
 
 Take = Callable[[int, Any, Call], None]
-"""Called with a batch's number, the model's output and what the model was called with."""
+"""Called with a batch's number, the model's output and the model's arguments."""
 BAR_AFTER_S = 1.0
-"""A call that is over sooner shows no bar."""
+"""A call that ends sooner shows no bar."""
 BAR_EVERY_S = 0.5
 """Each refresh of the bar is an output of the cell, which costs processor time on its way."""
 AHEAD = 4
-"""Messages that a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
+"""Messages by which a rank may be ahead of another: ranks that are slow in turn don't wait for each other."""
 REPORT_EVERY_S = 0.5
 """Minimum interval between two reports of a rank to the others: each report wakes threads on all ranks."""
 FEWEST_MESSAGES = 8
@@ -41,8 +41,8 @@ class Loop:
         plan: who takes which batches.
         load: loads batches by their numbers.
         forward: the model, ready to be called.
-        split: from a batch to the model's arguments.
-        device: where its inputs belong; None to leave them where they are.
+        split: converts a batch to the model's arguments.
+        device: device for its inputs; None to leave them where they are.
         in_step: whether ranks have to call the model equally often.
         take: gets each output.
         chunk: a block around each chunk, with its batches.
@@ -97,7 +97,7 @@ class Loop:
             bar.update(len(self.plan.batches.of(batch)))
 
     def _together(self, loaded: _Loaded, chunk: range, number: int, bar: tqdm[Any]) -> None:
-        """The same where each call of the model is a collective: a rank without a batch repeats one."""
+        """The same if each call of the model is a collective: a rank without a batch repeats one."""
         error: Exception | None = None
         for step in range(self.plan.steps(number)):
             mine = step < len(chunk)
@@ -130,7 +130,7 @@ class Loop:
 
 @dataclass
 class _Since:
-    """What a rank has to tell: of how many rounds, how many samples it took in them, and since when.
+    """Contents of a rank's next report: number of rounds, samples in them, and since when.
 
     `shown`: the bar shows what the others reported with it.
     """
@@ -168,11 +168,11 @@ class _RoundReports:
         self._ahead = 0 if in_step else 1
 
     def failed(self) -> bool:
-        """Whether it is known by now that a rank has failed, and no further batch is worth its time."""
+        """Whether a rank is known to have failed, so that further batches would be wasted."""
         return any([self._show_progress(one, sums) for one, sums in self._begun if sums.there])
 
     def report(self, error: Exception | None, samples: int) -> bool:
-        """Report a round of this rank, with those before it that were not reported.
+        """Report a round of this rank, together with earlier unreported rounds.
 
         Returns:
             Whether to stop, on all ranks alike.
@@ -201,7 +201,7 @@ class _RoundReports:
         return failed
 
     def _show_progress(self, one: _Since, sums: Sums) -> bool:
-        """Show what the other ranks have taken, once; returns whether one has failed."""
+        """Show the progress of the other ranks, once; returns whether one has failed."""
         failures, samples, _ = sums.wait()
         if not failures and not one.shown:
             one.shown = True
@@ -210,7 +210,7 @@ class _RoundReports:
 
 
 class _Forward(Exception):
-    """The model failed where all ranks call it in step."""
+    """Handle a failure of a model that all ranks call in step."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -235,13 +235,13 @@ class _Loaded:
         return self._latest
 
     def again(self) -> Call:
-        """Any batch: the latest, or the dataset's first."""
+        """Some batch: the latest, or the dataset's first."""
         if self._latest is None:
             self._latest = self._call(next(iter(self._loop.load([0])), _NONE))
         return self._latest
 
     def end(self) -> None:
-        """Read on to the loader's end, which lets it notice samples too many."""
+        """Read to the loader's end, so that it notices surplus samples."""
         if self._batches is not None and next(self._batches, _NONE) is not _NONE:
             raise _wrong()
 

@@ -1,4 +1,4 @@
-"""What `dt.evaluate` computes: metrics of torchmetrics, and functions of predictions and targets."""
+"""Metrics of `dt.evaluate`: those of torchmetrics, and functions of predictions and targets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Metrics:
         metrics: one, or a dict or list of them: metrics and collections of torchmetrics, and functions.
 
     Raises:
-        BadRequest: Something else is among them, there is none, or two have one name.
+        BadRequest: One of them is something else, there is none, or two have the same name.
     """
 
     def __init__(self, metrics: Any) -> None:
@@ -47,7 +47,7 @@ class Metrics:
             metric.to(device)
 
     def update(self, predictions: Any, targets: Any) -> None:
-        """Take a batch into account.
+        """Update the metrics with a batch.
 
         Args:
             predictions: the model's output for the batch.
@@ -57,7 +57,7 @@ class Metrics:
             metric.update(predictions, targets)
 
     def keep_apart(self) -> None:
-        """Compute from this rank's states alone from now on."""
+        """Compute from this rank's states only, from now on."""
         for metric in self._stateful.values():
             for one in metric.modules():
                 if _is_stateful(one):
@@ -76,7 +76,7 @@ class Metrics:
 
 
 def plain(value: Any) -> Any:
-    """A value as people read it: a number for a tensor of one element, tensors on the CPU."""
+    """A value for the user: a number for a tensor of one element, other tensors on the CPU."""
     if isinstance(value, torch.Tensor):
         return value.item() if value.dim() == 0 or value.numel() == 1 else value.detach().cpu()
     if isinstance(value, Mapping):
@@ -122,12 +122,12 @@ def _refused(name: str, metric: Any) -> BadRequest:
 
 
 def _collection_name(metric: Any) -> str:
-    """Under which a collection without a name of its own is kept: its metrics have names."""
+    """Key of a collection without a name: its metrics have names."""
     return "MetricCollection" if _is_stateful(metric) and hasattr(metric, "compute_groups") else ""
 
 
 def _is_stateful(metric: Any) -> bool:
-    torchmetrics = sys.modules.get("torchmetrics")  # whoever has made a metric has loaded it
+    torchmetrics = sys.modules.get("torchmetrics")  # it is loaded if a metric exists
     return torchmetrics is not None and isinstance(
         metric, torchmetrics.Metric | torchmetrics.MetricCollection
     )

@@ -16,22 +16,22 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference.ranks import Ranks
 
 GLANCE = 1024
-"""Values of each tensor that a quick fingerprint looks at, about."""
+"""Approximate number of values per tensor that a quick fingerprint reads."""
 NAMED = 3
-"""Tensors that an error names, at most."""
+"""Maximum number of tensors that an error names."""
 
 Model = Callable[..., Any]
 
 
 def check(call: str, model: Any) -> None:
-    """Raise BadRequest where `model` can't be called.
+    """Check that `model` can be called.
 
     Args:
         call: name of the function that the user called, for the error.
-        model: what it was given.
+        model: the argument.
 
     Raises:
-        BadRequest: it can't be called.
+        BadRequest: It can't be called.
     """
     if not callable(model):
         raise BadRequest(
@@ -42,17 +42,17 @@ def check(call: str, model: Any) -> None:
 
 
 def beneath(model: Model) -> Model:
-    """The module in a DDP wrapper; any other model is its own."""
+    """The module inside a DDP wrapper; any other model itself."""
     return model.module if isinstance(model, DistributedDataParallel) else model
 
 
 def in_step(model: Model) -> bool:
-    """Whether all ranks have to call the model equally often: one call of FSDP is a collective."""
+    """Whether all ranks have to call the model equally often: a call of an FSDP model is a collective."""
     return any(isinstance(module, FSDPModule | FullyShardedDataParallel) for module in _modules(model))
 
 
 def device(model: Model) -> torch.device | None:
-    """Where the model's inputs belong; None if it has no parameters or buffers."""
+    """Device for the model's inputs; None if the model has no parameters or buffers."""
     if not isinstance(model, nn.Module):
         return None
     computes = getattr(model, "compute_device", None)  # of FSDP, whose parameters may wait on the CPU
@@ -68,7 +68,7 @@ def device(model: Model) -> torch.device | None:
 
 @contextmanager
 def predicting(model: Model) -> Iterator[Model]:
-    """What to call for predictions, in eval mode and without gradients; each module's mode is restored."""
+    """Context with the callable for predictions: eval mode, no gradients; restores the modes of modules."""
     modules = _modules(model)
     training = [module for module in modules if module.training]
     # DDP, also compiled or in other modules, sends buffers before each forward; ranks have unequal batches
@@ -136,7 +136,7 @@ def _marks(model: Model, *, whole: bool) -> dict[str, tuple[bool, str]]:
 
 
 def _differ(rank: int, first: dict[str, tuple[bool, str]], other: dict[str, tuple[bool, str]]) -> BadRequest:
-    """The error of a rank whose tensors are not those of rank 0."""
+    """The error of a rank whose tensors differ from rank 0's."""
     both = {**first, **other}
     names = [name for name in both if first.get(name) != other.get(name)]
     parameters = [name for name in names if not both[name][0]]
@@ -186,7 +186,7 @@ def _modules(model: Model) -> list[nn.Module]:
 
 
 def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Parameters and buffers, but for those whose shape the first forward will tell."""
+    """Parameters and buffers, except those whose shape is unknown before the first forward."""
     inner = beneath(model)
     found = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}  # type: ignore[attr-defined]
     return {name: tensor for name, tensor in found.items() if not nn.parameter.is_lazy(tensor)}

@@ -38,9 +38,9 @@ def predict(
     a sample that is a tuple, the last element is taken for the target and left out, unless the model needs
     it; a dict goes to the model's parameters of those names.
 
-    With `output`, results are written to disk as they come. After a crash a second call with the same output,
-    dataset length, batch size, model parameters and code goes on where the first one ended; in a job, the
-    resumed job does. Where one of them has changed, the call begins anew and says so.
+    With `output`, results are written to disk as they arrive. After a crash, a second call with the same
+    output, dataset length, batch size, model parameters and code continues where the first one stopped; in a
+    job, the resumed job does. If one of these has changed, the call starts again and says so.
 
     Args:
         model: a module, wrapped in DDP, FSDP or torch.compile or not, or a function.
@@ -87,7 +87,7 @@ def _file(here: Ranks, asked: Asked, name: str) -> Path:
     mark = models.agree(here, asked.model, whole=True)
     here.everyone(lambda: tables.make_folder(path) if here.number == 0 else None)
     folder = here.everyone(lambda: folder_of(path, name))[0]
-    # of rank 0: what a function reads may differ between ranks, as a device does
+    # rank 0's: what a function reads may differ between ranks, such as a device
     code = here.everyone(lambda: digest(asked.model, asked.collate_fn) if here.number == 0 else "")[0]
     store = Parts(folder, State(batches.samples, batches.size, mark, code), batches)
     done = here.everyone(lambda: store.open() if here.number == 0 else [])[0]

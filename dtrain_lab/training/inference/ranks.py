@@ -1,4 +1,4 @@
-"""The ranks that share a call: how they meet, and how the failure of one ends the call on all."""
+"""The ranks that share a call: their communication, and how the failure of one ends the call on all."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from dtrain_lab.training import group
 
 T = TypeVar("T")
 FRAME = 4096
-"""Bytes that ranks tell one another at once; where one has more, the rest follows."""
+"""Bytes that ranks exchange in one message; longer values take a second one."""
 LENGTH = 8
-"""Bytes of the length that they begin with."""
+"""Bytes of the length at its beginning."""
 AT_ONCE = 8
-"""Broadcasts that are on the way at once, at most."""
+"""Maximum number of concurrent broadcasts."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over all ranks that are on their way.
+    """Sums over all ranks that are being computed.
 
     Args:
         tensor: gets the sums.
@@ -49,7 +49,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Ranks:
-    """This rank among those of the default process group; one of one where there is none.
+    """This rank in the default process group; rank 0 of 1 without a group.
 
     Args:
         call: name of the public function, for errors: "dt.predict".
@@ -64,7 +64,7 @@ class Ranks:
     carrier: torch.device
 
     def everyone(self, act: Callable[[], T]) -> list[T]:
-        """Do something on every rank, and learn what came of it on each, by rank; a collective.
+        """Run an action on every rank, and return each rank's result, by rank; a collective.
 
         Raises:
             PeerFailed: It failed on another rank.
@@ -80,8 +80,8 @@ class Ranks:
         """Exchange the outcome of an action on each rank; a collective.
 
         Args:
-            value: what came of it on this rank.
-            error: what it raised here; None if it went well.
+            value: the result on this rank.
+            error: the exception on this rank; None if it succeeded.
 
         Raises:
             PeerFailed: It failed on another rank.
@@ -103,7 +103,7 @@ class Ranks:
         return [value for value, _ in told]
 
     def _gathered(self, value: Any) -> list[Any]:
-        """The values of all ranks, where `all_gather_object` would send their lengths first, always."""
+        """The values of all ranks; unlike `all_gather_object`, in a single message if they are short."""
         packed = pickle.dumps(value)
         frames = self._all_bytes(len(packed).to_bytes(LENGTH, "little") + packed[: FRAME - LENGTH], FRAME)
         lengths = [int.from_bytes(frame[:LENGTH], "little") for frame in frames]
@@ -115,7 +115,7 @@ class Ranks:
         ]
 
     def _all_bytes(self, data: bytes, size: int) -> list[bytes]:
-        """The bytes of all ranks, filled up to one size; a collective."""
+        """The bytes of all ranks, padded to the same size; a collective."""
         own = torch.frombuffer(bytearray(data.ljust(size, b"\0")), dtype=torch.uint8).to(self.carrier)
         found = [torch.empty_like(own) for _ in range(self.size)]
         dist.all_gather(found, own)
@@ -128,7 +128,7 @@ class Ranks:
         return [pickle.loads(packed) for packed in self.everyone(lambda: pickle.dumps(value))]
 
     def sums(self, *numbers: int) -> list[int]:
-        """The sums of whole numbers over all ranks; a collective."""
+        """The sums of integers over all ranks; a collective."""
         return self.sums_begun(*numbers).wait()
 
     def sums_begun(self, *numbers: int) -> Sums:
@@ -141,15 +141,15 @@ class Ranks:
 
         Args:
             tensor: the tensor.
-            source: rank whose values all get.
+            source: rank whose values all ranks get.
         """
         self.broadcast_all([([tensor], source)])
 
     def broadcast_all(self, some: Iterable[tuple[list[torch.Tensor], int]]) -> None:
         """The same for lists of tensors, each list with the rank that has its values.
 
-        Tensors of a list have one data type; they are sent as one message. A few messages are on the way at
-        once.
+        Tensors of a list have one data type, and are sent as one message; a few messages are sent
+        concurrently.
         """
         if self.size == 1:
             return
@@ -185,7 +185,7 @@ class Ranks:
 
 
 def ranks(call: str) -> Ranks:
-    """The ranks of the default process group, which is made where a launcher started several."""
+    """The ranks of the default process group, which is created if a launcher started several ranks."""
     if not group.join():
         return Ranks(call, 0, 1, torch.device("cpu"))
     carrier = torch.device("cpu")

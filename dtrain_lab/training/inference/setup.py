@@ -1,4 +1,4 @@
-"""What a call is asked for, checked on every rank and the same on all of them."""
+"""Arguments of a call, checked on every rank to be valid and the same on all ranks."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Asked:
 
 
 def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -> Batches:
-    """Check what is asked for on all ranks, and give them the buffers of rank 0; a collective.
+    """Check the arguments on all ranks, and give them the buffers of rank 0; a collective.
 
     Args:
         ranks: this rank among the others.
         asked: arguments of the call.
-        also: a further check.
+        also: an additional check.
 
     Returns:
         The batches of the dataset.

@@ -15,11 +15,11 @@ SPREAD = 64
 ROUNDS = 32
 """Minimum number of rounds if there are enough batches: a crash costs at most one round."""
 CHUNK_SAMPLES = 8192
-"""Samples of a chunk at most, unless one batch has more: a chunk is written as one file."""
+"""Maximum samples of a chunk, unless one batch has more: a chunk is written as one file."""
 
 
 def usual_batch_size(samples: int) -> int:
-    """Batch size where the user gives none: 32, and less for fewer than 2,048 samples.
+    """Default batch size: 32, and less for fewer than 2,048 samples.
 
     The number of ranks does not matter: results are the same on any number of them.
     """
@@ -53,7 +53,7 @@ class Batches:
 
 @dataclass(frozen=True)
 class Plan:
-    """Who takes what: `chunks[k]` belongs to rank `k % ranks`, in round `k // ranks`."""
+    """Assignment of chunks: `chunks[k]` belongs to rank `k % ranks`, in round `k // ranks`."""
 
     batches: Batches
     ranks: int
@@ -65,7 +65,7 @@ class Plan:
         return -(-len(self.chunks) // self.ranks)
 
     def chunk(self, round_: int, rank: int) -> range:
-        """The chunk of a rank in a round; an empty one where it has none.
+        """The chunk of a rank in a round; empty if it has none.
 
         Args:
             round_: number of the round.
@@ -79,17 +79,17 @@ class Plan:
         return [batch for chunk in self.chunks[rank :: self.ranks] for batch in chunk]
 
     def steps(self, round_: int) -> int:
-        """Batches of the rank that has most of them in a round."""
+        """Maximum number of batches of a rank in a round."""
         return max(len(self.chunk(round_, rank)) for rank in range(self.ranks))
 
 
 def plan(batches: Batches, ranks: int, done: Iterable[range] = ()) -> Plan:
-    """Share batches among ranks.
+    """Divide batches among ranks.
 
     Args:
         batches: those of the whole dataset.
         ranks: number of ranks, 1 or more.
-        done: batches that need not be taken again.
+        done: batches that need not be computed again.
     """
     left = missing(len(batches), done)
     total = sum(map(len, left))

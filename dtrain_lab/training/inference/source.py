@@ -1,4 +1,4 @@
-"""The dataset: what it is, how long, and the batches of it that this rank takes."""
+"""The dataset: its kind, its length, and the batches of this rank."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def length(call: str, dataset: Any) -> int:
 
     Args:
         call: name of the function that the user called, for the error.
-        dataset: what it was given.
+        dataset: the argument.
 
     Raises:
-        BadRequest: It is no dataset, has no length, or is empty.
+        BadRequest: It is not a dataset, has no length, or is empty.
     """
     if isinstance(dataset, DataLoader):
         raise BadRequest(
@@ -68,7 +68,7 @@ def loader(
         collate: makes a batch of a list of samples; None for torch's own.
         num_workers: processes that load; at most one of them for an iterable dataset.
     """
-    generator = torch.Generator()  # a loader draws a number for its workers, which the user's generator keeps
+    generator = torch.Generator()  # a loader draws a number from it; the user's own must not change
     if in_turn(dataset):
         taken = _Taken(dataset, batches, numbers)
         workers = min(1, num_workers)
@@ -83,7 +83,7 @@ def loader(
 
 
 def _workers(number: int) -> dict[str, Any]:
-    """Options for workers that have what cells have defined: Python 3.14 would start them without it.
+    """Options for workers that have the definitions of cells: Python 3.14 would start them without.
 
     Where "forkserver" is the default, Python doesn't tell whether the user has set it, or the default was
     used: both get "fork". "spawn", which only a user sets, stays.
@@ -95,7 +95,7 @@ def _workers(number: int) -> dict[str, Any]:
 
 
 class _Taken(IterableDataset):  # type: ignore[misc]
-    """Batches of an iterable dataset, as lists of samples; what lies between them is read and dropped."""
+    """Batches of an iterable dataset, as lists of samples; samples between them are read and dropped."""
 
     def __init__(self, dataset: Iterable[Any], batches: Batches, numbers: Sequence[int]) -> None:
         self._dataset = dataset

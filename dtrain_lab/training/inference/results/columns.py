@@ -31,7 +31,7 @@ def arrow() -> ModuleType:
 
 
 def batch(output: Output) -> Any:
-    """A record batch of a batch's output, a row a sample.
+    """A record batch of a batch's output, with one row per sample.
 
     Raises:
         BadRequest: A part belongs to the whole batch, or its values have no Arrow type.

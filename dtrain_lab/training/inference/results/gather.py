@@ -15,9 +15,9 @@ from dtrain_lab.training.inference.results.outputs import Output, Path, built, t
 from dtrain_lab.training.inference.shares import Plan
 
 Shape = tuple[str, torch.dtype | None, tuple[int, ...]]
-"""Kind of a part; of rows also their type and the shape of one."""
+"""Kind of a part; for rows also their type and the shape of one row."""
 MESSAGE_BYTES = 4_000_000
-"""Results that ranks send as one message, at most: many small ones cost more time than they take to copy."""
+"""Maximum size of results sent as one message: many small messages cost more time than copying."""
 
 
 def gathered(ranks: Ranks, plan: Plan, mine: dict[int, Output]) -> Any:
@@ -88,7 +88,7 @@ def _shapes(ranks: Ranks, mine: Mapping[int, Output]) -> dict[Path, list[Shape]]
 
 
 def _per_batch(path: Path, found: list[Shape]) -> bool:
-    """Whether a part is an object a batch, and not one a sample."""
+    """Whether a part is one object per batch, not one per sample."""
     kinds = {kind for kind, _, _ in found}
     if "whole" in kinds and len(kinds) > 1:
         raise BadRequest(
@@ -116,7 +116,7 @@ def _rows(ranks: Ranks, plan: Plan, own: dict[int, torch.Tensor], shape: Shape) 
 
 
 def messages(spans: Sequence[range], row_bytes: int) -> list[list[range]]:
-    """Spans of samples that are sent together: as many as a message may have bytes, and one at least.
+    """Spans of samples that are sent together: as many as fit into a message, and at least one.
 
     Args:
         spans: ranges of samples.

@@ -1,4 +1,4 @@
-"""What a model returns for a batch: its parts, and what of each belongs to a sample."""
+"""A model's output for a batch: its parts, and how each is divided into samples."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dtrain_lab.errors import BadRequest
 
 Kind = Literal["rows", "each", "whole"]
 Path = tuple[tuple[str, Any], ...]
-"""Way to a part: ("key", name) in dicts, ("item", number) in tuples; empty for an output that is one part."""
+"""Path to a part: ("key", name) in dicts, ("item", number) in tuples; empty for an output of one part."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of a batch's output.
 
-    `rows`: a tensor on the CPU, one row a sample. `each`: a list, one object a sample. `whole`: one object
-    for the batch.
+    `rows`: a tensor on the CPU, one row per sample. `each`: a list, one object per sample. `whole`: one
+    object for the batch.
     """
 
     kind: Kind
@@ -32,14 +32,14 @@ Output = dict[Path, Part]
 
 
 def parts(output: Any, samples: int) -> Output:
-    """Take a model's output apart.
+    """Split a model's output into its parts.
 
     Args:
         output: a tensor, array, list or other object, or dicts and tuples of these.
         samples: samples of the batch.
 
     Raises:
-        BadRequest: A tensor has not one row for each sample.
+        BadRequest: A tensor does not have one row per sample.
     """
     found: Output = {}
     _collect(output, samples, (), found)
@@ -101,7 +101,7 @@ def _rows(tensor: torch.Tensor, samples: int, path: Path) -> torch.Tensor:
 
 
 def retained(value: Any) -> Any:
-    """A value that lives until the end: on the CPU, and no view into something larger or used again."""
+    """A copy of a value that can be kept: on the CPU, and not a view of memory that is larger or reused."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone() if value.device.type == "cpu" else value.detach().cpu()
     if isinstance(value, Mapping):

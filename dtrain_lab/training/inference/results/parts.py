@@ -23,7 +23,7 @@ SUFFIX = ".arrow"
 
 
 class State(msgspec.Struct, frozen=True):
-    """What parts belong to: results of other samples, batches, parameters or code are not gone on with."""
+    """Identity of parts: results of other samples, batches, parameters or code are not continued."""
 
     samples: int
     batch_size: int
@@ -37,14 +37,14 @@ CHANGED = {
     "model": "the model's parameters have changed",
     "code": "the code of the model, or what it reads, has changed",
 }
-"""What is said of each field of `State` that differs from that of parts."""
+"""Text for each field of `State` that differs from the parts' state."""
 
 
 def folder_of(output: Path, name: str) -> Path:
     """Folder of the parts of a file.
 
-    It lies beside the file, where the next call finds it whatever notebook or cluster it comes from. In a
-    job it lies beside the checkpoints, as a resumed job has those and another working directory.
+    It is beside the file, where the next call finds it from any notebook or cluster. In a job it is beside
+    the checkpoints, because a resumed job has the same checkpoints but another working directory.
 
     Args:
         output: absolute path of the file.
@@ -59,8 +59,8 @@ class Parts:
     """Parts of one file.
 
     Args:
-        folder: where they lie, the same for all ranks.
-        state: what they belong to.
+        folder: their folder, the same for all ranks.
+        state: their identity.
         batches: those of the whole dataset.
     """
 
@@ -69,13 +69,13 @@ class Parts:
         self._state = state
         self._batches = batches
         self.dropped = ""
-        """Why results that were there are not gone on with; empty if there were none."""
+        """Why existing results are not continued; empty if there were none."""
 
     def open(self) -> list[range]:
-        """Make the folder ready, without what belongs to other results; for one rank alone.
+        """Prepare the folder, and remove other results; called on one rank only.
 
         Returns:
-            Batches whose results are there.
+            Batches whose results exist.
         """
         if self.folder.exists() and (known := self._known()) != self._state:
             if known is not None and self._files():
@@ -86,12 +86,12 @@ class Parts:
             shutil.rmtree(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         durable.replace(self.folder / STATE, msgspec.json.encode(self._state))
-        for left in self.folder.glob(".*"):  # of a rank that was killed while it wrote
+        for left in self.folder.glob(".*"):  # left by a rank that was killed while writing
             left.unlink()
         return [done for path in self._files() if (done := self._done(path)) is not None]
 
     def seen(self) -> bool:
-        """Whether this rank sees the folder that one rank has made ready."""
+        """Whether this rank sees the folder that one rank has prepared."""
         return self._known() == self._state
 
     def writer(self, rank: int) -> Writer:
@@ -99,10 +99,10 @@ class Parts:
         return Writer(self.folder, rank)
 
     def assemble(self, output: Path) -> None:
-        """Make one file of all parts, in order, and remove them; for one rank alone.
+        """Join all parts, in order, into one file, and remove them; called on one rank only.
 
         Raises:
-            BadRequest: They can't be one file, and never will; they are removed.
+            BadRequest: They can't be joined; they are removed.
         """
         spans = in_order([_span(path) for path in self._files()])
         try:
@@ -122,7 +122,7 @@ class Parts:
         return sorted(path for path in self.folder.glob(f"*{SUFFIX}") if not path.name.startswith("."))
 
     def _done(self, path: Path) -> range | None:
-        """Batches of a file; None if it is damaged, or holds no whole batches, and is removed."""
+        """Batches of a file; None if it was damaged or contained no whole batches, and was removed."""
         try:
             span = _span(path)
             if tables.count(path) == len(span) and (batches := self._batches.whole(span)) is not None:
@@ -136,8 +136,8 @@ class Parts:
 class Writer:
     """Files of one chunk, usually one; written batch by batch, so that no more than one is in memory.
 
-    A file has its name once it is whole and on disk: where the block has ended, or a batch has columns of
-    other types.
+    A file gets its name when it is complete and on disk: at the end of the block, or when a batch has columns
+    of other types.
     """
 
     def __init__(self, folder: Path, rank: int) -> None:

@@ -1,4 +1,4 @@
-"""Arrow files: parts, and the one file that is made of them."""
+"""Arrow files: parts, and the file into which they are joined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check(output: Path) -> None:
     """Check that a file can be written.
 
     Raises:
-        BadRequest: Its name tells no format that can be written, or it is a folder.
+        BadRequest: Its suffix names no supported format, or it is a folder.
         EnvironmentUnfit: pyarrow is not installed.
     """
     if output.suffix not in KINDS:
@@ -37,12 +37,12 @@ def check(output: Path) -> None:
 
 
 def make_folder(output: Path) -> None:
-    """Make the folder of an output file, and say so; for one rank alone.
+    """Create the folder of an output file, and print a note; called on one rank only.
 
-    A job begins in a folder of its own, where those of the notebook are not.
+    A job starts in its own folder, which lacks those of the notebook.
 
     Raises:
-        BadRequest: It can't be made.
+        BadRequest: It can't be created.
     """
     if output.parent.is_dir():
         return
@@ -86,16 +86,16 @@ def sync(path: Path) -> None:
 
 
 def join(parts: Sequence[Path], output: Path) -> None:
-    """Make one file of parts, in this order; it takes the place of an older one once it is on disk.
+    """Join parts into one file, in this order; it replaces an older file once it is on disk.
 
     One part is in memory at a time.
 
     Args:
         parts: files to join.
-        output: the file that is made.
+        output: the file to write.
 
     Raises:
-        BadRequest: Two parts have other columns, or types of a column that can't be one.
+        BadRequest: Two parts have different columns, or incompatible types of a column.
     """
     pa = arrow()
     schema = _schema(pa, parts)
