@@ -80,7 +80,7 @@ def lost_connection(message: str) -> bool:
 
 
 STOPPED = "the cluster was stopped"
-"""Message of ranks that ended since somebody stopped their cluster."""
+"""Message of ranks that ended because somebody stopped their cluster."""
 
 
 def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Summary, ...]:
@@ -127,13 +127,13 @@ def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Su
 
 
 def broke_device(message: str) -> bool:
-    """Whether after an error every further call of CUDA fails in the same process."""
+    """Whether every further CUDA call fails in the same process after an error."""
     text = message.lower()
     return "cuda error" in text and any(known in text for known in DEVICE_ERRORS)
 
 
 def joined(parts: Sequence[Summary]) -> str:
-    """Join sentences to one text."""
+    """Join sentences to a text."""
     return " ".join(part.text for part in parts)
 
 
@@ -142,7 +142,7 @@ def _part(code: str, failures: Sequence[Failure], text: str, **values: Any) -> S
 
 
 def own_stop(failures: Sequence[Failure]) -> bool:
-    """Whether a cell ended since somebody stopped its cluster, and for nothing else."""
+    """Whether a cell ended only because somebody stopped its cluster."""
     return bool(failures) and all(f.kind == "stopped" for f in failures)
 
 

@@ -1,4 +1,4 @@
-"""Lists as a sentence has them. Pure."""
+"""Lists as parts of sentences. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from collections.abc import Iterable
 
 
 def listed(parts: Iterable[str]) -> str:
-    """Join parts as a sentence does: `a`, `a and b`, `a, b and c`."""
+    """Join parts for a sentence: `a`, `a and b`, `a, b and c`."""
     *first, last = [*parts] or [""]
     return f"{', '.join(first)} and {last}" if first else last

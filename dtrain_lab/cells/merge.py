@@ -20,7 +20,7 @@ HOLD_S = 0.010
 PARTIAL_HOLD_S = 0.03
 """An unfinished line waits this long for its end, so that ranks don't cut each other's lines …"""
 BURST_HOLD_S = 0.3
-"""… and this long behind whole lines: its rank prints many, and is cut where its buffer was sent."""
+"""… and this long after whole lines: its rank prints many, and the cut is where its buffer was sent."""
 MANY = 500
 """A burst of more lines than this is handled as one block and compared with other ranks' as a whole."""
 
@@ -147,7 +147,7 @@ class LineMerger:
             row = len(match[1])
             if match[2].strip():
                 bars[row] = match[2]
-            else:  # a bar that is not left on the screen
+            else:  # a bar that is removed from the screen
                 bars.pop(row, None)
             return ""
 

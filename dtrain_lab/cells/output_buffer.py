@@ -87,7 +87,7 @@ class Region:
         self._header[WRITTEN] = number << 48 | (self.written + len(text))
 
     def match(self, written: int) -> None:
-        """Set the count of bytes to what the head is told, where an interrupt has left them apart."""
+        """Set the count of bytes to the head's count, if an interrupt has made them differ."""
         if written != self.written:
             self._header[WRITTEN] = self._header[WRITTEN] & ~_COUNT | written
 

@@ -16,7 +16,7 @@ from dtrain_lab.cells.diff import Comparison, Leaf, compare, describe
 class AcrossGroup(Struct, frozen=True):
     """Ranks with the same value.
 
-    `outlier`: more ranks have another value, or this one is NaN; none is, where each rank has its own.
+    `outlier`: more ranks have another value, or this one is NaN; False if each rank has its own value.
     `text`: the value, or the error if `error` is set. `norm` and `nans` (number of NaNs) are
     only known for tensors.
     """
@@ -39,7 +39,7 @@ class AcrossRow(Struct, frozen=True):
 
     `same`: every rank was asked, and they agree; while some run, that isn't known. `first`: path of the
     first part that differs; empty if the value has no parts. `differing` and `total` count parts. `text`:
-    the comparison in words.
+    description of the comparison.
     """
 
     expression: str
@@ -52,7 +52,7 @@ class AcrossRow(Struct, frozen=True):
     running: tuple[int, ...] = ()
     """Ranks on which it could not be evaluated, because they are running."""
     comparable: bool = True
-    """False if values can be told apart only by their address, so it isn't known whether they are equal."""
+    """False if values differ only by their address, so that it is unknown whether they are equal."""
 
 
 def wanted_leaf(answers: Mapping[int, dict[str, Any]]) -> tuple[str, tuple[int, ...]] | None:

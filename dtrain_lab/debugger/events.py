@@ -95,7 +95,7 @@ def stands(state: State, rank: int, body: Dap) -> State:
     place = _place(state, body.get("place"))
     if found is None or found.name != state.held.get(rank, found.name):
         state = state.resumed((rank,))
-    if place is None:  # between cells: a cluster's rank is idle, a job's goes on by itself
+    if place is None:  # between cells: a cluster's rank is idle, a job's continues by itself
         return state.rank(rank, phase="running" if state.texts else "idle", place=None, operation=None)
     return state.rank(rank, phase="running", place=place, operation=found)
 
@@ -140,7 +140,7 @@ def stopped(state: State, rank: int) -> Dap:
         "description": f"rank {rank}",
         "allThreadsStopped": False,
     }
-    # the user's own rank stays the one looked at, also where it comes last
+    # the rank that the user chose stays in focus, also if it is last
     if state.editor and rank != state.focus and (state.focus in state.paused or state.moving == "step"):
         body["preserveFocusHint"] = True
     return {"event": "stopped", "body": body}

@@ -12,9 +12,9 @@ from dtrain_lab.errors import BadRequest
 
 END = b"\r\n\r\n"
 MOST_HEADER = 8192
-"""Bytes without an end of a header, after which the other side does not speak the protocol."""
+"""Maximum bytes without the end of a header: beyond that, the other side does not speak the protocol."""
 MOST_BODY = 64 << 20
-"""Bytes of a message; a header that announces more is wrong, and would be waited for without end."""
+"""Maximum bytes of a message; a header that announces more is wrong, and would be waited for for ever."""
 HEADER = re.compile(rb"Content-Length\s*:\s*(\d+)\s*\r\n(?:[\w-]+:[^\r\n]*\r\n)*\r\n", re.IGNORECASE)
 
 
@@ -25,18 +25,18 @@ def encode(message: Dap) -> bytes:
 
 
 class Decoder:
-    """Unpacks messages from a stream of bytes, however these are cut.
+    """Unpacks messages from a stream of bytes that may be split anywhere.
 
     Args:
-        skipped: Called with bytes that are no message, when decoding goes on at the next header. Without it
-            they raise an error.
+        skipped: Called with bytes that are not a message; decoding continues at the next header. Without it
+        they raise an error.
     """
 
     def __init__(self, skipped: Callable[[bytes], None] | None = None) -> None:
         self._buffer = b""
         self._skipped = skipped
         self._speaks = False
-        """Whether a message was found: before, what is no header comes from somebody else than an editor."""
+        """Whether a message was found: before that, invalid headers are not from an editor."""
 
     @property
     def rest(self) -> bytes:
@@ -47,7 +47,7 @@ class Decoder:
         """Add received bytes, and return the messages that are complete now.
 
         Raises:
-            BadRequest: the bytes are no message of the protocol, and the next one can't be found behind them.
+            BadRequest: the bytes are not a message of the protocol, and no next message can be found.
         """
         self._buffer += data
         found: list[Dap] = []
@@ -66,7 +66,7 @@ class Decoder:
             message = _object(rest[:length])
             if message is None:
                 length = self._end_of_bad_body(rest, length)
-                message = _object(rest[:length])  # its length was too large, and it is whole nevertheless
+                message = _object(rest[:length])  # its length was too large, but it is complete
             self._speaks = True
             if message is None:
                 self._skip(rest[:length], rest[length:])
@@ -85,7 +85,7 @@ class Decoder:
 
     @staticmethod
     def _end_of_bad_body(rest: bytes, length: int) -> int:
-        """Find where a bad body ends: behind a whole object, before the next header, or as its own says."""
+        """Find the end of a bad body: after a complete object, before the next header, or by its length."""
         text = rest[:length].decode("utf-8", "replace")
         with suppress(ValueError, RecursionError):
             _, end = json.JSONDecoder().raw_decode(text)
@@ -109,7 +109,7 @@ def _object(data: bytes) -> Dap | None:
 
 
 def _length(head: bytes) -> int | None:
-    """Return the length that a header says; None if it is no header."""
+    """Return the length in a header; None if it is not a header."""
     length = None
     for line in head.split(b"\r\n"):
         name, colon, value = line.partition(b":")

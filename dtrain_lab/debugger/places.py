@@ -37,7 +37,7 @@ def runs_at(text: str, line: int) -> int | None:
         line: line of the breakpoint, from 1.
 
     Returns:
-        The line, from 1; its own where the text isn't valid Python; None if no later line is executed.
+        The line, from 1; unchanged if the text isn't valid Python; None if no later line is executed.
     """
     try:
         module = compile(text, "<breakpoints>", "exec", dont_inherit=True)

@@ -1,6 +1,6 @@
-"""Texts of pydevd that we tell apart: those of refusals, and of errors in expressions. Pure.
+"""Messages of pydevd that we recognize: refusals, and errors in expressions. Pure.
 
-They are pydevd's own and may change with it; one that is not known here is passed on as it is.
+They may change with pydevd; an unknown message is passed on unchanged.
 `tests/integration/test_editor_corners.py` and `tests/unit/debugger/test_debug_texts.py` fail when one
 changes.
 """
@@ -16,7 +16,7 @@ EXCLUDED = "excluded"
 
 
 def is_gone(message: str) -> bool:
-    """Whether pydevd refuses since it has no such frame or variable."""
+    """Whether pydevd refuses because it has no such frame or variable."""
     return GONE.match(message) is not None
 
 
@@ -27,7 +27,7 @@ def unchanged(message: str) -> str | None:
 
 
 def is_excluded(message: object) -> bool:
-    """Whether pydevd sets no breakpoint since its rules exclude the file."""
+    """Whether pydevd sets no breakpoint because its rules exclude the file."""
     return EXCLUDED in str(message)
 
 
@@ -38,7 +38,7 @@ def last_line(text: str) -> str:
 
 
 def error_of(text: str) -> str:
-    """An error as Python prints it, from its `repr`, with which pydevd answers in place of a value."""
+    """An error as Python prints it, from the `repr` that pydevd returns instead of a value."""
     found = re.fullmatch(r"(\w+)\((.*)\)", text.strip(), re.DOTALL)
     try:
         first = ast.literal_eval(f"({found[2]},)")[0] if found else None

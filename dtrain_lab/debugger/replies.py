@@ -238,7 +238,7 @@ def _numbered(state: State, rank: int, body: Dap) -> Dap:
 
 
 MOST_TOLD = 60
-"""Characters of a tensor that are shown; of a larger one, its type."""
+"""Maximum displayed characters of a tensor; for a larger one, its type is displayed."""
 
 
 def _typed_variable(variable: Dap) -> Dap:

@@ -201,7 +201,7 @@ def catch_step(state: State, rank: int) -> tuple[State, tuple[Order, ...]]:
         rank: the rank.
 
     Returns:
-        The new state, and the step; no order where the rank has stopped elsewhere.
+        The new state, and the step; no order if the rank has stopped elsewhere.
     """
     step = state.step
     if step is None or rank not in step.late:
@@ -234,7 +234,7 @@ def _points(state: State, path: str, ranks: Sequence[int]) -> tuple[Order, ...]:
         return ()
     there = there_of(state, path)
     points = state.points.get(path, ())
-    # JupyterLab has no word for a breakpoint that waits for its file
+    # JupyterLab can't show a breakpoint that waits for its file
     also = {"awaitsImport": True} if state.editor else {}
     return (
         Order(

@@ -131,7 +131,7 @@ class State(Struct, frozen=True):
     pausing: tuple[int, ...] = ()
     """Running ranks that were asked to pause, and stop once the call that they are in returns."""
     held: dict[int, str] = {}
-    """Rank → the collective that it was in before the debugger came, while it is in it."""
+    """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
     ended: bool = False
     """Whether the whole world has ended, which loses no rank."""
 

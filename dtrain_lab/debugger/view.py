@@ -20,7 +20,7 @@ class SetBreakpoint(Struct, frozen=True):
 
 
 class Waits(Struct, frozen=True):
-    """Ranks that can't continue, and why, in words."""
+    """Ranks that can't continue, and the reason as text."""
 
     ranks: tuple[int, ...]
     text: str
@@ -67,7 +67,7 @@ def view(state: State) -> DebugView:
 
 
 def notes(state: State) -> tuple[str, ...]:
-    """What a user should know of the debugger: first of time-outs that it does not lengthen."""
+    """What a user should know about the debugger, first about time-outs that it does not extend."""
     groups: dict[str, list[int]] = {}
     for rank, name in sorted(state.held.items()):
         groups.setdefault(name, []).append(rank)
@@ -80,7 +80,7 @@ def notes(state: State) -> tuple[str, ...]:
 
 
 def waits(state: State) -> tuple[Waits, ...]:
-    """Group the ranks that wait in a collective for paused ranks, with the reason in words."""
+    """Group the ranks that wait in a collective for paused ranks, with the reason as text."""
     groups: dict[Collective, list[int]] = {}
     for rank, operation in state.waiting.items():
         groups.setdefault(operation, []).append(rank)

@@ -24,16 +24,16 @@ from dtrain_lab.wire.plan import NodeFacts
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"
 SOCKET_PATH = 107
-"""Bytes of a unix socket's path, at most."""
+"""Maximum bytes of a unix socket's path."""
 LONGEST = SOCKET_PATH - len("/0123456789ab/client.s")
-"""Bytes of the path of the heads' folders, at most: with a cluster's folder and socket below it."""
+"""Maximum bytes of the path of the heads' folders: a cluster's folder and socket are below it."""
 SPARE = 23
-"""Bytes kept free below a temporary folder that nobody chose: a job's folder has a longer name, for one."""
+"""Bytes reserved below the default temporary folder: a job's folder, for example, has a longer name."""
 LONGEST_BASE = LONGEST - len("/dtrain-lab-4294967295") - SPARE
-"""Bytes of the path of such a temporary folder, below which every user has a folder; else it is /tmp."""
+"""Maximum bytes of the path of such a temporary folder, which has a folder per user; else /tmp is used."""
 PACKAGES = ("dtrain-lab", "torch", "ipyparallel", "ipykernel", "tensorflow", "mindspore", "torch_npu")
 OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu",)}
-"""Packages with the same module in them."""
+"""Packages that contain the same module."""
 
 
 def local_facts() -> NodeFacts:
@@ -87,7 +87,7 @@ def _prefix(netmask: str | None) -> str:
 
 
 def sockets() -> Path:
-    """Parent of the heads' folders: node-local, and short as paths of unix sockets are (`SOCKET_PATH`)."""
+    """Parent of the heads' folders: node-local, and short because of unix sockets (`SOCKET_PATH`)."""
     return _ours(tempfile.gettempdir() if len(tempfile.gettempdir()) < LONGEST_BASE else "/tmp")
 
 
@@ -161,7 +161,7 @@ def _driver() -> str:
 
 
 def private(path: Path) -> Path:
-    """A folder that only this user can enter; made if it does not exist.
+    """A folder that only this user can enter; created if it does not exist.
 
     Raises:
         Forbidden: The path is a link or belongs to another user.

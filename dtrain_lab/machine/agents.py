@@ -1,4 +1,4 @@
-"""Starts a node agent on this machine: for its head, or for what joins this node to a head elsewhere."""
+"""Starts a node agent on this machine: for its head, or to join this node to a head elsewhere."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def folders(controller: str, root: Path = ROOT, own: str | None = None) -> list[
     Args:
         controller: "cpu" or "memory".
         root: Mount point of the cgroup file system.
-        own: Text of `/proc/self/cgroup`; read where left out.
+        own: Text of `/proc/self/cgroup`; read by default.
     """
     text = Path("/proc/self/cgroup").read_text() if own is None else own
     found = []
@@ -66,17 +66,17 @@ def oom_kills(places: list[Path], vmstat: Path = Path("/proc/vmstat")) -> int:
 
 
 class OutOfMemory:
-    """Tells whether a killed process was killed for lack of memory."""
+    """Determines whether a killed process was killed for lack of memory."""
 
     def __init__(self) -> None:
         self._places = folders("memory")
         self._before = oom_kills(self._places)
 
     def how(self, code: int) -> str:
-        """How a process that has just ended was killed, in words; empty if memory was not the reason.
+        """Description of how a process that has just ended was killed; empty if memory was not the reason.
 
         Args:
-            code: Exit code of the process; negative where a signal ended it.
+            code: Exit code of the process; negative if a signal ended it.
         """
         if code != -signal.SIGKILL:
             return ""

@@ -1,4 +1,4 @@
-"""Files of several processes: replaced as a whole, synced to disk where asked, locked."""
+"""Files shared by several processes: replaced atomically, synced to disk on request, locked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def swap(path: Path, data: bytes, *, durable: bool = False) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a file, which is made if need be, while the block runs."""
+    """Hold an exclusive lock on a file, which is created if necessary, while the block runs."""
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -43,7 +43,7 @@ def processes() -> dict[str, list[tuple[int, int]]]:
 
 def only(names: Sequence[str]) -> dict[str, str]:
     """Environment variables that show a process only these GPUs."""
-    # CUDA orders by speed unless told otherwise; a user who set CUDA_VISIBLE_DEVICES knows the order meant
+    # CUDA orders by speed by default; a user who set CUDA_VISIBLE_DEVICES has chosen the order
     order = {} if VISIBLE in os.environ else {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     return {VISIBLE: ",".join(names), **order}
 
@@ -81,7 +81,7 @@ def _driver() -> Iterator[Any]:
 
 
 def _index(nvml: Any, name: str) -> str:
-    """Index of a GPU, where it has one; else the name unchanged."""
+    """Index of a GPU, if it has one; else the name unchanged."""
     if nvml is None or name.isdecimal() or name.startswith("MIG"):
         return name
     try:

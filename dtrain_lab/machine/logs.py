@@ -47,7 +47,7 @@ def take_streams(file: Path) -> None:
 
 
 def to_file(file: Path, logger: str = "", level: str = "INFO") -> logging.Handler:
-    """Have a logger (by default the root logger) write to a file, which is created with the first record.
+    """Make a logger (by default the root logger) write to a file, which is created with the first record.
 
     Args:
         file: Path; its folder has to exist by then.

@@ -82,7 +82,7 @@ def has_ended(system_of: str) -> bool:
 
 
 def end_with_parent(number: int) -> None:
-    """Have the kernel send this process a signal when its parent ends (Linux only; no effect elsewhere).
+    """Make the kernel send this process a signal when its parent ends (Linux only; no effect elsewhere).
 
     Args:
         number: Number of the signal; 0 for none from now on.
@@ -91,7 +91,7 @@ def end_with_parent(number: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Have the kernel make this process the parent of all orphans below it, in init's place (Linux only)."""
+    """Make this process the parent of all orphans below it, instead of init (Linux only)."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -122,7 +122,7 @@ def same(pid: int, began: float) -> psutil.Process | None:
 
 
 def signal_process(pid: int, began: float, number: int) -> bool:
-    """Send a signal to a process that is not our child, whose pid may belong to another one by now.
+    """Send a signal to a process that is not our child, and whose pid may have been reused.
 
     Args:
         pid: Id of the process.
@@ -136,7 +136,7 @@ def signal_process(pid: int, began: float, number: int) -> bool:
     try:
         if process is None or process.uids().real != os.getuid():
             return False
-        process.send_signal(number)  # looks once more whether the pid is still this process's
+        process.send_signal(number)  # checks again that the pid still belongs to this process
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
     return True

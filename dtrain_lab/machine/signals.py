@@ -1,7 +1,7 @@
-"""Keeps signal handlers of Python out of what must not be left half done, such as a message half sent.
+"""Keeps Python's signal handlers out of code that must not be interrupted, such as sending a message.
 
-Python runs a signal handler on the main thread between any two bytecodes. It may raise there, as Ctrl-C does,
-or wait for another thread, as one does that makes a collective.
+Python runs a signal handler on the main thread between any two bytecodes. The handler may raise, as Ctrl-C
+does, or wait for another thread, as a handler that calls a collective does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 Handler = Callable[[int, Any], Any] | int | None
-"""What handles a signal: a function, or a number for one of the system's ways."""
+"""A signal handler: a function, or a number for a default action of the system."""
 
 try:  # `signal` looks each argument and result up in an enum, which takes ten times as long
     _signal: Any = importlib.import_module("_signal")
@@ -29,15 +29,15 @@ get_handler: Callable[[int], Handler] = _signal.getsignal
 
 @contextmanager
 def held_interrupts() -> Iterator[None]:
-    """Keep interrupts of this thread from ending what is inside, such as a message that is half sent.
+    """Keep interrupts from ending the block, for example while a message is being sent.
 
-    An interrupt that comes meanwhile is given to its handler at the end.
+    An interrupt that arrives meanwhile is passed to its handler at the end.
 
     Raises:
-        KeyboardInterrupt: At the end, where that is what the handler does.
+        KeyboardInterrupt: At the end, if the handler raises it.
     """
     before: Handler = get_handler(signal.SIGINT)
-    # Python interrupts no other thread, and has nothing to call where the handler is not one of Python's
+    # Python interrupts no other thread, and can't call a handler that is not Python's
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
@@ -52,13 +52,13 @@ def held_interrupts() -> Iterator[None]:
 
 
 class HandlerDeferral:
-    """Context manager inside which no handler of the user's runs; one that is due runs at the end.
+    """Context manager inside which no user's handler runs; pending handlers run at the end.
 
-    For code of the main thread that holds what another thread needs: a handler which interrupts it and waits
-    for that thread would wait for ever. On other threads it does nothing, as Python runs no handler there.
-    It may be nested, and has no effect before `install`. SIGINT's handler of a running cell is not deferred
-    (it is set by `set_handler`, so that a traceback shows no frame of ours): use `held_interrupts`, too,
-    where one can come.
+    For code of the main thread that holds something another thread needs: a handler that interrupts it and
+    waits for that thread would wait for ever. On other threads it does nothing, because Python runs no
+    handlers there. It may be nested, and has no effect before `install`. A running cell's handler of SIGINT
+    is not deferred (it is set by `set_handler`, so that tracebacks show no frame of ours): also use
+    `held_interrupts` if SIGINT can arrive.
     """
 
     def __init__(self) -> None:
@@ -67,12 +67,12 @@ class HandlerDeferral:
         self._due: list[int] = []
 
     def install(self) -> Callable[[], None]:
-        """Have all handlers deferred that are set by `signal.signal` from now on; on the main thread.
+        """Defer all handlers that are set by `signal.signal` from now on; called on the main thread.
 
         `signal.getsignal` returns them as they were set.
 
         Returns:
-            Undoes it.
+            Function that undoes this.
         """
         self._main = threading.get_ident()
         usual_set, usual_get = signal.signal, signal.getsignal
@@ -93,14 +93,14 @@ class HandlerDeferral:
         return undo
 
     def defers(self, number: int) -> bool:
-        """Whether a handler has to wait, given its signal; if so, the signal is raised again at the end."""
+        """Whether a signal's handler has to wait; if so, the signal is raised again at the end."""
         if self._depth and number not in self._due:
             self._due.append(number)
         return self._depth > 0
 
     def __enter__(self) -> None:
         if threading.get_ident() == self._main:
-            self._depth += 1  # one store: a handler that comes before it runs at once
+            self._depth += 1  # a single store: a handler that is called before it runs at once
 
     def __exit__(self, *_: object) -> None:
         if threading.get_ident() != self._main:
@@ -108,13 +108,13 @@ class HandlerDeferral:
         self._depth -= 1
         if self._due and not self._depth:
             due, self._due = self._due, []
-            with ExitStack() as each:  # also where the handler of another one raises
+            with ExitStack() as each:  # also if the handler of another signal raises
                 for number in reversed(due):
                     each.callback(signal.raise_signal, number)
 
 
 class _Deferred:
-    """A handler that waits until the main thread is outside of what must not be interrupted."""
+    """A handler that waits until the main thread has left the code that must not be interrupted."""
 
     __slots__ = ("deferral", "handler")
 

@@ -43,7 +43,7 @@ class Handle:
         while not self.done:
             if self.task is not None:
                 await asyncio.wait({self.task})
-            else:  # it begins in the next loop iteration
+            else:  # it starts in the next loop iteration
                 await asyncio.sleep(0)
 
     @property
@@ -60,7 +60,7 @@ class Handle:
 class Supervisor:
     """Holds all background tasks of an event loop in one `asyncio.TaskGroup`.
 
-    Each task catches its exceptions, so that none ends the others. To be made inside the loop, see `here`.
+    Each task catches its exceptions, so that none ends the others. Create it inside the loop, see `here`.
     """
 
     def __init__(self) -> None:
@@ -186,9 +186,9 @@ class Supervisor:
             except asyncio.CancelledError as error:
                 if _is_told_to_end(handle):
                     raise
-                failure: BaseException = error  # cancelled by what it waited for, not by us
+                failure: BaseException = error  # cancelled by what it awaited, not by us
             except Exception as error:  # noqa: BLE001 # whatever a loop raises, it is begun again
-                if _is_told_to_end(handle):  # its clean-up failed; it ends all the same
+                if _is_told_to_end(handle):  # its clean-up failed; it ends nevertheless
                     log.warning("%s failed during its clean-up: %s", handle.name, say(error))
                     return
                 failure = error
@@ -234,7 +234,7 @@ class Supervisor:
 
 
 def here() -> Supervisor:
-    """The supervisor of the running loop; made on first use."""
+    """The supervisor of the running loop; created on first use."""
     loop = asyncio.get_running_loop()
     known: Supervisor | None = getattr(loop, ATTRIBUTE, None)
     if known is None:

@@ -70,8 +70,8 @@ def script_of(job: Path) -> psutil.Process | None:
 def hold(identity: str, name: str, size: int, usable: Sequence[str] = ()) -> tuple[str, ...]:
     """Hold slots of this machine for a cluster; they are released when this process ends.
 
-    A cluster does not queue: where fewer GPUs are free than it has ranks, it shares those of others. A
-    repeated call with another size keeps the GPUs it has.
+    A cluster does not queue: if fewer GPUs are free than it has ranks, it shares GPUs with others. A repeated
+    call with another size keeps its GPUs.
 
     Args:
         identity: Id of the cluster.
@@ -113,14 +113,14 @@ def stop(identity: str) -> NodeSlots:
     """End a process of this user on a GPU that belongs to neither a cluster nor a job.
 
     Args:
-        identity: Id of the process, as `look` gives it.
+        identity: Id of the process, from `look`.
 
     Returns:
         The slots afterwards.
 
     Raises:
         NotFound: No such process holds a slot of this machine.
-        Forbidden: The process is another user's, or that of a cluster or job, which are ended otherwise.
+        Forbidden: The process is another user's, or belongs to a cluster or job.
         Conflict: The process does not end.
     """
     holder = slots.holder(all_slots(), identity)

@@ -33,7 +33,7 @@ class Kill(msgspec.Struct, frozen=True, tag=True):
 
 
 class HandOverChannel(msgspec.Struct, frozen=True, tag=True):
-    """Outlive this agent, because another one takes over the channel; answered with `Loaded`."""
+    """Outlive this agent, because another agent takes over the channel; answered with `Loaded`."""
 
 
 Order = ForkRank | ForkController | Kill | HandOverChannel
@@ -63,7 +63,7 @@ class ProcessExited(msgspec.Struct, frozen=True, tag=True):
     code: int
     last: str
     how: str = ""
-    """Why the process could not be forked, in words."""
+    """Message on why the process could not be forked."""
 
 
 News = Loaded | ProcessForked | ProcessExited

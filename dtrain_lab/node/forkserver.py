@@ -96,16 +96,16 @@ class ForkServer:
 
     def _load(self) -> None:
         began = time.monotonic()
-        gc.disable()  # what it would look through while modules load are modules
+        gc.disable()  # the collector would only traverse modules while they are loading
         for name in PRELOAD:
             try:
                 importlib.import_module(name)
             except ImportError:
                 if name not in OPTIONAL:
                     raise
-        names.lost()  # looked up here once: ranks inherit the answer
+        names.lost()  # looked up once here: ranks inherit the answer
         gc.collect()
-        # the collector does not look at what is frozen, in children neither: it would copy all shared pages
+        # the collector skips frozen objects, also in children, where it would copy all shared pages
         gc.freeze()
         gc.enable()
         if threads() != 1:

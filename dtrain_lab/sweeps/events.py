@@ -20,7 +20,7 @@ class Tick(Struct, frozen=True):
 
 
 class ActionRequested(Struct, frozen=True):
-    """A client wants the sweep to run or to stop. `number`: of the wish; it grows by one."""
+    """A client wants the sweep to run or to stop. `number`: of the request; grows by one each time."""
 
     wish: Wish
     number: int
@@ -34,14 +34,14 @@ class Suggested(Struct, frozen=True):
 
 
 class HandingOver(Struct, frozen=True):
-    """A trial's job is about to be handed over under this id."""
+    """A trial's job is about to be submitted with this id."""
 
     number: int
     job: str
 
 
 class Refused(Struct, frozen=True):
-    """A trial's job was refused. `again`: the same request may be accepted later."""
+    """A trial's job was refused. `again`: whether the same request may be accepted later."""
 
     number: int
     code: str
@@ -52,10 +52,10 @@ class Refused(Struct, frozen=True):
 
 
 class Polled(Struct, frozen=True):
-    """A trial's job was looked at.
+    """A trial's job was polled.
 
-    `error`: why it failed or waits. `killed`: it has failed through no fault of its code. `reports`: all
-    values of the objective that it has reported, in order of time. `names`: what else it has reported.
+    `error`: why it failed or waits. `killed`: its code did not cause the failure. `reports`: all values of
+    the objective that it has reported, in order of time. `names`: other values that it has reported.
     """
 
     number: int
@@ -70,14 +70,14 @@ class Polled(Struct, frozen=True):
 
 
 class Missing(Struct, frozen=True):
-    """There is no job of a trial."""
+    """A trial has no job."""
 
     number: int
     at: float
 
 
 class Judged(Struct, frozen=True):
-    """A trial has reached a rung. `behind`: it is not among the best there."""
+    """A trial has reached a rung. `behind`: whether it is not among the best there."""
 
     number: int
     behind: bool
@@ -89,17 +89,17 @@ Event = Tick | ActionRequested | Suggested | HandingOver | Refused | Polled | Mi
 
 
 class Suggest(Struct, frozen=True):
-    """Choose the parameters of a further trial. Answer: `Suggested`."""
+    """Choose the parameters of the next trial. Answer: `Suggested`."""
 
 
 class Submit(Struct, frozen=True):
-    """Submit a trial's job. Answers: `HandingOver` before anything is handed over; `Refused`."""
+    """Submit a trial's job. Answers: `HandingOver` before the submission; `Refused`."""
 
     number: int
 
 
 class Continue(Struct, frozen=True):
-    """Resume a trial's last job. Answers: `HandingOver` before anything is handed over; `Refused`."""
+    """Resume a trial's last job. Answers: `HandingOver` before the submission; `Refused`."""
 
     number: int
     job: str

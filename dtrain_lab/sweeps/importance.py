@@ -1,4 +1,4 @@
-"""How much of a sweep's objective each parameter decides, by Optuna's PED-ANOVA.
+"""Importance of each parameter for a sweep's objective, by Optuna's PED-ANOVA.
 
 Optuna's usual evaluator needs scikit-learn; this one needs Optuna alone.
 """
@@ -12,7 +12,7 @@ from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Importance, SweepRecord
 
 LEAST_TRIALS = 10
-"""Trials that have to be done: among fewer, chance decides which parameter looks important."""
+"""Minimum number of finished trials: among fewer, chance decides which parameter looks important."""
 BEST_SHARE, LEAST_BEST = 0.1, 5
 """The best tenth of the trials is compared with all, and at least `LEAST_BEST`, as Optuna advises."""
 
@@ -21,7 +21,7 @@ def importance(record: SweepRecord) -> Importance:
     """Return the importance of a sweep's parameters, or why it is unknown.
 
     Returns:
-        Shares that add up to 1, the largest first. Those of the same record are the same.
+        Shares that add up to 1, the largest first; the same for the same record.
     """
     space = parse(record.request.space)
     varied = [name for name in space if points({name: space[name]}) != 1]

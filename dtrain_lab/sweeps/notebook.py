@@ -19,7 +19,7 @@ from dtrain_lab.sweeps.space import KINDS, Choices, Domain, LogUniform, Space, U
 from dtrain_lab.wire.jobs.finding import Finding
 
 RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
-"""A text that begins like a range; in a list, its comma has parted it."""
+"""A text that begins like a range; a list was split at its comma."""
 
 
 def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
@@ -65,19 +65,19 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
 def check_values(
     cells: Sequence[Cell], space: Space, fixed: Mapping[str, Any] | None = None
 ) -> list[Finding]:
-    """Look for values that parameters get where the tagged cell assigns a number of another kind.
+    """Find values of parameters whose type differs from the number that the tagged cell assigns.
 
     Args:
         cells: Code cells of the notebook.
-        space: What varies.
+        space: The search space.
         fixed: Values that are the same in all trials.
 
     Returns:
-        Warnings of `values.strings`, and one for each parameter that has a whole number and gets fractions:
-        what they do is known to the notebook alone.
+        Warnings of `values.strings`, and one for each parameter that is an integer in the notebook and gets
+        fractions, whose effect only the notebook knows.
 
     Raises:
-        BadRequest: A string is given for a number, or was meant for true or false, a range or a list.
+        BadRequest: A string is given for a number, or looks like a boolean, a range or a list.
     """
     usual = values.usual(cells)
     given = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
@@ -95,7 +95,7 @@ def check_values(
 
 
 def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:
-    """Return what to do with a part of a range or of a list; "" with others."""
+    """Return a hint for a part of a range or of a list; "" for other values."""
     if isinstance(usual, values.COLLECTIONS):
         return "Lists can't vary: vary a number, and choose by it in the notebook. A fixed one: [1, 2]."
     called = next((found for text in given if isinstance(text, str) and (found := RANGE.match(text))), None)
@@ -105,9 +105,9 @@ def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:
 
 
 def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
-    """Warn of a range of fractions for a whole number, where whole numbers have room in it.
+    """Warn of a range of fractions for an integer, if the range contains integers.
 
-    Between 0 and 1 there is no other whole number: `dropout = 0` and `lr = 1` are not meant as such.
+    Between 0 and 1 there is no other integer: `dropout = 0` and `lr = 1` are probably meant as fractions.
     """
     if isinstance(usual, bool) or not isinstance(usual, int) or not isinstance(domain, Uniform | LogUniform):
         return None
@@ -125,7 +125,7 @@ def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
 
 
 def _where(cell: Cell) -> str:
-    """Return ", line 3: invalid syntax" of a cell that can't be parsed."""
+    """Return ", line 3: invalid syntax" for a cell that can't be parsed."""
     try:
         ast.parse(convert_cell(cell).source)
     except SyntaxError as error:

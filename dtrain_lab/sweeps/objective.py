@@ -1,4 +1,4 @@
-"""Whether a notebook passes a sweep's objective to `dt.log`, in its cells or in files beside it. Pure."""
+"""Checks whether a notebook passes a sweep's objective to `dt.log`, in cells or files beside it. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SILENT = frozenset().union(
 ) - frozenset(RUNS_OTHERS)  # fmt: skip
 """Modules known not to call `dt.log`."""
 GIVES_OTHERS = ("builtins", "importlib", "sys", "os", "operator", "inspect", "gc", "ctypes", "types")
-"""Modules that don't call `dt.log` either, and from which code that does can be had by its name."""
+"""Modules that don't call `dt.log` either, but through which code that does can be found by name."""
 DYNAMIC = ("exec", "eval", "__import__", "vars", "globals", "locals")
 DYNAMIC_CALLS = ("os.system", "os.popen", "builtins.exec", "builtins.eval")
 DYNAMIC_METHODS = ("import_module", "run_path", "run_module", "run_cell", "run_cell_magic", "__import__")
 DYNAMIC_NAMES = ("log", "modules", "system", "popen", *DYNAMIC, *DYNAMIC_METHODS)
-"""What `getattr` must not be asked for."""
+"""Names that `getattr` must not access."""
 
 
 class _Known(NamedTuple):
@@ -42,10 +42,10 @@ class _Known(NamedTuple):
 
 
 class _Seen:
-    """What was found so far.
+    """Findings so far.
 
-    `names`: passed to `dt.log`. `call`: the first call of it in a cell. `unsure`: what else could report the
-    objective, and can't be read here.
+    `names`: names passed to `dt.log`. `call`: its first call in a cell. `unsure`: other code that could
+    report the objective, but can't be followed.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class _Seen:
         self.unsure = ""
 
     def doubt(self, source: str) -> None:
-        """Note what may report the objective, unless something else was noted before."""
+        """Note code that may report the objective, unless other code was noted before."""
         self.unsure = self.unsure or source
 
 
@@ -64,14 +64,14 @@ def can_be(name: str) -> bool:
 
 
 def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
-    """Look for the calls of `dt.log` that report an objective.
+    """Find the calls of `dt.log` that report an objective.
 
     Args:
         parsed: Cells of the notebook that run, and files beside it that they import.
-        objective: Name that is sought.
+        objective: Name of the objective.
 
     Returns:
-        None if a call passes it; a problem if none can; a warning if one may that can't be read here.
+        None if a call passes it; a problem if none can; a warning if code that can't be followed may.
     """
     seen = _Seen()
     bound = frozenset(name for one in parsed for name in _packages(one.tree))
@@ -82,7 +82,7 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
     for one in parsed:
         functions = in_cells if one.cell is not None else frozenset(_functions(one.tree))
         _read(one, _Known(bound, functions, silent), files, seen)
-        if one.cell is None and functions:  # a cell may have it from there, under any name
+        if one.cell is None and functions:  # a cell may have imported it from there, under any name
             seen.doubt(one.file)
         for name in _tops(one.tree):
             if name not in SILENT and name not in own and name != PACKAGE:
@@ -116,14 +116,14 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
 
 
 def _packages(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a cell or file gives the package."""
+    """Yield the names that a cell or file binds to the package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (a.asname or PACKAGE for a in node.names if a.name == PACKAGE)
 
 
 def _silent(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a cell or file gives what is of modules in which nothing leads to `dt.log`."""
+    """Yield the names that a cell or file binds to objects of modules that can't lead to `dt.log`."""
     known = SILENT - frozenset(GIVES_OTHERS)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -136,7 +136,7 @@ def _silent(tree: ast.AST) -> Iterator[str]:
 
 
 def _functions(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a cell or file gives its function `log`."""
+    """Yield the names that a cell or file binds to the package's function `log`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
             yield from (
@@ -176,7 +176,7 @@ def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
 
 
 def _read_import(node: ast.Import | ast.ImportFrom, known: _Known, seen: _Seen) -> None:
-    """Doubt an import of the package's own modules, or of the package from another module by another name."""
+    """Note an import of the package's own modules, or of the package from another module, as uncertain."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             if alias.name.startswith(f"{PACKAGE}."):
@@ -191,7 +191,7 @@ def _read_import(node: ast.Import | ast.ImportFrom, known: _Known, seen: _Seen) 
 
 
 def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Known) -> bool:
-    """Whether a call runs code that is not among what was read; `files`: paths of those that were."""
+    """Whether a call runs code that was not read; `files`: paths of files that were."""
     if name == "_run_file":
         path = call.args[0] if call.args else None
         return not (isinstance(path, ast.Constant) and posixpath.normpath(str(path.value)) in files)
@@ -204,7 +204,7 @@ def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Known) -> bo
 
 
 def _is_inside(node: ast.Name | ast.Attribute, known: _Known) -> bool:
-    """Whether it is the package's own module `training`, which has `log`, too, or something private."""
+    """Whether it is the package's own module `training`, which also has `log`, or a private module."""
     if not isinstance(node, ast.Attribute) or dotted(node.value) not in known.packages:
         return False
     return node.attr == "training" or (node.attr.startswith("_") and node.attr != "__version__")
@@ -214,7 +214,7 @@ def _is_log(name: str, known: _Known) -> bool:
     holder, dot, last = name.rpartition(".")
     if not dot:
         return name in known.functions
-    # a module beside the notebook, or a star, may hand the package on
+    # a module beside the notebook, or a star import, may re-export the package
     return last == "log" and holder.rpartition(".")[2] in known.packages | {"dt", PACKAGE}
 
 

@@ -1,4 +1,4 @@
-"""Values of NumPy, torch and Python's collections as lists and plain values; it imports neither."""
+"""Converts values of NumPy, torch and Python's collections to lists and plain values; imports neither."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COLLECTIONS = (list, tuple, range, set, frozenset)
 def value(given: Any) -> Any:
     """Convert collections, arrays and tensors to lists, and scalars to plain values.
 
-    A set is sorted: its order would be another one in each process.
+    A set is sorted, because its order differs between processes.
     """
     if not isinstance(given, type) and callable(getattr(given, "tolist", None)):  # also of scalars
         return given.tolist()

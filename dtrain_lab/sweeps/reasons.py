@@ -25,8 +25,8 @@ def behind(objective: str, rung: Rung, trials: int) -> Summary:
 
     Args:
         objective: Name of the objective.
-        rung: What it was there.
-        trials: How many trials have come as far.
+        rung: The trial's report there.
+        trials: Number of trials that have reached the rung.
     """
     values = {"objective": objective, "value": rung.value, "step": rung.step, "trials": trials}
     if rung.value is None:
@@ -41,7 +41,7 @@ def no_objective(objective: str, names: Sequence[str]) -> Summary:
 
     Args:
         objective: Name of the objective.
-        names: What it has reported.
+        names: Names that it has reported.
     """
     said = f"the trial reported {', '.join(names)}" if names else "the trial reported nothing"
     values = {"objective": objective, "names": list(names)}
@@ -49,7 +49,7 @@ def no_objective(objective: str, names: Sequence[str]) -> Summary:
 
 
 def of_job(job: Job) -> Summary | None:
-    """Return why a trial's job waits or has failed; None if nothing is known of it."""
+    """Return why a trial's job waits or has failed; None if unknown."""
     if job.state not in ("failed", "lost"):
         return Summary(job.reason.code, {}, job.reason.message) if job.reason is not None else None
     at = job.error

@@ -136,7 +136,7 @@ def written(space: Space) -> dict[str, Any]:
 
 
 def points(space: Space) -> int | None:
-    """Return the number of points of a space; None if a range of it has no end of values."""
+    """Return the number of points of a space; None if a range has infinitely many."""
     count = 1
     for domain in space.values():
         values = values_of(domain)

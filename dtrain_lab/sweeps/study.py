@@ -1,6 +1,6 @@
-"""What to try next, and which trial to stop early, by Optuna.
+"""Chooses the next parameters, and the trials to stop early, with Optuna.
 
-Optuna keeps nothing: a study is built from the sweep's record each time, so that no restart can lose it.
+Optuna keeps no state: a study is built from the sweep's record each time, so no restart can lose it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dtrain_lab.sweeps.space import Choices, LogUniform, RandInt, Space, parse, 
 from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, Trial
 
 ATTEMPTS = 8
-"""How often the sampler is asked for a point of a finite space that was not tried yet."""
+"""Number of attempts to get a new point of a finite space from the sampler."""
 
 
 def load() -> Any:
@@ -46,7 +46,7 @@ def needed(request: SweepRequest) -> bool:
 def suggest(record: SweepRecord) -> dict[str, Any] | None:
     """Return the parameters of the next trial; None if all points of the space were tried.
 
-    The same record has the same answer.
+    The same record gives the same answer.
     """
     space = parse(record.request.space)
     tried = [trial.parameters for trial in record.trials]
@@ -62,7 +62,7 @@ def suggest(record: SweepRecord) -> dict[str, Any] | None:
 
 
 def falls_behind(record: SweepRecord, number: int) -> bool:
-    """Whether a trial that has reached a rung is to be stopped there: it is not among the best at that step.
+    """Whether a trial that has reached a rung has to be stopped there, because it is not among the best.
 
     Args:
         record: The sweep.
@@ -130,7 +130,7 @@ def _ask(record: SweepRecord, space: Space, seed: int) -> dict[str, Any]:
         if record.request.sampler == "random":
             sampler = optuna.samplers.RandomSampler(seed=seed)
         else:
-            # trials that run count as bad ones, or those that run at once would all be alike
+            # running trials count as bad ones; otherwise concurrent trials would be alike
             sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
         study = optuna.create_study(direction=record.request.direction, sampler=sampler)
         study.add_trials([t for trial in record.trials if (t := _frozen(optuna, trial, distributions))])

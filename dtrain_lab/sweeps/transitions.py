@@ -1,8 +1,8 @@
 """The state machine of a sweep: `step(record, event) -> (record, actions)`.
 
-`actions` is all that is due now. The driver performs the first one, feeds the event that answers it, and
-goes on with the actions that this step returns. The record is saved before an action is performed, so that a
-driver that dies loses no trial and its successor runs none twice.
+`actions` are all actions due now. The driver performs the first one, passes its answer as an event, and
+continues with the actions that this step returns. The record is saved before an action is performed, so that
+a driver that dies loses no trial, and its successor runs none twice.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, SweepRecord, Trial
 
 MOST_RESUMES = 3
-"""How often a trial that was killed is continued by itself."""
+"""Maximum number of automatic resumptions of a killed trial."""
 AGAIN_S = 5.0
-"""Seconds until a submission that was refused for now is tried again."""
+"""Seconds until a submission that was refused temporarily is tried again."""
 
 
 def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, ...]]:
@@ -113,7 +113,7 @@ def _refused(record: SweepRecord, event: Refused) -> SweepRecord:
     runs = any(other.handed for other in record.trials if other.number != event.number)
     # a scheduler that limits a user's jobs takes the next one when another trial has ended
     again = event.again or (event.code == "refused" and runs)
-    if trial.jobs and not again:  # it can't be continued; the other trials may
+    if trial.jobs and not again:  # this trial can't be continued; others may be
         return _with(record, replace(trial, state="failed", ended_at=event.at))
     record = _with(record, trial)
     reason = Reason(event.code, event.message, event.hint, final=not again)
@@ -123,7 +123,7 @@ def _refused(record: SweepRecord, event: Refused) -> SweepRecord:
 
 
 def _taken_back(trial: Trial) -> Trial:
-    """A trial whose job was not handed over: it waits, as before."""
+    """A trial whose job was not submitted: it waits, as before."""
     jobs = trial.jobs[:-1]
     return replace(
         trial,
@@ -139,7 +139,7 @@ def _taken_back(trial: Trial) -> Trial:
 def _missing(trial: Trial, at: float) -> Trial:
     if not trial.handed:
         return trial
-    if not trial.seen:  # whoever handed it over died before
+    if not trial.seen:  # the driver died before the submission
         return _taken_back(trial)
     return replace(trial, state="failed", handed=False, ended_at=at, ending=None, reason=reasons.DELETED)
 
@@ -224,7 +224,7 @@ def _ended(record: SweepRecord) -> SweepRecord:
         record = replace(record, trials=trials)
         if any(trial.handed for trial in trials):
             return record
-        trials = tuple(  # one that was to be continued
+        trials = tuple(  # a trial that was to be continued
             replace(trial, state="stopped") if trial.state == "waiting" and trial.jobs else trial
             for trial in trials
         )
@@ -249,7 +249,7 @@ def _final(record: SweepRecord) -> SweepRecord:
 
 
 def _due(record: SweepRecord, now: float | None) -> tuple[Action, ...]:
-    """Return all that is due; what was refused is due again only once its time is known to have come."""
+    """Return all actions that are due; refused ones are due again only at their time."""
     due: list[Action] = [End(t.number, t.job) for t in record.trials if t.handed and t.ending and t.job]
     if record.state != "running":
         return tuple(due)

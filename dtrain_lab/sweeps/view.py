@@ -9,14 +9,14 @@ from dtrain_lab.wire.sweeps import Importance, Sweep, SweepRecord, Trial
 
 
 def best(record: SweepRecord) -> Trial | None:
-    """Return the trial that succeeded with the best objective; None if none has."""
+    """Return the successful trial with the best objective; None if none has succeeded."""
     done = [trial for trial in record.trials if trial.state == "succeeded" and trial.value is not None]
     sign = 1 if record.request.direction == "minimize" else -1
     return min(done, key=lambda trial: (sign * (trial.value or 0.0), trial.number), default=None)
 
 
 def can_resume(record: SweepRecord) -> bool:
-    """Whether something of a sweep that has ended is left to run."""
+    """Whether a sweep that has ended has trials left to run."""
     left = len(record.trials) < record.total or any(t.state in ("stopped", "waiting") for t in record.trials)
     return record.state in ("stopped", "failed") and left
 
@@ -27,7 +27,7 @@ def shown(record: SweepRecord, directory: str, importance: Importance | None = N
     Args:
         record: The sweep's record.
         directory: Its folder.
-        importance: Of its parameters; None in lists.
+        importance: Importance of its parameters; None in lists.
     """
     request = record.request
     may = ("stop",) if record.state == "running" else ("resume",) if can_resume(record) else ()

@@ -76,7 +76,7 @@ class RankExited(Base, frozen=True):
     code: int
     last: str = ""
     how: str = ""
-    """How the process ended, in words, where the exit code does not tell."""
+    """Description of how the process ended, if the exit code does not show it."""
     fault: str = ""
     """The traceback of a crash inside C code."""
 
@@ -120,7 +120,7 @@ class ResizeAsked(Base, frozen=True):
 
 
 class StopAsked(Base, frozen=True):
-    """The world is to stop: a client asked for it, or for another reason, `why`, which running cells tell."""
+    """The world has to stop: by a client's request, or for a reason, `why`, which running cells report."""
 
     why: str = ""
 

@@ -1,4 +1,4 @@
-"""Formation of the process group: when it begins, how it ends, and what is left where it fails."""
+"""Formation of the process group: its start, its end, and the state after a failure."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _formation_failed(state: State, message: str, hint: str = "Restart all ranks
 
 
 def end_forming(state: State, apart_from: tuple[int, ...] = ()) -> list[Action]:
-    """Free ranks that still wait for others in the generation that is not formed: the next one needs them."""
+    """Free ranks that still wait for others in the failed generation, because the next one needs them."""
     waiting = tuple(
         m.rank
         for m in state.members

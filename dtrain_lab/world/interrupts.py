@@ -1,4 +1,4 @@
-"""Interrupts: from the signal to ranks that are free again, or are named because they don't answer."""
+"""Interrupts: from the signal until ranks are free again, or are reported because they don't answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def interrupt_asked(state: State, event: on.InterruptAsked) -> Moved:
 
 
 def interrupted(state: State, ranks: tuple[int, ...]) -> Moved:
-    """Note an interrupt; ranks that were asked to end before keep the time that they have."""
+    """Note an interrupt; ranks that were interrupted before keep their deadline."""
     new = [r for r in ranks if not state.members[r].interrupted or state.members[r].deaf]
     if not new:
         return state, []
@@ -51,7 +51,7 @@ def abort(state: State, interrupt: int) -> Moved:
 
 
 def _runs_on(member: Member, interrupt: int) -> bool:
-    """Whether a rank still runs the cell that this interrupt was to end."""
+    """Whether a rank still runs the cell that this interrupt should end."""
     return member.cell is not None and member.interrupted and member.interrupt == interrupt
 
 

@@ -17,12 +17,11 @@ of pages."""
 class Member(Struct, frozen=True):
     """One rank.
 
-    `joined`: connected to the link. `generation`: of the rank's process group, -1 if it has none.
-    `cell`: the running cell; `last`: the last cell that ran. `raised` and `sequence` (collectives issued)
-    belong to that last cell. `interrupted`: the cell was asked to end, by the interrupt
-    of this number. `aborted`: only its collectives were
-    aborted, as a peer raised; it may go on computing. `deaf`: the rank does not answer an interrupt, and its
-    cell ended without it.
+    `joined`: connected to the link. `generation`: of the rank's process group, -1 if it has none. `cell`: the
+    running cell; `last`: the last cell that ran. `raised` and `sequence` (collectives issued) belong to that
+    last cell. `interrupted`: the cell was asked to end, by the interrupt of this number. `aborted`: only its
+    collectives were aborted, because a peer raised; it may still compute. `deaf`: the rank does not answer an
+    interrupt, and its cell ended without it.
     """
 
     rank: int

@@ -2165,7 +2165,7 @@ export interface components {
          * AcrossGroup
          * @description Ranks with the same value.
          *
-         *     `outlier`: more ranks have another value, or this one is NaN; none is, where each rank has its own.
+         *     `outlier`: more ranks have another value, or this one is NaN; False if each rank has its own value.
          *     `text`: the value, or the error if `error` is set. `norm` and `nans` (number of NaNs) are
          *     only known for tensors.
          */
@@ -2195,7 +2195,7 @@ export interface components {
          *
          *     `same`: every rank was asked, and they agree; while some run, that isn't known. `first`: path of the
          *     first part that differs; empty if the value has no parts. `differing` and `total` count parts. `text`:
-         *     the comparison in words.
+         *     description of the comparison.
          */
         AcrossRow: {
             /** @default true */
@@ -3997,7 +3997,7 @@ export interface components {
         };
         /**
          * Waits
-         * @description Ranks that can't continue, and why, in words.
+         * @description Ranks that can't continue, and the reason as text.
          */
         Waits: {
             ranks: number[];

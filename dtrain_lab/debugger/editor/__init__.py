@@ -1,1 +1,2 @@
-"""Debuggers of editors: what they ask for beyond JupyterLab, and how they count lines. Pure."""
+"""Debuggers of editors: their additional requests compared with JupyterLab's, and their line numbers.
+Pure."""

@@ -1,6 +1,6 @@
-"""What a request of an editor must say, and whether its threads, frames and variables exist. Pure.
+"""Validation of an editor's requests: arguments, and whether threads, frames and variables exist. Pure.
 
-Ranks get what has passed here only: pydevd's reader ends at an argument of another type than it expects.
+Ranks get only validated requests: an argument of an unexpected type ends pydevd's reader.
 """
 
 from __future__ import annotations
@@ -115,11 +115,11 @@ SERVED: dict[str, type[Struct]] = {
 """Command → its arguments."""
 FILTERS = ("uncaught", "raised")
 AS_THEY_ARE = ("initialize", "attach", "launch")
-"""Commands whose arguments have further keys."""
+"""Commands whose arguments may have additional keys."""
 
 
 def valid(request: Dap) -> Dap:
-    """Return the arguments of a request, without what is null or unknown.
+    """Return the arguments of a request, without null and unknown ones.
 
     Raises:
         BadRequest: there is no such command, or an argument is missing or has another type.
@@ -139,7 +139,7 @@ def valid(request: Dap) -> Dap:
         raise BadRequest("attach names both a cluster and a job.", "Name one of them.")
     if command == "setExceptionBreakpoints":
         for name in given["filters"]:
-            if name not in (*FILTERS, "userUnhandled"):  # debugpy's, which its editors may have kept
+            if name not in (*FILTERS, "userUnhandled"):  # debugpy's, kept by editors
                 raise BadRequest(
                     f"There is no exception filter {_short(name)}.", f"Use {' or '.join(FILTERS)}."
                 )

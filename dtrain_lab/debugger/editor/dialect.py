@@ -1,4 +1,4 @@
-"""What an editor's debugger needs beyond JupyterLab's: capabilities, all ranks as threads, whole breakpoints.
+"""Differences between editors and JupyterLab: capabilities, all ranks as threads, complete breakpoints.
 
 Requests and replies are translated to and from those that `requests` and `replies` serve. Pure.
 """
@@ -48,17 +48,17 @@ CAPABILITIES: Dap = {
 }
 MOVES = ("continue", "next", "stepIn", "stepOut")
 ALSO_AT_THE_END = ("threads", "setBreakpoints", "setExceptionBreakpoints", "disconnect", "terminate")
-"""Requests that are served when the ranks have ended; others are about them."""
+"""Requests that are served after the ranks have ended."""
 IN_A_NOTEBOOK = "A notebook's cells have their own text on the ranks: set breakpoints there (loaded sources)."
 
 
 def threads(state: State) -> list[Dap]:
-    """Return the protocol's threads: one for each rank that is there."""
+    """Return the protocol's threads: one for each existing rank."""
     return [{"id": FIRST_THREAD + r.rank, "name": f"rank {r.rank}"} for r in state.ranks if r.phase != "gone"]
 
 
 def numbering(arguments: Dap) -> Numbering:
-    """Read from the arguments of `initialize` how the editor counts.
+    """Read from the arguments of `initialize` how the editor counts lines.
 
     Raises:
         BadRequest: it wants paths as URIs.
@@ -70,7 +70,7 @@ def numbering(arguments: Dap) -> Numbering:
 
 
 def nowhere(path: str, points: list[Dap]) -> dict[int, str]:
-    """Say why no breakpoint of a source can be set: line → reason. Empty if ranks are to be asked."""
+    """Return why no breakpoint of a source can be set: line → reason; empty if ranks have to be asked."""
     if path.endswith(".ipynb"):
         return dict.fromkeys((point["line"] for point in points), IN_A_NOTEBOOK)
     if not path.startswith((CELL, "/")):
@@ -80,10 +80,10 @@ def nowhere(path: str, points: list[Dap]) -> dict[int, str]:
 
 
 def readable(expression: str) -> None:
-    """Check that an expression is one, before ranks are asked.
+    """Check the syntax of an expression, before ranks are asked.
 
     Raises:
-        BadRequest: it is no Python expression.
+        BadRequest: it is not a Python expression.
     """
     try:
         ast.parse(expression.strip(), mode="eval")
@@ -93,7 +93,7 @@ def readable(expression: str) -> None:
 
 
 def named_in(data: bytes) -> Dap | None:
-    """Find the request in a message that can't be read; None if it doesn't say its number."""
+    """Find the request in a message that can't be parsed; None if its number is unknown."""
     number = re.search(rb'"seq"\s*:\s*(\d+)', data)
     command = re.search(rb'"command"\s*:\s*"(\w+)"', data)
     if number is None:
@@ -102,7 +102,7 @@ def named_in(data: bytes) -> Dap | None:
 
 
 def with_points(state: State, path: str, points: list[Dap]) -> tuple[State, dict[int, str]]:
-    """Take over the breakpoints of a file with their conditions, which JupyterLab would not send.
+    """Store the breakpoints of a file with their conditions, which JupyterLab would not send.
 
     Args:
         state: current state.
@@ -110,7 +110,7 @@ def with_points(state: State, path: str, points: list[Dap]) -> tuple[State, dict
         points: breakpoints as the editor sends them.
 
     Returns:
-        The new state, and line → what is wrong with that breakpoint.
+        The new state, and line → error of that breakpoint.
     """
     kept: list[Breakpoint] = []
     wrong = {}
@@ -134,13 +134,13 @@ def with_points(state: State, path: str, points: list[Dap]) -> tuple[State, dict
 
 
 def breakpoints(path: str, asked: list[Dap], set_: list[Dap], wrong: Mapping[int, str]) -> list[Dap]:
-    """Put the breakpoints that ranks have set, and those that are wrong, in the editor's order.
+    """Merge the breakpoints that ranks have set with the invalid ones, in the editor's order.
 
     Args:
         path: the file.
         asked: as the editor sent them.
         set_: the ranks' answer, in order, without the wrong ones.
-        wrong: line → what is wrong.
+        wrong: line → error.
     """
     placed = iter(set_)
     made = []
@@ -155,7 +155,7 @@ def breakpoints(path: str, asked: list[Dap], set_: list[Dap], wrong: Mapping[int
 
 
 def moving(state: State, request: Dap) -> State:
-    """Choose which ranks a step or continue moves, and look at the rank that it was asked for.
+    """Choose which ranks a step or continue moves, and focus the rank of the request.
 
     All paused ranks move, so that a step over a collective takes all of them along; with `singleThread`
     only that one does.
@@ -176,7 +176,7 @@ def running(state: State) -> State:
 
 
 def waiting(state: State) -> str:
-    """Say in words which ranks wait in a collective for paused ones; empty if none does."""
+    """Describe which ranks wait in a collective for paused ones; empty if none does."""
     return " ".join(wait.text for wait in view(state).waits)
 
 

@@ -1,7 +1,7 @@
-"""Says in words what msgspec found wrong in a request's arguments. Pure.
+"""Converts msgspec's errors in a request's arguments to messages. Pure.
 
-msgspec tells it as text only. `tests/unit/debugger/test_editor.py` fails when its texts change; one that is
-not known here is not shown: it would name our classes.
+msgspec reports them as text only. `tests/unit/debugger/test_editor.py` fails when its texts change; an
+unknown text is not displayed, because it would name our classes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = {
 
 
 def in_words(text: str) -> str:
-    """Return a sentence for the text of a `msgspec.ValidationError`."""
+    """Return a message for the text of a `msgspec.ValidationError`."""
     if found := LACKING.match(text):
         return f"{found[2] or 'its arguments'} must have {found[1]}."
     if found := OTHER_KIND.match(text):

@@ -1,4 +1,4 @@
-"""Lines and columns as an editor counts them: from 0 or from 1, as it says in `initialize`. Pure."""
+"""Line and column numbers of an editor, from 0 or from 1 as it declares in `initialize`. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Socket options for ZeroMQ contexts that ipyparallel makes itself: controller, its children, heartbeat."""
+"""Socket options for ZeroMQ contexts that ipyparallel creates itself: controller, its children, heartbeat."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zmq
 
 
 def in_every_context(option: int, value: int) -> None:
-    """Set an option on every socket, in all contexts that this process and its children make from now on.
+    """Set an option on every socket, in all contexts that this process and its children create from now on.
 
     Args:
         option: A socket option, such as `zmq.IPV6`.

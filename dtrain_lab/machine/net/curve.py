@@ -19,7 +19,7 @@ class Curve:
 
     Args:
         context: ZeroMQ context of these sockets.
-        made: Keys, and the server's secret key; new ones are made where left out.
+        made: Keys, and the server's secret key; by default new ones.
     """
 
     def __init__(self, context: zmq.Context[Any], made: tuple[Keys, str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Where streams begin: the socket that accepts them, at a path beside that of a ZeroMQ socket."""
+"""The socket that accepts streams, at a path beside that of a ZeroMQ socket."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import socket
 from collections.abc import Callable
 
 SUFFIX = ".s"
-"""Added to the path of a ZeroMQ socket: the path of the stream socket beside it."""
+"""Suffix that turns the path of a ZeroMQ socket into that of the stream socket beside it."""
 BACKLOG = 1024
 AGAIN_S = 0.5
-"""Seconds until the next attempt to accept where this process has no descriptor left."""
+"""Seconds until the next attempt to accept if this process has no descriptor left."""
 
 
 class Listener:
     """Accepts connections at a path, in a folder that only this user can enter.
 
-    As with ZeroMQ's sockets, a file that a killed process has left at the path is replaced.
+    As with ZeroMQ's sockets, a file left at the path by a killed process is replaced.
 
     Args:
         path: Path of the socket.
         accepted: Called with each connection.
 
     Raises:
-        OSError: No socket can be made at this path: it is too long.
+        OSError: No socket can be created at this path: it is too long.
     """
 
     def __init__(self, path: str, accepted: Callable[[socket.socket], None]) -> None:

@@ -1,7 +1,7 @@
 """Messages over a unix stream socket: sent at once by the calling thread, read in an event loop.
 
-Between processes of one machine. ZeroMQ has a thread of its own at each end, so a message would wake two
-threads more on its way; for a cell, that is most of its time. A message is its length and its bytes.
+For processes of one machine. ZeroMQ has its own thread at each end, so a message would wake two more threads,
+which takes most of a short cell's time. A message consists of its length and its bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dtrain_lab.wire.codec.chunks import MOST_MESSAGE, check
 
 READ = 1 << 16
 BURST = 16
-"""Reads in one loop iteration: what arrives together is taken together, and other work is not starved."""
+"""Maximum reads per loop iteration, so that other work is not starved."""
 _LENGTH = struct.Struct("<I")
 _open: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
@@ -29,16 +29,16 @@ Take = Callable[[list[bytes]], None]
 
 
 class Stream:
-    """One end of a connection. Made in the loop that reads; messages may be sent from every thread.
+    """One end of a connection. Created in the loop that reads; messages may be sent by any thread.
 
-    Whoever sends or reads does not wait for another thread that is at it, but leaves it the work: that thread
-    may be in a signal handler of the user's, which waits for this one.
+    A thread that sends or reads does not wait for another thread that does, but leaves the work to it: that
+    thread may be in a user's signal handler, which waits for this one.
 
     Args:
         connected: The connected socket.
         take: Called with the messages that have arrived together.
         lost: Called once when the other end is gone.
-        watched: Descriptor that is readable where the loop is to read; by default the socket.
+        watched: Descriptor that is readable when the loop should read; by default the socket.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class Stream:
         self._parts: list[bytes] = []
         self._have, self._need = 0, _LENGTH.size
         self._lost_track = False
-        """What was read is not a message of ours: there is no way to find the next one."""
+        """Invalid data was read: the next message can't be found."""
         self._sending = threading.Lock()
         self._leaving: deque[tuple[int, memoryview]] = deque()
-        """What has not left, each with the count of bytes that were given by then."""
+        """Unsent data, each with the number of bytes given so far."""
         self._given = 0
         self._full = False
         """The other end accepts nothing now; the loop is notified when it does."""
@@ -72,7 +72,7 @@ class Stream:
 
     @property
     def waiting(self) -> int:
-        """Bytes that were given to `send` and have not left; of two threads' at once perhaps fewer."""
+        """Number of bytes given to `send` and not yet sent; perhaps too small while two threads send."""
         try:
             (first, left), (last, _) = self._leaving[0], self._leaving[-1]
         except IndexError:
@@ -80,7 +80,7 @@ class Stream:
         return last - first + len(left)
 
     def send(self, messages: Iterable[bytes]) -> None:
-        """Send messages in order; what the other end does not take now leaves later.
+        """Send messages in order; the rest is sent later if the other end does not accept it now.
 
         Once the connection is closed, messages are dropped: `lost` has reported the end.
 
@@ -103,13 +103,13 @@ class Stream:
             pass
 
     def read_beside(self, take: Take) -> bool:
-        """Read once, on another thread than the loop's, which is left to see the end.
+        """Read once, on a thread other than the loop's; the end of the stream is left to the loop.
 
         Args:
-            take: Called with the messages, in place of the loop's.
+            take: Called with the messages, instead of the loop's callback.
 
         Returns:
-            False if the loop's thread is at it.
+            False if the loop's thread is reading.
         """
         if not self._reading.acquire(blocking=False):
             return False
@@ -127,7 +127,7 @@ class Stream:
         """Close; in the loop's thread.
 
         Args:
-            linger_s: Seconds to wait for the other end to take what has not left.
+            linger_s: Seconds to wait for the other end to accept unsent data.
         """
         with self._sending:
             if not self.open:
@@ -143,7 +143,7 @@ class Stream:
             self._socket.close()
 
     def _leave(self) -> None:
-        """Send what waits, unless another thread is at it: that one looks again when it has finished."""
+        """Send queued data, unless another thread does: that one checks again when it has finished."""
         while self._leaving and not self._full and self._sending.acquire(blocking=False):
             try:
                 self._full = not self._sent()
@@ -153,14 +153,14 @@ class Stream:
                 self._sending.release()
 
     def _sent(self) -> bool:
-        """Send what the other end takes; returns whether that was all."""
+        """Send as much as the other end accepts; returns whether that was everything."""
         while self._leaving:
             given, first = self._leaving[0]
             try:
                 sent = self._socket.send(first, socket.MSG_NOSIGNAL)
             except BlockingIOError:
                 return False
-            except OSError:  # the readers of both ends learn of it, after what has arrived before it
+            except OSError:  # both readers see the end, after the data that arrived before
                 self._leaving.clear()
                 with contextlib.suppress(OSError):
                     self._socket.shutdown(socket.SHUT_WR)
@@ -181,9 +181,9 @@ class Stream:
         self._leave()
 
     def _read(self) -> bool:
-        """Read once; returns whether there was something."""
+        """Read once; returns whether there was data."""
         if not self._reading.acquire(blocking=False):
-            return False  # another thread reads; what it leaves is signalled again
+            return False  # another thread reads; remaining data is signalled again
         try:
             data = self._receive_all()
             if data:
@@ -210,7 +210,7 @@ class Stream:
             return self._socket.recv(READ)
         except BlockingIOError:
             return None
-        except OSError:  # the other end has died with messages of ours unread
+        except OSError:  # the other end has died with unread messages
             return b""
 
     def _add(self, data: bytes, take: Take) -> None:
@@ -224,7 +224,7 @@ class Stream:
                 take(messages)
 
     def _whole(self) -> list[bytes]:
-        """Take the complete messages out of what was read."""
+        """Extract the complete messages from the data that was read."""
         data = b"".join(self._parts)
         found, at = [], 0
         while True:

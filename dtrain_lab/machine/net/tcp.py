@@ -14,7 +14,7 @@ from dtrain_lab.machine.net.curve import Curve
 
 
 def addresses(interface: str | None, name: str = "") -> list[str]:
-    """Choose the addresses of this machine at which others reach it; loopback where it has no network.
+    """Choose the addresses at which others reach this machine; loopback if it has no network.
 
     Args:
         interface: Name of the only interface to use; None for all.

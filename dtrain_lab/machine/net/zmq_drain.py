@@ -69,7 +69,7 @@ class Drain:
 
 
 class Dealer:
-    """A ZeroMQ connection that sends for every thread; made in the loop that reads.
+    """A ZeroMQ connection that any thread may use to send; created in the loop that reads.
 
     Args:
         socket: A connected DEALER.
@@ -87,7 +87,7 @@ class Dealer:
         self._leaving: deque[list[bytes]] = deque()
 
     def send(self, messages: Iterable[bytes]) -> None:
-        """Send messages in order: at once in the loop's thread, else as soon as that comes to it."""
+        """Send messages in order: at once in the loop's thread, otherwise in its next iteration."""
         self._leaving.append([frame for message in messages for frame in chunks.split(message)])
         if threading.get_ident() == self._thread:
             self._send()

@@ -125,7 +125,7 @@ class FirstHost:
         if peer:
             self._peers[message.node] = peer
         self._gang, answers = gang.receive(self._gang, message, time.monotonic())
-        if self._gang.gone and not self._meeting:  # late: a free port may be taken while hosts wait
+        if self._gang.gone and not self._meeting:  # chosen late: a free port may be taken while hosts wait
             left = self._ports[gang.PORTS :]
             self._meeting = next((port for port in left if is_free(port)), left[0])
         for node, answer in answers.items():

@@ -1,4 +1,4 @@
-"""Another host of a job: reports its state to the first host, and does as that one answers."""
+"""A further host of a job: reports its state to the first host, and follows its answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REPORT_S = 1.0
 
 
 class OtherHost:
-    """Another host: reports its state to the first host, and does as that one answers.
+    """A further host: reports its state to the first host, and follows its answers.
 
     Args:
         turn: Its own ticket.
@@ -53,7 +53,7 @@ class OtherHost:
         self._place = f"{first.name} at port {ports[0]}"
         self._context = zmq.asyncio.Context()
         self._sockets = [self._connect(f"tcp://{host}:{port}", made.keys) for port in ports]
-        """One for each port that the first host may use; only the one that answered, after that."""
+        """Sockets for each port that the first host may use; after an answer, only the one that answered."""
 
     async def wait(self) -> int:
         """Wait until all hosts can start; returns the first port for the ranks' rendezvous.

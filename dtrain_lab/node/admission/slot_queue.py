@@ -31,7 +31,7 @@ async def run(folder: Path, node: int | None) -> int:
         node: Index of this host; None if this machine stands for all nodes.
 
     Returns:
-        Exit code: 1 where the job will not start.
+        Exit code: 1 if the job will not start.
     """
     record = lenient.decode((folder / job_files.JOB).read_bytes(), JobRecord)
     script = os.getppid()

@@ -39,7 +39,7 @@ class HostTicket:
         self._facts = local_facts()
         self._reason = b""
         self._hold = 0
-        """How often it has taken slots."""
+        """Number of times that it has taken slots."""
         self.devices: tuple[str, ...] = ()
         """GPUs that it holds."""
         size = record.plan.size if node is None else record.plan.nodes[node].ranks

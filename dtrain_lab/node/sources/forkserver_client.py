@@ -54,7 +54,7 @@ class ForkServerClient:
         self._gone = gone
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        """The fork server, where it is this agent's child."""
+        """The fork server, if it is this agent's child."""
         self._server: tuple[int, float] | None = None
         """Its pid, and when it started."""
         self._loaded = asyncio.Event()
@@ -84,7 +84,7 @@ class ForkServerClient:
         self._listen(ours)
 
     async def take_over(self, path: str, log: str) -> None:
-        """Take over the fork server of an agent that ends; start one if no agent hands any on that answers.
+        """Take over the fork server of an ending agent; start one if none arrives that answers.
 
         Args:
             path: Socket at which it arrives.
@@ -98,8 +98,8 @@ class ForkServerClient:
         self._server = inherited.pid, inherited.began
         self._listen(channel)
         try:
-            self._order(fork_messages.HandOverChannel(), [])  # for its answer: it is loaded
-        except OSError:  # it has ended on its way
+            self._order(fork_messages.HandOverChannel(), [])  # for its answer that it is loaded
+        except OSError:  # it ended during the handover
             asyncio.get_running_loop().remove_reader(channel)
             channel.close()
             self.start(log)
@@ -108,18 +108,18 @@ class ForkServerClient:
             async with asyncio.timeout(2 * HEIR_WITHIN_S):
                 await self._loaded.wait()
         except TimeoutError:
-            if self._channel is channel:  # it is there, and reads nothing
+            if self._channel is channel:  # it exists, but reads nothing
                 self.end()
                 self.start(log)
 
     async def hand_on(self, path: str) -> bool:
-        """Hand the fork server, without children, on to another agent.
+        """Hand the fork server, without children, over to another agent.
 
         Args:
             path: Socket at which that agent waits.
 
         Returns:
-            Whether it did; otherwise `end` is to be called.
+            Whether that succeeded; otherwise call `end`.
         """
         if self._channel is None or not self._loaded.is_set():
             return False
@@ -237,7 +237,7 @@ class ForkServerClient:
 
 
 def _shared(name: str, size: int) -> tuple[int, memoryview]:
-    """Make memory to share with a forked rank; returns its descriptor and our view of it."""
+    """Create memory to share with a forked rank; returns its descriptor and our view of it."""
     descriptor = os.memfd_create(name)
     os.ftruncate(descriptor, size)
     return descriptor, memoryview(mmap.mmap(descriptor, size))

@@ -1,4 +1,4 @@
-"""Hands a fork server on from the agent of a head that ends to that of the next: torch stays loaded."""
+"""Hands a fork server over from the agent of an ending head to the agent of the next: torch stays loaded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MESSAGE = 256
 
 
 class Inherited(NamedTuple):
-    """A fork server that was handed on.
+    """A fork server that was handed over.
 
     `pid`, `began`: its process, which is not the new agent's child, and when it started
     (`processes.started`).
@@ -35,7 +35,7 @@ async def receive(path: str) -> Inherited | None:
         path: Socket to listen at, in a folder of mode 0700.
 
     Returns:
-        The fork server; None if no agent has handed any on in time, or the socket can't be made.
+        The fork server; None if no agent has handed one over in time, or the socket can't be created.
     """
     loop = asyncio.get_running_loop()
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)) as listening:
@@ -53,7 +53,7 @@ async def receive(path: str) -> Inherited | None:
                     finally:
                         loop.remove_reader(peer)
                     told, descriptors, _, _ = socket.recv_fds(peer, MESSAGE, 1)
-        except OSError:  # a time-out is one, too: this agent starts a fork server of its own
+        except OSError:  # including a time-out: this agent starts its own fork server
             return None
     if not descriptors:
         return None
@@ -67,7 +67,7 @@ async def receive(path: str) -> Inherited | None:
 
 
 async def send(path: str, server: Inherited, until: float) -> bool:
-    """Hand a fork server on; returns whether an agent has taken it.
+    """Hand a fork server over; returns whether an agent has taken it.
 
     Args:
         path: Socket at which the agent listens.
@@ -80,7 +80,7 @@ async def send(path: str, server: Inherited, until: float) -> bool:
             try:
                 peer.connect(path)
                 socket.send_fds(peer, [told], [server.channel.fileno()])
-            except OSError:  # the agent has not come so far
+            except OSError:  # the agent is not ready yet
                 if time.monotonic() > until:
                     return False
                 await asyncio.sleep(POLL_S)

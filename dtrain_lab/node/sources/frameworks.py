@@ -1,4 +1,4 @@
-"""What an agent does for ranks of other frameworks than torch.
+"""An agent's support for ranks of frameworks other than torch.
 
 It gives each rank the variables by which it finds the others, starts MindSpore's scheduler beside rank 0, and
 ends ranks that only serve a chief, after the chief.
@@ -60,7 +60,7 @@ class Adapter:
 
         Args:
             rank: number of the rank.
-            environment: what it has by now.
+            environment: its variables so far.
         """
         if self.plan is None:
             return {}
@@ -76,7 +76,7 @@ class Adapter:
         return found
 
     def cannot_listen(self, ranks: Sequence[int]) -> str | None:
-        """Say which port of ranks of this node another process has; None if all are free.
+        """Message on a port of this node's ranks that another process has taken; None if all are free.
 
         Args:
             ranks: numbers of those ranks.
@@ -112,7 +112,7 @@ class Adapter:
             folder: the job's folder.
 
         Returns:
-            What has become of it, with its last line, where it failed; None if it did not, or there is none.
+            A message with its last line if it failed; None if it did not fail, or there is none.
         """
         code = await self._scheduler.wait() if self._scheduler is not None else 0
         if not code:

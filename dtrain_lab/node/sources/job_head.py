@@ -43,7 +43,7 @@ STACKS_WITHIN_S = 2.0
 
 
 class Ranks(Protocol):
-    """Ranks of this node as their source has them: reported to the head, which may end them."""
+    """The source's ranks on this node: reported to the head, which may end them."""
 
     folder: Path
     node: int
@@ -83,7 +83,7 @@ class JobHead:
         self._over = asyncio.Event()
         """Set once the head has reported the end of the attempt, or that it can't know it."""
         self.stand: links.Stand | None = None
-        """What the head last said of this attempt."""
+        """The head's latest report on this attempt."""
         self._agent = Agent(self, len(visible))
         self.connected = self._agent.link.connected
         for child in source.children:
@@ -129,7 +129,7 @@ class JobHead:
     async def others_end(self, within_s: float) -> None:
         """Wait until the ranks of other nodes have ended, too, or the head is gone or can't know it.
 
-        Whoever calls it again after "unknown" asks again.
+        A repeated call after "unknown" asks again.
 
         Args:
             within_s: Seconds to wait for a connection to the head.

@@ -27,9 +27,9 @@ class Head(Protocol):
     """The job's head, as its agents see it."""
 
     stand: Stand | None
-    """What it last said of this attempt."""
+    """Its latest report on this attempt."""
     heard_at: float
-    """When that was, in monotonic seconds; 0 before."""
+    """Time of that report, monotonic seconds; 0 before the first."""
 
     async def others_end(self, within_s: float) -> None:
         """Wait until it has reported an end, can't know it, or is silent."""
@@ -48,7 +48,7 @@ class Serving:
         self._attempt = attempt
 
     def end(self) -> None:
-        """The chief has succeeded: those that serve it have, too."""
+        """The chief has succeeded, and with it the ranks that serve it."""
         for kept in self._living():
             kept.served = True
             signal_all(kept, signal.SIGKILL)
@@ -71,7 +71,7 @@ class Serving:
             if head.stand == "done":
                 self.end()
                 return True
-            if head.stand == "failed":  # the agent ends its ranks as it does any
+            if head.stand == "failed":  # the agent ends these ranks like all others
                 return True
             # before its first word the head may be waiting for a copy of the data
             heard = head.heard_at or (began if self._attempt else time.monotonic())

@@ -29,7 +29,7 @@ class SpawnedRank:
         self.served = False
         """Whether we ended it because the chief that it served has succeeded."""
         self.why = ""
-        """Why we ended it; empty if that was with the others."""
+        """Why we ended it; empty if it was ended together with the others."""
         self.began = 0.0
         """When its process began, as `processes.started` returns it; the pid may be reused later."""
 
@@ -49,5 +49,5 @@ async def exit_code(process: asyncio.subprocess.Process | WarmRank) -> int:
 
 
 def signal_all(kept: SpawnedRank, number: signal.Signals) -> None:
-    """Signal a rank and its children; no effect where none is left, or only those that run as root (sudo)."""
+    """Signal a rank and its children; no effect if none is left, or only those that run as root (sudo)."""
     processes.signal_group(kept.pid, kept.began, number)

@@ -1,9 +1,9 @@
 """Forks the ranks of a sweep's next trials from a process with torch loaded: `dtrain_lab.node warm`.
 
-A trial's agent starts it, for trials that follow in the same environment; it ends by itself when none has
-asked for a while. It has one OS thread and touches no GPU. Each connection is one rank: the agent sends its
-environment and its files, and gets its pid and later its exit status. A rank ends with its connection, so
-with its agent.
+A trial's agent starts it for later trials in the same environment; it ends by itself when no trial has asked
+for a while. It has one OS thread and uses no GPU. Each connection is one rank: the agent sends its
+environment and files, and receives its pid and, later, its exit status. A rank ends with its connection, and
+so with its agent.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ PRELOAD = (
     "dtrain_lab.training.log",
 )
 MESSAGE = 1 << 17
-"""Bytes of a request at most; the socket refuses a larger one, and the rank starts otherwise."""
+"""Maximum bytes of a request; the socket refuses a larger one, and the rank is spawned instead."""
 FILES = 5
 """Files of a request: stdout, stderr, and the three of `job_files.OURS` in their order."""
 IDLE_S = 15.0
 OPENBLAS = tuple(
     f"{prefix}openblas_set_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")
 )
-"""Names of the function in numpy's builds and in others; without it, numpy's products have one thread."""
+"""Names of the function in numpy's builds and in others; without it, numpy multiplies with one thread."""
 
 
 class Template:
     """The process that forks.
 
     Args:
-        path: Of the socket.
+        path: Path of the socket.
     """
 
     def __init__(self, path: str) -> None:
@@ -66,13 +66,13 @@ class Template:
         self._wake = os.pipe()
 
     def run(self) -> None:
-        """Load torch, then fork until nobody has asked for a while."""
-        gc.disable()  # what it would look through while modules load are modules
+        """Load torch, then fork until no trial has asked for a while."""
+        gc.disable()  # the collector would only traverse modules while they are loading
         for name in PRELOAD:
             try:
                 importlib.import_module(name)
             except ImportError:
-                if name != "numpy":  # torch does without it
+                if name != "numpy":  # torch works without it
                     raise
         gc.collect()
         gc.freeze()  # for good: a collection in a child would copy all pages that they share
@@ -84,7 +84,7 @@ class Template:
         signal.set_wakeup_fd(self._wake[1], warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if os.path.exists(self._path):  # of one that was killed: this one has the lock
+        if os.path.exists(self._path):  # left by a killed process: this one has the lock
             os.unlink(self._path)
         self._listener.bind(self._path)
         self._listener.listen()
@@ -115,7 +115,7 @@ class Template:
         data, files, _, _ = socket.recv_fds(connection, MESSAGE, FILES)
         try:
             pid = os.fork() if data else 0
-        except OSError:  # no memory, or the process limit is reached: its agent tries it otherwise
+        except OSError:  # no memory, or the process limit is reached: its agent spawns the rank
             data, pid = b"", 0
         if pid == 0 and data:
             self._become(connection, json.loads(data), files)
@@ -182,7 +182,7 @@ class Template:
 def _send(connection: socket.socket, number: int) -> None:
     try:
         connection.send(str(number).encode())
-    except OSError:  # its agent has ended, which the next look sees
+    except OSError:  # its agent has ended, which the next check detects
         pass
 
 
@@ -195,7 +195,7 @@ def _kill(pid: int) -> None:
 
 
 def _stream(number: int, errors: str) -> io.TextIOWrapper:
-    """A stream without a buffer, as Python's own with `-u`."""
+    """An unbuffered stream, like Python's with `-u`."""
     raw = open(number, "wb", buffering=0, closefd=False)
     return io.TextIOWrapper(raw, sys.stdout.encoding, errors, write_through=True)
 

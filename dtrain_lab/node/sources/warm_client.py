@@ -1,4 +1,4 @@
-"""How a trial's agent gets its ranks from a process with torch loaded (`warm`), and starts that process."""
+"""Gets a trial's ranks from a process that has loaded torch (`warm`), and starts that process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import processes
 
 ANSWER_S = 5.0
-"""Seconds for a rank to be forked; then it starts otherwise."""
+"""Maximum seconds to fork a rank; after that, it is spawned."""
 OF_A_JOB = ("DTRAIN_", "MASTER_")
 ELSEWHERE = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
 """Variables that differ between trials, and that no import reads."""
@@ -26,7 +26,7 @@ LIMIT = 1 << 16
 
 
 class WarmRank:
-    """A forked rank; to its agent it is like a child process.
+    """A forked rank, with the interface of a child process.
 
     Args:
         pid: Its process id.
@@ -57,7 +57,7 @@ class WarmRank:
             processes.signal_process(self.pid, self.began, number)
 
     def ended(self) -> None:
-        """Take its exit status; without one, the process that forked it was killed, and it with it."""
+        """Get its exit status; without one, the process that forked it was killed, and the rank with it."""
         try:
             said = self.connection.recv(64)
         except OSError:
@@ -70,7 +70,7 @@ class WarmRank:
 def path() -> str | None:
     """Return the socket for ranks in this process's environment; None if ranks are not forked.
 
-    On a machine with GPUs they are not: whose GPU processes are is read from their parents.
+    On a machine with GPUs they are not: owners of GPU processes are determined from their parents.
     """
     if not os.environ.get(job_files.WARM_VARIABLE) or "CUDA_VISIBLE_DEVICES" in os.environ:
         return None
@@ -88,7 +88,7 @@ def path() -> str | None:
 async def rank(
     at: str, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
 ) -> WarmRank | None:
-    """Have a rank forked.
+    """Fork a rank.
 
     Args:
         at: The socket.
@@ -97,7 +97,7 @@ async def rank(
         files: Those of `job_files.OURS`, in that order.
 
     Returns:
-        The rank; None if nobody listens there, or it could not be forked.
+        The rank; None if no process listens there, or it could not be forked.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours: list[int] = []
@@ -112,7 +112,7 @@ async def rank(
         connection.connect(at)
         socket.send_fds(connection, [json.dumps(asked).encode()], [*theirs, *files])
         said = await asyncio.to_thread(connection.recv, 64)
-    except OSError:  # nobody is there, or it is about to end
+    except OSError:  # no such process, or it is about to end
         said = b""
     finally:
         for end in theirs:
@@ -136,7 +136,7 @@ async def _reader(pipe: Any) -> asyncio.StreamReader:
 
 
 def start(at: str) -> None:
-    """Start the process that forks the ranks of the next trials; one that is there is left alone."""
+    """Start the process that forks the ranks of the next trials, unless it is already running."""
     subprocess.Popen(
         [sys.executable, "-P", "-u", "-m", "dtrain_lab.node", "warm", at],
         stdin=subprocess.DEVNULL,
