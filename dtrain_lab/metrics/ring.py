@@ -3,8 +3,7 @@
 It has a header of 64-bit integers, a ring of step records, and a ring of the last collectives. With one
 writer and one reader, no lock is needed: the writer fills a record before it counts it, and the reader drops
 records that the writer may have overwritten meanwhile. Times are nanoseconds of CLOCK_MONOTONIC, which all
-processes
-of a node share.
+processes of a node share.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _bounds(text: str, user: str, unit: Unit, name: str) -> Iterator[Budget]:
 
 
 def _holder(row: str, user: str) -> str | None:
-    """Name the owner of a row's budget in words; None if it is another user's."""
+    """Describe the owner of a row's budget; None if it is another user's."""
     if quality := re.match(r"QOS=([^\s(]+)", row):
         return f"the QOS {quality[1]}"
     known = re.match(r"ClusterName=\S* Account=(\S+) UserName=([^\s(]*)", row)

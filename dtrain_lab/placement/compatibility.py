@@ -28,7 +28,7 @@ def unfit(
 
     Args:
         checks: name of a node → facts about it.
-        named: what its ranks train with; None if nobody has named it: PyTorch.
+        named: the framework; None if none was named, which means PyTorch.
         accelerator: kind of the nodes' devices.
 
     Returns:

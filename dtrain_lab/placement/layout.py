@@ -28,7 +28,7 @@ def default_ranks(facts: NodeFacts) -> int:
 
 
 def check_request(request: Request, possible: str) -> None:
-    """Check the sizes of a request by themselves.
+    """Check that the sizes of a request are consistent.
 
     Args:
         request: the user's request.
@@ -203,13 +203,13 @@ def collectives_of(own_gpu: bool) -> str:
 
 
 def allocated(plan: Plan, index: int, name: str, facts: NodeFacts) -> Plan:
-    """Put a node that a scheduler has chosen into the plan: what it has is known only now.
+    """Put a node that a scheduler has chosen into the plan; its resources are known only now.
 
     Args:
         plan: Plan of the world.
         index: Number of the node.
         name: Name of the node.
-        facts: What the node has.
+        facts: Resources of the node.
     """
     node = plan.nodes[index]
     threads = plan.cpus_per_rank or max(1, facts.cpus // node.ranks)
@@ -222,11 +222,11 @@ def allocated(plan: Plan, index: int, name: str, facts: NodeFacts) -> Plan:
 
 
 def among(plan: Plan, jobs: int, facts: Facts) -> Plan:
-    """Divide the threads of ranks among jobs that run at once; a scheduler gives each its own cores.
+    """Divide the threads of ranks among concurrent jobs; a scheduler gives each job its own cores.
 
     Args:
         plan: plan of one of the jobs.
-        jobs: how many run at once.
+        jobs: number of concurrent jobs.
         facts: the machines that they run on.
     """
     if jobs < 2 or plan.cpus_per_rank is not None or not isinstance(facts, NodeFacts | HostsFacts):

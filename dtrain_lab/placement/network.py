@@ -27,7 +27,7 @@ def choose(nodes: Mapping[str, Sequence[Interface]], wanted: str | None = None) 
         Name of a node → its interface.
 
     Raises:
-        StartFailed: a node has no usable interface, or not the one asked for.
+        StartFailed: a node has no usable interface, or not the requested one.
     """
     shared = decoys(nodes.values())
     usable = {node: [i for i in interfaces if i.address not in shared] for node, interfaces in nodes.items()}
@@ -60,7 +60,7 @@ def lacking(nodes: Mapping[str, Sequence[Interface]], wanted: str | None) -> dic
 
     Args:
         nodes: name of a node → its interfaces without loopback.
-        wanted: name of the interface that was asked for; None for any, which every node has.
+        wanted: name of the requested interface; None for any, which every node has.
     """
     if wanted is None:
         return {}

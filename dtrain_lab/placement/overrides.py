@@ -1,4 +1,4 @@
-"""The profile of a job: settings of its request take the place of the profile's. Pure."""
+"""The profile of a job: settings of its request override the profile's. Pure."""
 
 from __future__ import annotations
 

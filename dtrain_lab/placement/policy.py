@@ -47,7 +47,7 @@ def check(
         profile: the profile.
         traits: traits of its back-end.
         size: number of ranks, once there is a plan.
-        request: request of a job, whose options and environment take the place of the profile's.
+        request: request of a job, whose options and environment override the profile's.
 
     Raises:
         Forbidden: the administrator does not allow it; the message names the reason.

@@ -149,7 +149,7 @@ def _refuse_sizes(profile: Profile, text: str, file: str) -> None:
 
 
 def _refuse_texts(profile: Profile, text: str, file: str) -> None:
-    """Refuse a size, a range or a job's number that is none; what reads them later would name no line."""
+    """Refuse an invalid size, range or job number here, where the error can name the line."""
     for path, reads, value in (
         (("memory_per_node",), mib, profile.memory_per_node),
         (("network", "ports"), port_range, profile.network.ports),
@@ -167,13 +167,13 @@ def _refuse_texts(profile: Profile, text: str, file: str) -> None:
 
 
 def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
-    """Say what a key takes instead of its value, in TOML's terms.
+    """Describe the values that a key takes, in TOML's terms.
 
     Args:
         message: msgspec's, such as "Expected `int | null`, got `str` - at `$.nodes`".
 
     Returns:
-        What is wrong, the path of the key, and what to do.
+        The error, the path of the key, and what to do.
     """
     body, _, place = message.partition(" - at `$")
     inner = "[" in place

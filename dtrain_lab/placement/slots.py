@@ -19,7 +19,7 @@ from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.plan import NodeFacts
 
 SLOTS_PER_CORE = 8
-"""CPU ranks wait for each other most of the time; with this many per core they still make progress."""
+"""Maximum CPU ranks per core: they wait for each other most of the time, and still make progress."""
 
 REFUSED = 3
 """Exit status of the slots command on a node if it refused to end a process; its output says why."""
@@ -168,7 +168,7 @@ def turn(
     for ahead, ticket in enumerate(waiting):
         if ticket.id != mine:
             continue
-        # more ranks than GPUs share them, as a cluster's do: the whole machine is all that one can wait for
+        # ranks share GPUs if there are more ranks, as in a cluster: wait for the whole machine at most
         needed = min(ticket.slots, len(usable) if facts.gpus else room)
         if ahead == 0 and needed <= free:
             return replace(ticket, holds=True, devices=chosen(ticket.slots, usable, busy, taken))

@@ -114,7 +114,7 @@ class Trouble(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The trouble in words: "Background task "watching ranks" restarted once (OSError: …)"."""
+        """The trouble as text: "Background task "watching ranks" restarted once (OSError: …)"."""
         often = {1: "once", 2: "twice"}.get(self.times, f"{self.times} times")
         return f'Background task "{self.doing}" {self.kind} {often} ({self.message})'
 

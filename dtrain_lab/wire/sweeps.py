@@ -21,7 +21,7 @@ SweepState = Literal["running", "stopping", "stopped", "succeeded", "failed"]
 Wish = Literal["run", "stop"]
 
 NODES, RANKS_PER_NODE = 1, 1
-"""Size of a trial where the user does not say; not the profile's, which is that of a job."""
+"""Default size of a trial; not the profile's, which is that of a job."""
 Nodes = Annotated[int | UnsetType | None, Meta(extra_json_schema={"default": NODES})]
 RanksPerNode = Annotated[int | UnsetType | None, Meta(extra_json_schema={"default": RANKS_PER_NODE})]
 TRIAL_ENDED: frozenset[str] = frozenset({"pruned", "succeeded", "failed", "stopped"})
@@ -150,16 +150,16 @@ class UnreadableSweep(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """What a client wants of a sweep, in `asked.json`; its `number` grows by one."""
+    """A client's request for a sweep, in `asked.json`; its `number` grows by one."""
 
     number: int
     wish: Wish
 
 
 class Importance(Struct, frozen=True):
-    """How much of the objective each parameter decides.
+    """Importance of each parameter for the objective.
 
-    `shares`: parameter → its share, 0 to 1, the largest first; empty if it can't be told. `missing`: why.
+    `shares`: parameter → its share, 0 to 1, the largest first; empty if unknown. `missing`: why.
     """
 
     shares: dict[str, float]

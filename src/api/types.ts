@@ -2591,9 +2591,9 @@ export interface components {
         };
         /**
          * Importance
-         * @description How much of the objective each parameter decides.
+         * @description Importance of each parameter for the objective.
          *
-         *     `shares`: parameter → its share, 0 to 1, the largest first; empty if it can't be told. `missing`: why.
+         *     `shares`: parameter → its share, 0 to 1, the largest first; empty if unknown. `missing`: why.
          */
         Importance: {
             /** @default null */
@@ -3913,7 +3913,7 @@ export interface components {
         };
         /**
          * Tried
-         * @description What advice has gained in steps that were run with it and taken back.
+         * @description Measured gain of advice, from steps that were run with it and undone.
          *
          *     `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
          *     and `predicted_error` are those of the advice. `steps`: batches that were timed with the change. `way`:

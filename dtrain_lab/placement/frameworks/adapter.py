@@ -16,8 +16,8 @@ def plan(
     """Return how a job's ranks find each other; None for torch, which needs no more than its own variables.
 
     Args:
-        framework: what the job trains with.
-        strategy: TensorFlow's, as the notebook makes it.
+        framework: framework of the job.
+        strategy: TensorFlow's strategy, as the notebook creates it.
         size: number of ranks.
         evaluates: whether the notebook has code for an evaluator.
 
@@ -49,11 +49,11 @@ def check_cluster(profile: Profile) -> None:
 
 
 def ranks_per_node(strategy: Strategy | None, request: JobRequest, profile: Profile) -> int | None:
-    """Return the ranks on each node that a request asks for: one, where the strategy is one process.
+    """Return the ranks per node that a request asks for; one if the strategy is a single process.
 
     Args:
-        strategy: TensorFlow's, as the notebook makes it.
-        request: the user's request; a size that it names is kept, and checked.
+        strategy: TensorFlow's strategy, as the notebook creates it.
+        request: the user's request; its size, if any, is kept and checked.
         profile: its profile, whose size is kept, too.
     """
     given = request.ranks or request.ranks_per_node or profile.ranks_per_node

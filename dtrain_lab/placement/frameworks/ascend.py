@@ -1,6 +1,6 @@
 """Ascend NPUs under torch (`torch_npu`, HCCL): back-end, and the variables of a job's processes.
 
-Made from the vendor's documentation, and not run by us: it needs the devices and their driver.
+Follows the vendor's documentation; not run by us, because it needs the devices and their driver.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 INTERFACE = "HCCL_SOCKET_IFNAME"
 TABLE = "RANK_TABLE_FILE"
 VARIABLE = "DTRAIN_ACCELERATOR"
-"""Names the kind of devices to our own processes."""
+"""Tells our own processes the kind of devices."""
 
 
 def used(profile: Profile) -> bool:

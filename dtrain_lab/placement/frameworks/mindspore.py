@@ -25,9 +25,9 @@ def scheduler(started: Started) -> dict[str, str]:
 
 
 def worker(started: Started, rank: int) -> dict[str, str]:
-    """Return the variables of a worker. With a number as its id it gets that number as its rank.
+    """Return the variables of a worker. Its numeric id becomes its rank.
 
-    `DEVICE_ID` is for Ascend devices; CPUs and GPUs have no use for it.
+    `DEVICE_ID` is for Ascend devices; CPUs and GPUs ignore it.
     """
     own = {"MS_ROLE": "MS_WORKER", "MS_NODE_ID": str(rank), "DEVICE_ID": str(rank % started.per_node)}
     return {**own, **_common(started)}

@@ -22,7 +22,7 @@ OTHERS: tuple[Framework, ...] = ("tensorflow", "mindspore")
 
 
 def or_named(there: Iterable[str], command: str) -> str:
-    """Return the hint for an environment without torch, with what else it may be meant for.
+    """Return the hint for an environment without torch, which may be meant for another framework.
 
     Args:
         there: frameworks that it has.

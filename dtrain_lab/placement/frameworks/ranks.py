@@ -1,4 +1,4 @@
-"""Variables of a rank, of any framework: the one function that node agents ask."""
+"""Variables of a rank, for any framework; called by node agents."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def variables(plan: FrameworkPlan, started: Started, rank: int) -> dict[str, str
 
 
 def ports(plan: FrameworkPlan | None, size: int) -> int:
-    """Return how many ports in a row a job needs on its nodes."""
+    """Return the number of consecutive ports that a job needs on its nodes."""
     return size if plan is not None and plan.name == "tensorflow" and plan.roles else 1
 
 
 def listens(plan: FrameworkPlan, rank: int) -> bool:
-    """Whether a rank listens on a port of its own, that of `Started.address`."""
+    """Whether a rank listens on its own port, that of `Started.address`."""
     return plan.name == "tensorflow" and bool(plan.roles) and plan.roles[rank] != "evaluator"

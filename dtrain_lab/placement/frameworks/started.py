@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Started(Struct, frozen=True):
-    """What is known when the ranks of a job are started.
+    """Facts that are known when the ranks of a job start.
 
     `nodes`: address of each node, in order. `per_node`: ranks on each. `port`: first port of the job. On one
     machine those after it are free, too; elsewhere the agents look at those of their ranks.
@@ -22,5 +22,5 @@ class Started(Struct, frozen=True):
         return len(self.nodes) * self.per_node
 
     def address(self, rank: int) -> str:
-        """Address of a rank's process: each has a port of its own, as simulated nodes share a machine."""
+        """Address of a rank's process; each has its own port, because simulated nodes share a machine."""
         return f"{self.nodes[rank // self.per_node]}:{self.port + rank}"

@@ -20,11 +20,11 @@ STRATEGIES: dict[str, Strategy] = {
     "ParameterServerStrategy": "parameter_server",
     "ParameterServerStrategyV2": "parameter_server",
 }
-"""Names of the classes, in `tf.distribute` or still in `tf.distribute.experimental`."""
+"""Names of the classes, in `tf.distribute` or in `tf.distribute.experimental`."""
 ALONE: tuple[Strategy, ...] = ("mirrored", "central_storage")
 """Strategies of one process, which trains on all GPUs of its node."""
 GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
-"""With it, TensorFlow takes memory of a GPU as it needs it, so that several processes can have one."""
+"""With it, TensorFlow allocates GPU memory on demand, so that several processes can share a GPU."""
 WORKERS_PER_SERVER = 4
 LEAST_WITH_SERVERS = 3
 
@@ -40,7 +40,7 @@ def plan(strategy: Strategy | None, size: int, *, evaluates: bool = False) -> Fr
     """Return the roles of a job's ranks.
 
     Args:
-        strategy: the notebook's; None, if it names none, is planned as MultiWorkerMirroredStrategy.
+        strategy: the notebook's strategy; None is planned as MultiWorkerMirroredStrategy.
         size: number of ranks.
         evaluates: whether the notebook has code for an evaluator.
 
@@ -55,7 +55,7 @@ def plan(strategy: Strategy | None, size: int, *, evaluates: bool = False) -> Fr
 
 
 def _with_servers(size: int, *, evaluates: bool) -> tuple[Role, ...]:
-    """Rank 0 is the chief, then come workers, a parameter server for each four of them, and the evaluator."""
+    """Rank 0 is the chief; then come workers, one parameter server per four workers, and the evaluator."""
     least = LEAST_WITH_SERVERS + evaluates
     if size < least:
         needs = "a chief, a worker, a parameter server" + (" and an evaluator" if evaluates else "")
@@ -77,7 +77,7 @@ def _several(role: Role, count: int) -> tuple[Role, ...]:
 def variables(plan: FrameworkPlan, started: Started, rank: int) -> dict[str, str]:
     """Return `TF_CONFIG` of a rank; none for strategies of one process.
 
-    The evaluator is in no other process's cluster, as TensorFlow wants it.
+    As TensorFlow requires, the evaluator is not in the cluster of any other process.
     """
     if not plan.roles:
         return {}
@@ -91,10 +91,10 @@ def variables(plan: FrameworkPlan, started: Started, rank: int) -> dict[str, str
 
 
 def own_gpus(plan: FrameworkPlan, visible: Sequence[str], rank: int, per_node: int) -> Share | None:
-    """Return the GPUs that a rank may see: TensorFlow takes all memory of those that it sees.
+    """Return the GPUs that a rank may see: TensorFlow allocates all memory of every visible GPU.
 
-    They are divided by the ranks of the node that compute. Where these are more than the GPUs, each has one
-    GPU, by turns.
+    The node's GPUs are divided among its computing ranks. If there are more such ranks than GPUs, GPUs are
+    assigned in turn, one to each rank.
 
     Args:
         plan: the job's.

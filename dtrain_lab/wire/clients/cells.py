@@ -17,7 +17,7 @@ class Diagnose(Body, frozen=True, tag="diagnose"):
 
 
 class TryAdvice(Body, frozen=True, tag="try_advice"):
-    """Measure what advice gains, in steps that are taken back; takes a turn like a cell.
+    """Measure the gain of advice, in steps that are undone; takes a turn like a cell.
 
     `cell`: id of that turn, as in `Diagnose`. `advice`: id of the advice.
     """

@@ -30,7 +30,7 @@ def decoder(kind: Any, who: str) -> Callable[[bytes], Any]:
 
     Args:
         kind: the type, or union of types, to decode.
-        who: the sender in words, as the subject of the error message.
+        who: description of the sender, as the subject of the error message.
     """
     decode = msgspec.msgpack.Decoder(kind).decode
 
@@ -48,8 +48,8 @@ def mismatch(data: bytes, who: str, error: BaseException) -> WireMismatch:
 
     Args:
         data: the message.
-        who: the sender in words.
-        error: what the decoder raised.
+        who: description of the sender.
+        error: the decoder's exception.
 
     Returns:
         The error to raise; it names both versions if they differ.

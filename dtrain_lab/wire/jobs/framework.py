@@ -1,4 +1,4 @@
-"""How the ranks of a job find each other where another framework than torch trains in them."""
+"""How the ranks of a job find each other, for frameworks other than torch."""
 
 from __future__ import annotations
 

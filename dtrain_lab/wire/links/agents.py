@@ -45,7 +45,7 @@ class ReserveSlots(Message, frozen=True, tag="hold"):
 
 
 class Leave(Message, frozen=True, tag="leave"):
-    """End every process of the node, and the agent itself; hand the fork server on where there is an heir.
+    """End every process of the node, and the agent itself; hand the fork server over if there is an heir.
 
     `heir`: socket of the agent that takes it over; empty: it ends.
     """

@@ -78,7 +78,7 @@ class Execute(Message, frozen=True, tag="execute"):
 
 
 class Diagnose(Message, frozen=True, tag="diagnose"):
-    """Time training steps, in the place of a cell; its reply has the `Report`.
+    """Time training steps, instead of a cell; its reply has the `Report`.
 
     `change`: advice to try; None for both checks of `diagnose`.
     """

@@ -32,7 +32,7 @@ class Exited(Message, frozen=True, tag="exited"):
     calls: tuple[Call, ...] = ()
     """Its last collectives."""
     how: str = ""
-    """How the process ended, in words, where the exit code does not tell."""
+    """Description of how the process ended, if the exit code does not show it."""
 
 
 # ---- head → node agent

@@ -1,1 +1,1 @@
-"""Figures of ranks and worlds, what is judged of them, and their past, as clients see them."""
+"""Figures of ranks and worlds, verdicts on them, and their history, as clients see them."""

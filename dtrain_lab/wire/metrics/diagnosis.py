@@ -38,7 +38,7 @@ class Change(Struct, frozen=True):
 
 
 class Tried(Struct, frozen=True):
-    """What advice has gained in steps that were run with it and taken back.
+    """Measured gain of advice, from steps that were run with it and undone.
 
     `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
     and `predicted_error` are those of the advice. `steps`: batches that were timed with the change. `way`:

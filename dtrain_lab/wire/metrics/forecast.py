@@ -1,4 +1,4 @@
-"""What training would do on more nodes."""
+"""Prediction of training on more nodes."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 VAGUE_SHARE: Final = 0.3
-"""Error from which a share says nothing, and is not written."""
+"""Error above which a share is meaningless, and is not displayed."""
 ROUGH_GAIN: Final = 0.5
-"""Error, as a fraction of a gain, from which the gain is written as a range."""
+"""Error, as a fraction of a gain, above which the gain is written as a range."""
 LEAST_GAIN: Final = 0.03
 """Smallest gain in throughput that counts as a gain."""
 TIMES_GAIN: Final = 2.0
-"""Ratio of throughputs from which a gain is written as a factor (2.4×), not as a percentage."""
+"""Ratio of throughputs above which a gain is written as a factor (2.4×), not as a percentage."""
 FEW_BATCHES: Final = 12
 """Number of measured batches below which a result is called uncertain."""
 

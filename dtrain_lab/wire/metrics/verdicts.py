@@ -1,4 +1,4 @@
-"""What is judged of the figures: a problem with the ranks at fault, and what would be faster."""
+"""Judgements from figures: problems with the ranks at fault, and advice on what would be faster."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dtrain_lab.wire.processes.endpoints import Keys
 HEIR = "heir"
 """Name of the socket at which an agent takes over a fork server."""
 HEIR_WITHIN_S = 3.0
-"""Seconds within which that agent has to be there: Python starts twice, for the head and for the agent."""
+"""Seconds within which that agent has to listen: Python starts twice, for the head and for the agent."""
 
 
 class RemoteHead(Struct, frozen=True):
@@ -98,7 +98,7 @@ class Policy(Struct, frozen=True):
 
 
 class OutputLimits(Struct, frozen=True):
-    """What a Jupyter server passes on of a kernel's output; it drops the rest. Defaults are Jupyter's own.
+    """Limits of a kernel's output that a Jupyter server forwards; their defaults are Jupyter's own.
 
     `bytes_per_s`: bytes of streams per second. `messages_per_s`: messages per second. Both are means over
     `window_s` seconds; 0: no limit.
