@@ -101,7 +101,7 @@ def last_line(words: str) -> str:
 
 
 def is_unsure(words: str) -> bool:
-    """Whether `sbatch` failed because Slurm's controller did not answer in time, so that it may have the job."""
+    """Whether Slurm's controller did not answer `sbatch` in time, so that it may have the job."""
     return any(part in words.lower() for part in ("timed out", "unable to contact", "communication"))
 
 
