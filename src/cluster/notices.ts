@@ -6,7 +6,7 @@ import { formatSpan } from '../ui/figures/format';
 import { isTrouble, sentence } from '../ui/verdicts/sentence';
 import { alarmOf } from '../ui/verdicts/verdict';
 
-/** What tells one trouble from the next: its episode, else what it is and in which group. */
+/** Key of a problem: its episode, else its kind and group. */
 function episodeOf(cluster: Cluster): string {
   const alarm = alarmOf(cluster.metrics);
   const what = alarm?.id ?? cluster.summary.code;
@@ -14,9 +14,9 @@ function episodeOf(cluster: Cluster): string {
 }
 
 /**
- * A stuck or lost rank and a failed start are told once each, to somebody who does not see it.
+ * Notifies of stuck and lost ranks and of failed starts, once each, unless the user sees it.
  *
- * @param inView - whether what is wrong with a cluster is seen at present: its card, or its cell.
+ * @param inView - whether a cluster's problem is visible at present, in its card or its cell.
  */
 export function announceTrouble(
   model: IClusters,
@@ -41,10 +41,10 @@ export function announceTrouble(
   });
 }
 
-/** Seconds before the scheduler's limit at which it is told of. */
+/** Seconds before the scheduler's limit at which the user is notified. */
 const BEFORE_LIMIT = [120, 600];
 
-/** That the scheduler soon ends a cluster is told twice. */
+/** Notifies twice that the scheduler will soon end a cluster. */
 export function announceLimit(
   model: IClusters,
   trans: TranslationBundle
@@ -72,9 +72,9 @@ export function announceLimit(
 }
 
 /**
- * The end of a long cell is told to somebody who looks elsewhere.
+ * Notifies of the end of a long cell, unless the user sees its notebook.
  *
- * @param inView whether a notebook is seen at present, by its path on its kernel's machine.
+ * @param inView whether a notebook is visible at present, by its path on its kernel's machine.
  */
 export function announceCells(
   model: IClusters,
@@ -95,7 +95,7 @@ export function announceCells(
         const lasted = Date.now() / 1000 - known.startedAt;
         if (notifyCells && lasted >= notifyCellsAfter) {
           tell(actions, cluster, known.startedAt, trans, inView).catch(() => {
-            // its cluster is gone meanwhile, or the server: how the cell ended is not known
+            // its cluster or the server is gone: how the cell ended is unknown
           });
         }
       }

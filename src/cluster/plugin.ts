@@ -10,7 +10,7 @@ import { ClustersModel } from './model/model';
 import { ClusterRequests } from './model/requests';
 import { Selection } from './model/selection';
 
-/** What the server tells of clusters. */
+/** State of clusters from the server. */
 export const clustersPlugin: JupyterFrontEndPlugin<IClusters> = {
   id: 'dtrain-lab:clusters',
   description: 'Provides the clusters of this user.',
@@ -20,7 +20,7 @@ export const clustersPlugin: JupyterFrontEndPlugin<IClusters> = {
     new ClustersModel(app.serviceManager.serverSettings, storage())
 };
 
-/** What all views show. */
+/** The selection that all views share. */
 export const selectionPlugin: JupyterFrontEndPlugin<ISelection> = {
   id: 'dtrain-lab:selection',
   description: 'Provides what is chosen: cluster, rank and notebook.',
@@ -41,7 +41,7 @@ export const selectionPlugin: JupyterFrontEndPlugin<ISelection> = {
   }
 };
 
-/** What can be done with clusters. */
+/** Actions on clusters. */
 export const actionsPlugin: JupyterFrontEndPlugin<IClusterActions> = {
   id: 'dtrain-lab:actions',
   description: 'Provides what can be done with clusters.',
@@ -59,7 +59,7 @@ export const actionsPlugin: JupyterFrontEndPlugin<IClusterActions> = {
     })
 };
 
-/** Advice that was dismissed stays so after a reload. */
+/** Keeps advice dismissed after a reload. */
 async function remember(selection: Selection, state: IStateDB): Promise<void> {
   const key = 'dtrain-lab:dismissed';
   const known = await state.fetch(key);

@@ -9,7 +9,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
 import { usedBy } from '../model/notebookCluster';
 
-/** No server: what is known of that, and one thing to do. */
+/** Banner without a server: what is known about it, and one action. */
 export function Disconnected(props: {
   model: IClusters;
   trans: TranslationBundle;
@@ -46,7 +46,7 @@ export function Disconnected(props: {
   );
 }
 
-/** What goes on without the server. */
+/** What continues without the server. */
 function goesOn(stopped: Stopped | null, trans: TranslationBundle): string {
   switch (stopped) {
     case 'with clusters':
@@ -64,7 +64,7 @@ function goesOn(stopped: Stopped | null, trans: TranslationBundle): string {
   }
 }
 
-/** One may look, and do nothing. */
+/** Banner for users with read permission only. */
 export function ReadOnly(props: { trans: TranslationBundle }): JSX.Element {
   const { trans } = props;
   return (
@@ -79,7 +79,7 @@ export function ReadOnly(props: { trans: TranslationBundle }): JSX.Element {
   );
 }
 
-/** The panel shows another cluster than the notebook in front uses: which, and how to have one for both. */
+/** Banner if the panel shows a cluster other than the current notebook's, with ways to use one for both. */
 export function OfNotebook(props: {
   model: IClusters;
   selection: ISelection;
@@ -125,7 +125,7 @@ export function OfNotebook(props: {
   );
 }
 
-/** The notebook's kernel can't use a cluster yet. */
+/** Banner if the notebook's kernel can't use a cluster yet. */
 export function KernelLacks(props: { trans: TranslationBundle }): JSX.Element {
   const { trans } = props;
   return (

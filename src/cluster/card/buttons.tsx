@@ -17,13 +17,13 @@ interface IButton {
   command: string;
   args?: ReadonlyJSONObject;
   primary?: boolean;
-  /** What it does, where its label does not say so. */
+  /** Description, if the label does not say what it does. */
   title?: string;
-  /** The same button under another label: whoever has pressed it stays on it. */
+  /** Key that is kept when the label changes, so that the button keeps the focus. */
   key?: string;
 }
 
-/** What can be done about a cluster as it stands. */
+/** Actions for a cluster in its current state. */
 export function Actions(props: {
   cluster: Cluster;
   ignored: Verdict | null;
@@ -57,7 +57,7 @@ export function Actions(props: {
   );
 }
 
-/** What the debugger has stopped goes on, or is looked at. */
+/** Continue or inspect ranks that the debugger has stopped. */
 function ofPause(
   cluster: Cluster,
   commands: CommandRegistry,
@@ -106,7 +106,7 @@ function ofHang(
   if (may.has('stacks')) {
     found.push({ label: trans.__('Stacks'), command: CommandIDs.showStacks });
   }
-  // one that has ended the cell, or never began it, stands nowhere and lacks nothing
+  // a rank that has finished the cell, or never started it, has no position and no stack to look at
   const standing = stuck.ranks.filter(n => cluster.ranks[n]?.state !== 'idle');
   if (standing.length && canDebug(cluster, commands)) {
     found.push(debug(standing[0], trans));
@@ -278,7 +278,7 @@ function ofEnd(cluster: Cluster, trans: TranslationBundle): IButton[] {
   ];
 }
 
-/** What to ask for to have a cluster of the same size. */
+/** Request for a cluster of the same size. */
 export function sizeOf(cluster: Cluster): ReadonlyJSONObject {
   const { profile, nodes, world } = cluster;
   return nodes.length > 1

@@ -29,13 +29,13 @@ import { VerdictFacts } from './verdict';
 
 export interface ICardProps {
   cluster: Cluster;
-  /** What somebody has put aside of it in this browser; null for nothing. */
+  /** Verdict that was ignored in this browser; null for none. */
   ignored: Verdict | null;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
 
-/** How a cluster stands: sentence, what to do, progress or figures. */
+/** State of a cluster: sentence, actions, progress or figures. */
 export function ClusterCard(
   props: ICardProps & {
     selection: ISelection;
@@ -59,7 +59,7 @@ export function ClusterCard(
   );
 }
 
-/** The advice, each piece until somebody dismisses it. */
+/** Advice that was not dismissed. */
 export function ShownAdvice(
   props: Omit<ICardProps, 'ignored'> & { selection: ISelection }
 ): JSX.Element | null {
@@ -67,10 +67,10 @@ export function ShownAdvice(
   const { metrics, id } = cluster;
   const quiet = ['paused', 'stopping', 'stopped', 'failed'];
   if (alarmOf(metrics) !== null || quiet.includes(cluster.state)) {
-    return null; // the alarm or the pause comes first, and a cluster that has ended can't be measured
+    return null; // an alarm or a pause comes first, and a cluster that has ended can't be measured
   }
   if (!metrics.advice.length) {
-    // while a loop runs, its figures are still coming in
+    // while a loop runs, its figures are still changing
     return metrics.no_advice && !metrics.current ? (
       <p className="jp-DtrainUi-noAdvice">
         {unbroken(metrics.no_advice)}{' '}
@@ -109,7 +109,7 @@ export function ShownAdvice(
   );
 }
 
-/** The sentence, why, and what can be done. */
+/** The sentence, its reason, and actions. */
 export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
   const { cluster, trans } = props;
   const verdict = cluster.metrics.verdicts[0];
@@ -159,7 +159,7 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
   );
 }
 
-/** Background work of ours that has failed, and goes on. */
+/** Failed background work of dtrain-lab, which was restarted. */
 function Recovered(props: {
   cluster: Cluster;
   trans: TranslationBundle;
@@ -176,7 +176,7 @@ function Recovered(props: {
   ) : null;
 }
 
-/** Why it is as it is, in the words of whoever knows. */
+/** Reason of the state, as text of its source. */
 function Why(props: ICardProps & { now: number }): JSX.Element | null {
   const { cluster, commands, trans } = props;
   const { reason } = cluster;
@@ -212,7 +212,7 @@ function Why(props: ICardProps & { now: number }): JSX.Element | null {
   );
 }
 
-/** What to do next, where nothing is wrong and nothing runs. */
+/** Next step if nothing is wrong and nothing runs. */
 function Next(props: ICardProps): JSX.Element | null {
   const { cluster, commands, trans } = props;
   const { lost, may } = cluster;
@@ -245,7 +245,7 @@ function Next(props: ICardProps): JSX.Element | null {
               })
             }
           >
-            {/* its full stop would stand alone in a line below */}
+            {/* otherwise its full stop could wrap to the next line */}
             {trans.__('copy the variables of another rank.')}
           </button>
         )}
@@ -256,7 +256,7 @@ function Next(props: ICardProps): JSX.Element | null {
     cluster.summary.code !== 'ready' ||
     cluster.running.length ||
     cluster.metrics.verdicts.length ||
-    cluster.metrics.last || // who has trained here knows how
+    cluster.metrics.last || // not needed after the first training
     !may.length
   ) {
     return null;
@@ -264,7 +264,7 @@ function Next(props: ICardProps): JSX.Element | null {
   return <FirstCell key={cluster.id} {...props} />;
 }
 
-/** How to run a cell on the ranks; once it was inserted, how to run that. */
+/** How to run a cell on the ranks; once inserted, how to run the inserted cell. */
 function FirstCell({ commands, trans }: ICardProps): JSX.Element {
   const [inserted, setInserted] = React.useState(false);
   return (
@@ -290,7 +290,7 @@ function FirstCell({ commands, trans }: ICardProps): JSX.Element {
   );
 }
 
-/** All is well only where nothing else is said. */
+/** All is well only if there is no other message. */
 function sentenceGlyph({ cluster, ignored }: ICardProps): GlyphKind {
   const kind = clusterGlyph(cluster);
   const well =

@@ -7,7 +7,7 @@ import { CommandIDs } from '../../commands';
 import { cellName } from '../../places/words';
 import { unbroken } from '../../ui/figures/format';
 
-/** A cell of a notebook, and perhaps a line in it. */
+/** A cell of a notebook, with an optional line. */
 export interface ICellPlace {
   cell: string;
   notebook?: string | null;
@@ -15,7 +15,7 @@ export interface ICellPlace {
   line?: number | null;
 }
 
-/** A cell's name that leads to it. */
+/** Link to a cell, labelled with its name. */
 export function CellLink(props: {
   place: ICellPlace;
   commands: CommandRegistry;

@@ -6,11 +6,11 @@ import { CommandIDs } from '../../commands';
 import { Profile, Site } from '../../tokens';
 import { Action } from '../../ui/action';
 
-/** The first cell that a newcomer runs, and what makes it ready. */
+/** The first cell for new users, and what it requires. */
 export const LOAD_LINE = '%load_ext dtrain_lab';
 export const SNIPPET = '%%distributed\nprint(rank, device)';
 
-/** No cluster: what one is, one button to have one, the other ways. */
+/** Empty state without a cluster: explanation, start button, other ways. */
 export function Empty(props: {
   site: Site | null;
   profiles: readonly Profile[];
@@ -111,7 +111,7 @@ export function Empty(props: {
   );
 }
 
-/** No job: what one is, and where to see one. */
+/** Empty state without a job: explanation, and an example. */
 export function NoJobs(props: {
   commands: CommandRegistry;
   trans: TranslationBundle;

@@ -38,7 +38,7 @@ export function Figures(props: {
   const recent = history.slice(-SPARK);
   const known = recent.some(p => p.samples !== null || p.overhead !== null);
   const stands = alarmOf(metrics) !== null;
-  // figures of the last minutes are another cell's where the one that stands has not trained
+  // if the stopped cell has not trained, recent figures are another cell's
   if ((!known || stands) && metrics.step_s === null && metrics.last === null) {
     return null;
   }
@@ -96,7 +96,7 @@ export function Figures(props: {
                   : trans.__('of which')}
             </small>
           </span>
-          {/* parts of it are as uncertain as communication is */}
+          {/* its parts are as uncertain as communication */}
           {!isVague(error) && (
             <>
               <SplitBar split={split} trans={trans} />
@@ -125,7 +125,7 @@ export function Figures(props: {
   );
 }
 
-/** What stands behind the share of communication: what it is of, its error, and whether it is the last one. */
+/** Text after the share of communication: its reference, its error, and whether it is of the last run. */
 function communicationWords(
   now: IShownFigures,
   measured: boolean,

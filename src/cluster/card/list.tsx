@@ -10,7 +10,7 @@ import { IMenuItem, openContextMenu, openMenu } from '../../ui/menu';
 import { clusterGlyph, ranksText, stateWord } from '../../ui/verdicts/sentence';
 import { isHang } from '../../ui/verdicts/verdict';
 
-/** What can be done with a cluster; what can't be done now is left out. */
+/** Actions for a cluster; those that are impossible now are left out. */
 export function menuOfCluster(cluster: Cluster): IMenuItem[] {
   const { may } = cluster;
   const wanted: [string, boolean][] = [
@@ -30,7 +30,7 @@ export function menuOfCluster(cluster: Cluster): IMenuItem[] {
   return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
 }
 
-/** What the list shows: all clusters, and the chosen one also when it has just ended. */
+/** Clusters in the list: all of them, and the selected one even if it has just ended. */
 export function listedClusters(
   model: IClusters,
   selection: ISelection
@@ -44,13 +44,13 @@ export function listedClusters(
   ];
 }
 
-/** All clusters, those that have just ended last. */
+/** All clusters; those that have just ended come last. */
 export function ClusterList(props: {
   model: IClusters;
   selection: ISelection;
   commands: CommandRegistry;
   trans: TranslationBundle;
-  /** No actions: one may only watch, or there is no server. */
+  /** No actions: read permission only, or no server. */
   disabled: boolean;
 }): JSX.Element {
   const { model, selection, commands, trans } = props;
@@ -110,7 +110,7 @@ function sub(cluster: Cluster, trans: TranslationBundle): string {
     : `${ranks} · ${cluster.profile}`;
 }
 
-/** How many clusters are in which state: "1 running", "1 failed · 2 running". */
+/** Number of clusters per state: "1 running", "1 failed · 2 running". */
 export function countOf(
   clusters: readonly Cluster[],
   trans: TranslationBundle

@@ -6,10 +6,10 @@ import { Cluster, Lost } from '../../tokens';
 import { formatClock, formatRanks } from '../../ui/figures/format';
 import { CellLink } from './cellLink';
 
-/** Ranks whose loss is told one by one; of more, what they have in common. */
+/** Maximum number of lost ranks that are listed separately; more are summarized. */
 const MOST = 3;
 
-/** Of ranks that were lost: where, why, when. */
+/** Lost ranks: where, why and when. */
 export function LostFacts(props: {
   cluster: Cluster;
   commands: CommandRegistry;

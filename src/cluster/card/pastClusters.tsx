@@ -7,7 +7,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { sentence } from '../../ui/verdicts/sentence';
 import { Figures } from './figures';
 
-/** There was no cluster when the server was last heard of: whether there is one now, nobody here knows. */
+/** Text if there was no cluster when the server last answered; whether there is one now is unknown. */
 export function PastEmpty(props: {
   seen: Date | null;
   trans: TranslationBundle;
@@ -22,7 +22,7 @@ export function PastEmpty(props: {
   );
 }
 
-/** The same of jobs. */
+/** The same for jobs. */
 export function PastNoJobs(props: {
   seen: Date | null;
   trans: TranslationBundle;
@@ -37,7 +37,7 @@ export function PastNoJobs(props: {
   );
 }
 
-/** How a cluster stood when it was last heard of: nothing is claimed about now, and nothing can be done. */
+/** Last known state of a cluster, without actions, and without any claim about now. */
 export function PastCard(props: {
   cluster: Cluster;
   history: readonly IPoint[];

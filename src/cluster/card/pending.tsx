@@ -16,11 +16,11 @@ interface IPendingProps {
   cluster: Cluster;
   commands: CommandRegistry;
   trans: TranslationBundle;
-  /** When that is, ms. */
+  /** Current time, ms. */
   now: number;
 }
 
-/** When a request may start, in a few words; null where the scheduler does not say. */
+/** Short text on when a request may start; null if the scheduler does not say. */
 export function expected(props: IPendingProps): string | null {
   const { trans, now } = props;
   const at = props.cluster.reason?.expected_start_at;
@@ -40,7 +40,7 @@ export function expected(props: IPendingProps): string | null {
     : trans.__('Should start at %1', when);
 }
 
-/** Why a request waits, who is ahead of it, and for how long it has waited. */
+/** Why a request waits, which jobs are ahead of it, and how long it has waited. */
 export function PendingFacts(props: IPendingProps): JSX.Element {
   const { cluster, trans, now } = props;
   const { reason } = cluster;
@@ -75,7 +75,7 @@ export function PendingFacts(props: IPendingProps): JSX.Element {
   );
 }
 
-/** Requests that would start sooner, or at all. */
+/** Alternative requests that would start sooner, or at all. */
 export function Alternatives(props: IPendingProps): JSX.Element | null {
   const { cluster, commands, trans } = props;
   const others = cluster.reason?.alternatives ?? [];

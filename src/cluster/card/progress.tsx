@@ -10,24 +10,24 @@ import {
 } from '../../ui/figures/format';
 import { Glyph } from '../../ui/icons/glyph';
 
-/** Nodes that are named where ranks are missing. */
+/** Maximum number of nodes that are named if ranks are missing. */
 const MOST_LATE = 4;
 
-/** Are its ranks not there yet? */
+/** Whether its ranks are not connected yet. */
 export function isStarting(cluster: Cluster): boolean {
   return ['pending', 'starting', 'connecting'].includes(cluster.state);
 }
 
-/** Has its process started? It counts as starting until all ranks are connected. */
+/** Whether its process has started; it counts as starting until all ranks are connected. */
 export function isThere(rank: Rank): boolean {
   return rank.state !== 'starting' || rank.pid !== null;
 }
 
-/** For how long it has been starting, and how long that takes usually, as words and as a bar. */
+/** Elapsed and usual time of the start, as text and as a bar. */
 export function StartBar(props: {
   cluster: Cluster;
   trans: TranslationBundle;
-  /** When that is, ms. */
+  /** Current time, ms. */
   now: number;
 }): JSX.Element {
   const { cluster, trans, now } = props;
@@ -72,7 +72,7 @@ function Bar(props: { share: number; label: string }): JSX.Element {
   );
 }
 
-/** How far a start is. */
+/** Progress of a start. */
 export function Progress(props: {
   cluster: Cluster;
   trans: TranslationBundle;
@@ -129,14 +129,14 @@ export function Progress(props: {
   );
 }
 
-/** The first few names. */
+/** The first names of a list. */
 function some(names: string[], trans: TranslationBundle): string {
   const shown = names.slice(0, MOST_LATE).join(', ');
   const more = names.length - MOST_LATE;
   return more > 0 ? trans.__('%1 and %2 more', shown, more) : shown;
 }
 
-/** Where ranks are missing, once the first node has all of its own. */
+/** Nodes with missing ranks, once the first node has all of its ranks. */
 function LateNodes(props: {
   cluster: Cluster;
   trans: TranslationBundle;

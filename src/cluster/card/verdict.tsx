@@ -12,7 +12,7 @@ import {
   unbroken
 } from '../../ui/figures/format';
 
-/** Who is stuck where, who waits in what, and since when. */
+/** Which ranks are stuck where, which wait in which collective, and since when. */
 export function VerdictFacts(props: {
   verdict: Verdict;
   cluster: Cluster;
@@ -73,7 +73,7 @@ function Stands(props: {
   );
 }
 
-/** What is known of ranks that run no cell, for which others wait; null where one of them runs. */
+/** Text on ranks that others wait for and that run no cell; null if one of them runs. */
 function idleWords(props: {
   standing: Standing;
   verdict: Verdict;

@@ -42,7 +42,7 @@ const CLUSTER_ARGS = {
   }
 } as const;
 
-/** What can be done with clusters, as commands. */
+/** Commands for clusters. */
 export function addClusterCommands(
   commands: CommandRegistry,
   model: IClusters,
@@ -100,7 +100,7 @@ export function addClusterCommands(
           trans
         ));
       if (sure) {
-        // that it has stopped, and how long it ran, is shown of the selected one
+        // the selected cluster shows that it has stopped, and how long it ran
         selection.select(cluster.id);
         await actions.stop(cluster.id);
       }
@@ -198,7 +198,7 @@ export function addClusterCommands(
   let copied = '';
   add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
     Clipboard.copyToSystem(reportText(cluster, trans));
-    // one toast of it at a time; of no id it would dismiss all
+    // one notification at a time; without an id, all would be dismissed
     if (copied) {
       Notification.dismiss(copied);
     }
@@ -246,7 +246,7 @@ export function addClusterCommands(
   notifyWhenPossible(commands, model, selection, added);
 }
 
-/** A verdict can be put aside, and taken up again. */
+/** Commands to ignore a verdict, and to show it again. */
 function addIgnoreCommands(
   commands: CommandRegistry,
   model: IClusters,

@@ -11,7 +11,7 @@ import { showChange } from './change';
 /** Arguments of a command. */
 export type Args = ReadonlyPartialJSONObject;
 
-/** Adds a command on a cluster; `may` is what its owner has to allow. */
+/** Adds a command for a cluster; `may` is the required permission. */
 export type Add = (
   id: string,
   label: string,
@@ -19,7 +19,7 @@ export type Add = (
   execute: (cluster: Cluster, args: Args) => Promise<void> | void
 ) => void;
 
-/** What can be done with advice: its change is shown, or tried. */
+/** Commands for advice: show its change, or try it. */
 export function addAdviceCommands(
   add: Add,
   selection: ISelection,
@@ -56,7 +56,7 @@ export function addAdviceCommands(
     trans.__('Try the Suggested Change'),
     null,
     async (cluster, args) => {
-      // the head knows advice also when its card is gone
+      // the head also knows advice whose card is gone
       const advice = args.advice ? String(args.advice) : best(cluster)?.id;
       if (advice) {
         await actions.tryAdvice(cluster.id, advice);

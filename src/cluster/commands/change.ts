@@ -18,7 +18,7 @@ export interface IDiffLine {
   text: string;
 }
 
-/** The lines of a unified diff, without its head. */
+/** The lines of a unified diff, without its header. */
 export function diffLines(diff: string): IDiffLine[] {
   return diff
     .split('\n')
@@ -38,7 +38,7 @@ export function diffLines(diff: string): IDiffLine[] {
     });
 }
 
-/** The code of advice whose place is not known. */
+/** The code of advice whose place in the cell is unknown. */
 export function addedLines(advice: Advice): IDiffLine[] {
   const code = String(advice.values?.code ?? '').trimEnd();
   return code
@@ -46,7 +46,7 @@ export function addedLines(advice: Advice): IDiffLine[] {
     : [];
 }
 
-/** Show what advice changes in the cell; `kept`: it is there already. Nothing is applied. */
+/** Show the change of advice, without applying it; `kept`: it is already in the cell. */
 export async function showChange(
   advice: Advice,
   kept: boolean,

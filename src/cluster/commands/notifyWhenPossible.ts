@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { IClusters, ISelection } from '../../tokens';
 import { isHang } from '../../ui/verdicts/verdict';
 
-/** Palette and menus draw themselves anew at each notice: only when what is possible has changed. */
+/** Notify palette and menus, which redraw each time, only if the possible actions have changed. */
 export function notifyWhenPossible(
   commands: CommandRegistry,
   model: IClusters,

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { showFailure } from '../dialogs/dialogs';
 import { signedIn } from '../dialogs/signin';
 
-/** Do something; where it fails, say what was wrong and what to do. */
+/** Run an action; if it fails, show the error and what to do. */
 export async function reportErrors(
   trans: TranslationBundle,
   work: () => Promise<void> | void

@@ -32,7 +32,7 @@ export function addStartCommand(
       args.launcher ? trans.__('Start a cluster') : trans.__('Start Cluster…'),
     caption: trans.__('Start ranks for distributed training'),
     icon: args => (args.launcher ? distributedIcon : undefined),
-    // the id of the cluster; null where nobody wanted it in the end, or it could not be started
+    // the cluster's id; null if the start was cancelled or failed
     execute: async args => {
       let id: string | null = null;
       await reportErrors(trans, async () => {
@@ -60,7 +60,7 @@ export function addStartCommand(
   });
 }
 
-/** A cluster that somebody did not want any more before it ran. */
+/** A cluster whose start was cancelled. */
 export function tellCancelled(name: string, trans: TranslationBundle): void {
   Notification.info(trans.__('The start of %1 was cancelled.', name), {
     autoClose: TOAST_MS

@@ -7,7 +7,7 @@ import { Cluster, Diagnosis } from '../../tokens';
 import { signedIn } from './signin';
 import { countFault, Faults, FormBody, FormDialog } from './form';
 
-/** Ask before variables are lost. */
+/** Ask for confirmation before variables are lost. */
 export async function confirmLoss(
   title: string,
   body: string,
@@ -26,7 +26,7 @@ export async function confirmLoss(
   return result.button.accept;
 }
 
-/** Show an error: the sentence as title, what to do below. */
+/** Show an error: its message as title, its hint below. */
 export async function showFailure(
   error: unknown,
   trans: TranslationBundle
@@ -40,7 +40,7 @@ export async function showFailure(
   });
 }
 
-/** Show what takes a step's time. */
+/** Show a diagnosis of a step's time. */
 export async function showDiagnosis(
   name: string,
   found: Diagnosis,
@@ -68,7 +68,7 @@ export async function showDiagnosis(
   });
 }
 
-/** The number of ranks that a cluster shall have. */
+/** The new number of ranks of a cluster. */
 class SizeBody extends FormBody<number> {
   constructor(
     size: number,
@@ -99,10 +99,10 @@ class SizeBody extends FormBody<number> {
 }
 
 /**
- * Ask for another number of ranks, until the cluster has it or the person gives up; fewer loses the last ones'
- * variables, and says so.
+ * Ask for a new number of ranks, until the cluster is resized or the user cancels; warns if variables of the
+ * last ranks would be lost.
  *
- * @param resize - does it; where the server refuses, the field says so
+ * @param resize - resizes the cluster; a refusal is shown at the field
  */
 export async function askSize(
   cluster: Cluster,

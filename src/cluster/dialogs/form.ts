@@ -2,10 +2,10 @@ import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
-/** What is wrong with a form, in words, by field; '' for the form as a whole. */
+/** Errors of a form by field; '' for the form as a whole. */
 export type Faults = Record<string, string>;
 
-/** A dialog's fields below each other, each with its label, and its fault below it. */
+/** The fields of a dialog in one column, each with its label and its error. */
 export abstract class FormBody<T>
   extends Widget
   implements Dialog.IBodyWidget<T>
@@ -21,10 +21,10 @@ export abstract class FormBody<T>
 
   abstract getValue(): T;
 
-  /** What is wrong with what is in the fields, before anybody is asked. */
+  /** Errors that can be detected without the server. */
   abstract faults(): Faults;
 
-  /** Show faults beside their fields, and go to the first of these. */
+  /** Show errors beside their fields, and focus the first one. */
   tell(faults: Faults): void {
     const rest = { ...faults };
     let first: HTMLElement | null = null;
@@ -69,13 +69,13 @@ export abstract class FormBody<T>
   private _rows = new Map<string, { field: HTMLElement; fault: HTMLElement }>();
 }
 
-/** A dialog that stays open, with what is in its fields, until that could be done. */
+/** A dialog that stays open, with its contents, until its action succeeds. */
 export class FormDialog<T> extends Dialog<T> {
   /**
-   * @param accept - label of the button that does it
-   * @param attempt - does it; resolves with its faults, null where there are none. It is told how to
-   *   learn whether the person has given up meanwhile
-   * @param doing - what the button says while it is done
+   * @param accept - label of the button that runs the action
+   * @param attempt - runs the action; resolves with its errors, null for none. Its argument tells whether the
+   * user has cancelled meanwhile
+   * @param doing - label of the button while the action runs
    */
   constructor(
     title: string,
@@ -99,7 +99,7 @@ export class FormDialog<T> extends Dialog<T> {
     });
   }
 
-  /** The second press of a double click, which opened the dialog with its first, lands outside and would close it. */
+  /** Ignore the second press of a double click that opened the dialog: it would close it. */
   override handleEvent(event: Event): void {
     const again =
       event instanceof MouseEvent &&
@@ -129,7 +129,7 @@ export class FormDialog<T> extends Dialog<T> {
     }
   }
 
-  /** Escape, the ×, or a click outside: JupyterLab's own way past `resolve`. */
+  /** Escape, the ×, or a click outside, for which JupyterLab bypasses `resolve`. */
   override reject(): void {
     this._hasGivenUp = true;
     super.reject();
@@ -158,7 +158,7 @@ export class FormDialog<T> extends Dialog<T> {
     }
   }
 
-  /** Say at the button that it is being done; what was asked for can't be changed any more. */
+  /** Show progress at the button, and disable the fields. */
   private _setBusy(busy: boolean): void {
     this._busy = busy;
     const button = this.node.querySelector('.jp-Dialog-button.jp-mod-accept');
@@ -181,7 +181,7 @@ export class FormDialog<T> extends Dialog<T> {
 const ACCEPT = 1;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** What is wrong with the name of a cluster or of a profile; null where nothing is. */
+/** Error of a cluster's or profile's name; null for none. */
 export function nameFault(
   name: string,
   trans: TranslationBundle
@@ -194,7 +194,7 @@ export function nameFault(
       );
 }
 
-/** What is wrong with a number of ranks; null where nothing is. */
+/** Error of a number of ranks; null for none. */
 export function countFault(
   text: string,
   trans: TranslationBundle

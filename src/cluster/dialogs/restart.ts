@@ -7,20 +7,20 @@ import { parseRanks, rankSet } from '../../ui/ranks';
 import { Cluster } from '../../tokens';
 import { formatRanks } from '../../ui/figures/format';
 
-/** What to restart, and whose variables the new ranks get; null for none. */
+/** Ranks to restart, and the rank whose variables they get; null for none. */
 export interface IRestart {
   ranks: number[];
   source: number | null;
 }
 
-/** Ranks that can give their variables to new ones: those that live, and are not restarted. */
+/** Ranks whose variables can be copied: living ranks that are not restarted. */
 function sources(cluster: Cluster, ranks: readonly number[]): number[] {
   return cluster.ranks
     .filter(({ rank, state }) => !ranks.includes(rank) && state !== 'lost')
     .map(({ rank }) => rank);
 }
 
-/** The first rank whose variables others can get as they are restarted; null where no other rank lives. */
+/** The first rank whose variables can be copied to restarted ranks; null if no other rank lives. */
 export function sourceFor(
   cluster: Cluster,
   ranks: readonly number[]
@@ -28,7 +28,7 @@ export function sourceFor(
   return sources(cluster, ranks)[0] ?? null;
 }
 
-/** Which ranks, and from which one their variables come. */
+/** Fields for the ranks, and for the rank whose variables they get. */
 export class RestartBody
   extends Widget
   implements Dialog.IBodyWidget<IRestart>
@@ -58,7 +58,7 @@ export class RestartBody
     };
   }
 
-  /** Go to the ranks where they are not told, or wrong; whether they were. */
+  /** Focus the ranks' field if it is empty or invalid; returns whether it was. */
   goToFault(): boolean {
     const wrong = this._named() === null;
     if (wrong) {
@@ -72,14 +72,14 @@ export class RestartBody
     this._say();
   }
 
-  /** The ranks in the field; null where it is empty or wrong. */
+  /** The ranks in the field; null if it is empty or invalid. */
   private _named(): number[] | null {
     const text = this._ranks.value;
-    // an emptied field must not cost the variables of all ranks
+    // an empty field must not mean all ranks, whose variables would be lost
     return text.trim() ? parseRanks(text, this._cluster.world.size) : null;
   }
 
-  /** Offer the ranks that can give their variables; the chosen one stays, where it still can. */
+  /** Update the list of source ranks; the selected one is kept if possible. */
   private _propose(chosen = this.getValue().source): void {
     const { ranks } = this.getValue();
     this._source.replaceChildren(new Option(this._trans.__('start empty'), ''));
@@ -132,7 +132,7 @@ export class RestartBody
     this._label(ranks);
   }
 
-  /** The dialog's button says what it restarts, and is off while that is not known. */
+  /** Update the button, which says what it restarts, and is disabled while that is unknown. */
   private _label(ranks: readonly number[]): void {
     const button = this.node
       .closest('.jp-Dialog')
@@ -162,7 +162,7 @@ export class RestartBody
   private _loss = document.createElement('p');
 }
 
-/** What the button restarts: "Restart rank 3", "Restart 2 ranks", "Restart all 4 ranks". */
+/** Label of the button: "Restart rank 3", "Restart 2 ranks", "Restart all 4 ranks". */
 function restartLabel(
   ranks: readonly number[],
   size: number,
@@ -180,7 +180,7 @@ function restartLabel(
   }
 }
 
-/** A dialog that Enter does not close while the ranks are wrong, as its button does not. */
+/** A dialog that Enter does not close while the ranks are invalid, just as its disabled button. */
 class RestartDialog extends Dialog<IRestart> {
   constructor(
     private _restart: RestartBody,
@@ -199,11 +199,11 @@ class RestartDialog extends Dialog<IRestart> {
 const ACCEPT = 1;
 
 /**
- * Ask which ranks to restart, and what they come back with.
+ * Ask which ranks to restart, and whose variables they get.
  *
- * @param ranks chosen at first.
- * @param source the rank whose variables they get, chosen at first; null for none.
- * @returns null where it was cancelled, or no rank was named
+ * @param ranks selected initially.
+ * @param source the rank whose variables they get, selected initially; null for none.
+ * @returns null if it was cancelled, or no rank was named
  */
 export async function askRestart(
   cluster: Cluster,

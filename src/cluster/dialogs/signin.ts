@@ -5,7 +5,7 @@ import { Widget } from '@lumino/widgets';
 
 import { request, RequestError } from '../../request/rest';
 
-/** What a host asks, as the server tells it. */
+/** The questions of a host, from the server. */
 interface IQuestions {
   id: string;
   host: string;
@@ -14,14 +14,14 @@ interface IQuestions {
   questions: { text: string; hidden: boolean }[];
 }
 
-/** The questions of a refusal; null where it is about something else. */
+/** The questions in an error; null for other errors. */
 export function questionsOf(error: unknown): IQuestions | null {
   return error instanceof RequestError && error.body.code === 'sign_in'
     ? (error.body.details as unknown as IQuestions)
     : null;
 }
 
-/** A field for each question. Nothing of it is kept. */
+/** A field for each question. Answers are not stored. */
 class Answers extends Widget implements Dialog.IBodyWidget<string[]> {
   constructor(asked: IQuestions) {
     super();
@@ -54,10 +54,10 @@ class Answers extends Widget implements Dialog.IBodyWidget<string[]> {
 }
 
 /**
- * Ask the person what a host asks, until it lets us in.
+ * Ask the user a host's questions, until the login succeeds.
  *
- * @returns whether it did; false where the person gave up
- * @throws RequestError where it refuses
+ * @returns whether it succeeded; false if the user cancelled
+ * @throws RequestError if the host refuses
  */
 export async function signIn(
   asked: IQuestions,
@@ -92,7 +92,7 @@ export async function signIn(
   return true;
 }
 
-/** Begin to sign in to a host; whether it let us in. */
+/** Start to sign in to a host; resolves to whether the login succeeded. */
 export async function signInTo(
   host: string,
   trans: TranslationBundle
@@ -111,7 +111,7 @@ export async function signInTo(
 }
 
 /**
- * Do something; where a host asks for it, sign in first.
+ * Run an action; sign in first if a host requires it.
  *
  * @returns false where the person gave up
  */

@@ -24,7 +24,7 @@ class StartBody extends FormBody<Filled> {
     this.add('profile', trans.__('Profile'), this._profile);
     this.add('ranks', trans.__('Ranks'), this._ranks);
     this.add('name', trans.__('Name'), this._name);
-    // no type and no bounds: the dialog would grey out its button and not say why
+    // no type and no bounds: the browser would disable the button without an explanation
     this._ranks.inputMode = 'numeric';
     this._name.placeholder = trans.__('chosen for you');
     const usual = String(model.site?.default_ranks ?? 2);
@@ -70,17 +70,17 @@ class StartBody extends FormBody<Filled> {
   private _name = document.createElement('input');
 }
 
-/** A refusal, beside the field that it is about. */
+/** An error, assigned to its field. */
 function faultsOf(error: RequestError): Faults {
   const field = String(error.body.details.field ?? '');
   return { [field === 'ranks_per_node' ? 'ranks' : field]: error.message };
 }
 
 /**
- * Ask what to start, until it starts or the person gives up.
+ * Ask what to start, until it starts or the user cancels.
  *
- * @param send - starts it; throws RequestError where the server refuses
- * @param stop - ends one that has begun to start after the person gave up
+ * @param send - starts it; throws RequestError if the server refuses
+ * @param stop - ends a cluster that started after the user cancelled
  */
 export async function askStart(
   model: IClusters,

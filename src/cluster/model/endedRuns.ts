@@ -7,14 +7,14 @@ const BEFORE: readonly Cluster['state'][] = [
   'connecting',
   'failed'
 ];
-/** States at its end, which do not tell whether it ran. */
+/** States at the end of a cluster, which do not show whether it ran. */
 const AFTER: readonly Cluster['state'][] = ['stopping', 'stopped'];
 
 /**
- * Note which clusters have run: the end of a start that was cancelled is no news.
+ * Note which clusters have run: the end of a cancelled start is not reported.
  *
- * @param ran - ids of those that did.
- * @param seen - ids of all that this page has seen.
+ * @param ran - ids of clusters that have run.
+ * @param seen - ids of all clusters that this page has seen.
  */
 export function noteRuns(
   ran: Set<string>,
@@ -22,7 +22,7 @@ export function noteRuns(
   clusters: readonly Cluster[]
 ): void {
   for (const { id, state } of clusters) {
-    // one that ends when the page is opened has run, as far as is known
+    // a cluster that is ending when the page is opened is assumed to have run
     const known = AFTER.includes(state) ? !seen.has(id) : true;
     if (known && !BEFORE.includes(state)) {
       ran.add(id);
@@ -32,12 +32,12 @@ export function noteRuns(
 }
 
 /**
- * Clusters that have ended while somebody looked, the latest last: the panel says how long they ran.
+ * Clusters that have ended while the page was open, the latest last: the panel says how long they ran.
  *
  * @param ended known so far.
  * @param before clusters of the last frame.
  * @param now clusters of this one.
- * @param at when that is, seconds since 1970.
+ * @param at current time, seconds since 1970.
  * @param ran ids of clusters that have run.
  */
 export function stillEnded(

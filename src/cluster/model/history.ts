@@ -8,7 +8,7 @@ import { Cluster, IPoint, Point } from '../../tokens';
 import { splitOf, waitingOf } from '../../ui/figures/split';
 import { slowedNow } from '../../ui/verdicts/verdict';
 
-/** Points kept of each cluster, an hour of them; fewer where each has the times of more than 64 ranks. */
+/** Points kept per cluster, an hour of them; fewer if each has the times of more than 64 ranks. */
 export const HISTORY = 2400;
 const HISTORY_LARGE = 600;
 const HOUR_MS = 3_600_000;
@@ -25,7 +25,7 @@ export class Past {
     return this._points.has(id);
   }
 
-  /** Take the present figures of a cluster. */
+  /** Add the current figures of a cluster. */
   add(cluster: Cluster): void {
     const points = this._points.get(cluster.id) ?? [];
     const told = this._told.get(cluster.id) ?? new Set<string>();
@@ -38,7 +38,7 @@ export class Past {
     );
   }
 
-  /** Put what was before this page looked in front. */
+  /** Prepend points from before the page was opened. */
   putBefore(id: string, past: readonly Point[]): void {
     const points = this._points.get(id);
     const first = points?.[0]?.at ?? Date.now();
@@ -63,7 +63,7 @@ export class Past {
 }
 
 /**
- * Return at most `most` points of the last hour: all of the latest quarter, and older ones as far as they fit.
+ * Return at most `most` points of the last hour: all of the latest quarter, and as many older ones as fit.
  * Points that are marked in the charts are kept.
  */
 export function thinned(points: IPoint[], most: number): IPoint[] {
@@ -85,7 +85,7 @@ export function thinned(points: IPoint[], most: number): IPoint[] {
   return kept.slice(-most);
 }
 
-/** A number, where it is one: NaN and infinity travel as words. */
+/** Returns the value if it is a number: NaN and infinity are sent as text. */
 export function numbers(
   values: Record<string, unknown>
 ): Record<string, number> {

@@ -2,21 +2,21 @@ import { Cluster, Verdict } from '../../tokens';
 import { isHang } from '../../ui/verdicts/verdict';
 import { headlines } from '../../ui/verdicts/words';
 
-/** Where a browser keeps the episodes that somebody has put aside. */
+/** Storage key of the ignored episodes. */
 const KEY = 'dtrain-lab:ignored';
-/** As many are kept: clusters that this page does not see may live on. */
+/** Maximum number of stored episodes: clusters that this page does not see may still run. */
 const MOST = 50;
 
-/** What an ignored verdict is known by. */
+/** Identification of an ignored verdict. */
 interface IEpisode {
   cluster: string;
   episode: string;
 }
 
-/** The storage of a browser, as far as it is needed. */
+/** The part of a browser's storage that is used. */
 export type Store = Pick<Storage, 'getItem' | 'setItem'>;
 
-/** This browser's storage; null where it is blocked, as in some embedded pages. */
+/** This browser's storage; null if it is blocked, as in some embedded pages. */
 export function storage(): Store | null {
   try {
     return window.localStorage;
@@ -26,9 +26,10 @@ export function storage(): Store | null {
 }
 
 /**
- * What tells an episode from the next, and a verdict from what it was before.
+ * Key that distinguishes an episode from the next, and a verdict from its earlier versions.
  *
- * A collective's number begins anew with each run of a cell, so the run counts, too. Words that count seconds don't.
+ * The number of a collective restarts with each run of a cell, so the key includes the run, but not texts
+ * that count seconds.
  */
 export function episodeOf(cluster: Cluster, verdict: Verdict): string {
   const { id, code, ranks, peers } = verdict;
@@ -40,7 +41,7 @@ export function episodeOf(cluster: Cluster, verdict: Verdict): string {
   return JSON.stringify([id, code, ranks, peers, generation, runs]);
 }
 
-/** A cluster as it is shown while some of its episodes are ignored: as if nothing held it up. */
+/** A cluster as displayed while some of its episodes are ignored, as if nothing held it up. */
 export function withoutIgnored(
   cluster: Cluster,
   ignored: (verdict: Verdict) => boolean
@@ -64,7 +65,7 @@ export function withoutIgnored(
   };
 }
 
-/** What the head would say without the hidden verdicts. */
+/** The head's sentence without the hidden verdicts. */
 function summaryOf(
   { running, world }: Cluster,
   verdicts: readonly Verdict[]
@@ -83,10 +84,10 @@ function summaryOf(
   return { code: 'at_work', values: { total }, text: `${total} ranks work.` };
 }
 
-/** Episodes that somebody has put aside in this browser; each is forgotten as soon as it has ended or changed. */
+/** Episodes that were ignored in this browser; each is forgotten when it ends or changes. */
 export class IgnoredVerdicts {
   /**
-   * @param _store - null: they last as long as the page.
+   * @param _store - null: they last only as long as the page.
    */
   constructor(private _store: Store | null) {
     this._all = read(_store);
@@ -99,7 +100,7 @@ export class IgnoredVerdicts {
     );
   }
 
-  /** Put aside what holds a cluster up now. */
+  /** Ignore what holds a cluster up now. */
   add(cluster: Cluster): void {
     const added = cluster.metrics.verdicts
       .filter(verdict => isHang(verdict) && !this.has(cluster, verdict))
@@ -110,12 +111,12 @@ export class IgnoredVerdicts {
     this._set([...this._all, ...added].slice(-MOST));
   }
 
-  /** Show again whatever was put aside of a cluster. */
+  /** Show the ignored verdicts of a cluster again. */
   remove(id: string): void {
     this._set(this._all.filter(known => known.cluster !== id));
   }
 
-  /** Forget what has ended or changed, as clusters are now; of others nothing is known. */
+  /** Forget episodes of these clusters that have ended or changed; others are unknown. */
   keep(clusters: readonly Cluster[]): void {
     if (!this._all.length) {
       return;
@@ -137,14 +138,14 @@ export class IgnoredVerdicts {
     try {
       this._store?.setItem(KEY, JSON.stringify(all));
     } catch {
-      // the storage is full: they last as long as the page
+      // the storage is full: they last only as long as the page
     }
   }
 
   private _all: readonly IEpisode[];
 }
 
-/** What an earlier page of this browser has kept; anything else under our key counts for nothing. */
+/** Episodes stored by an earlier page of this browser; invalid data is ignored. */
 function read(store: Store | null): readonly IEpisode[] {
   const text = store?.getItem(KEY);
   if (!text) {

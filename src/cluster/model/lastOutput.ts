@@ -4,7 +4,7 @@ import { Widget } from '@lumino/widgets';
 
 import { Cluster, Output } from '../../tokens';
 
-/** Lines that are shown of a rank's end. */
+/** Maximum number of displayed last lines. */
 const LINES = 40;
 
 /** The last lines that a rank printed, oldest first. */
@@ -39,7 +39,7 @@ export async function showLastOutput(
     body,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
   });
-  // what came last is what one looks for
+  // the latest output is the most relevant
   requestAnimationFrame(() => {
     body.node.querySelectorAll('pre').forEach(pre => {
       pre.scrollTop = pre.scrollHeight;

@@ -22,7 +22,7 @@ import { asOfNow } from '../../ui/figures/currentMetrics';
 import { IgnoredVerdicts, Store, withoutIgnored } from './ignoredVerdicts';
 import { Past } from './history';
 
-/** As the settings' schema has them. */
+/** Types as in the settings' schema. */
 export const DEFAULT_PREFERENCES: IPreferences = {
   updatesPerSecond: 2,
   notifyTrouble: true,
@@ -30,7 +30,7 @@ export const DEFAULT_PREFERENCES: IPreferences = {
   notifyCellsAfter: 60
 };
 
-/** What the server tells of clusters and jobs, without a DOM. */
+/** State of clusters and jobs from the server, without a DOM. */
 export class ClustersModel implements IClusters, IDisposable {
   readonly changed = new Signal<this, void>(this);
 
@@ -39,7 +39,7 @@ export class ClustersModel implements IClusters, IDisposable {
   }
 
   /**
-   * @param store - where the browser keeps what was put aside; null for nowhere.
+   * @param store - storage for ignored verdicts; null for none.
    */
   constructor(
     private _settings: ServerConnection.ISettings,
@@ -110,7 +110,7 @@ export class ClustersModel implements IClusters, IDisposable {
     this._live?.reconnect();
   }
 
-  /** Take a frame; one that comes sooner than the user wants updates is left out. */
+  /** Handle a frame; frames that arrive sooner than the user's update period are skipped. */
   receive(told: Frame): void {
     this._ignored.keep(told.clusters);
     const whole = told.clusters.map(asOfNow);
@@ -124,7 +124,7 @@ export class ClustersModel implements IClusters, IDisposable {
       jobs.length === this._jobs.length &&
       jobs.every((j, i) => isSameJob(j, this._jobs[i]));
     const early = now - (this._seen?.getTime() ?? 0);
-    // the server's ticks are not quite even: nine tenths of the period are a period
+    // the server's ticks are not quite even: nine tenths of the period count as a period
     if (same && early < 900 / this.preferences.updatesPerSecond) {
       return;
     }
@@ -161,13 +161,13 @@ export class ClustersModel implements IClusters, IDisposable {
     this.changed.emit();
   }
 
-  /** What the head kept from before this page looked. */
+  /** History from before the page was opened. */
   private async _loadPast(id: string): Promise<void> {
     let past: readonly Point[];
     try {
       past = await request(this._settings, 'GET', `clusters/${id}/history`);
     } catch {
-      // it has just ended, or the server is gone: the panel says so itself
+      // it has just ended, or the server is gone, which the panel shows
       return;
     }
     this._past.putBefore(id, past);
@@ -222,7 +222,7 @@ export class ClustersModel implements IClusters, IDisposable {
       this._profiles = profiles;
       this.changed.emit();
     } catch (error) {
-      // without a server the panel says so itself; anything else is ours to mend
+      // the panel shows a missing server; anything else is a bug
       if (!(error instanceof ServerConnection.NetworkError)) {
         throw error;
       }
@@ -250,11 +250,11 @@ export class ClustersModel implements IClusters, IDisposable {
   private _seen: Date | null = null;
   private _site: Site | null = null;
   private _viewers = new Set<string>();
-  /** Clusters with what was put aside of them. */
+  /** Clusters with their ignored verdicts. */
   private _whole: readonly Cluster[] = [];
 }
 
-/** Only figures differ: such a frame may be left out. */
+/** Whether only figures differ, so that the frame may be skipped. */
 function isSame(now: Cluster, before: Cluster | undefined): boolean {
   return (
     now.id === before?.id &&

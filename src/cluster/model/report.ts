@@ -17,13 +17,14 @@ import { shareInText } from '../../ui/figures/share';
 import { ranksText, sentence, stateWord } from '../../ui/verdicts/sentence';
 import { alarmOf } from '../../ui/verdicts/verdict';
 
-/** Ranks with a row of their own; of more, those that stand out come first and the rest is counted. */
+/** Maximum number of ranks with their own row; conspicuous ranks come first, and the rest is counted. */
 const MOST_ROWS = 16;
 
 /**
- * How a cluster stands, as Markdown for a chat or an issue: what the panel says, its figures, and a table of ranks.
+ * State of a cluster as Markdown for a chat or an issue: the panel's sentence, its figures, and a table of
+ * ranks.
  *
- * @param now - ms; written with date and zone, as whoever reads it may be elsewhere, and later
+ * @param now - ms; written with date and time zone, because readers may be elsewhere, and read it later
  */
 export function reportText(
   cluster: Cluster,
@@ -82,7 +83,7 @@ function lineOf(
     : cellName(cell, trans);
 }
 
-/** Figures of now, or the last ones, said to be so. */
+/** Current figures, or the last ones, labelled as such. */
 function figures(cluster: Cluster, trans: TranslationBundle): string[] {
   const { current, samples, step, overhead, error } = shownFigures(
     cluster.metrics
@@ -103,7 +104,7 @@ function figures(cluster: Cluster, trans: TranslationBundle): string[] {
   ];
 }
 
-/** A row a rank; those that stand out first. */
+/** One row per rank; conspicuous ranks first. */
 function table(cluster: Cluster, trans: TranslationBundle): string[] {
   const { ranks, metrics } = cluster;
   if (!ranks.length) {
@@ -152,7 +153,7 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
   ];
 }
 
-/** A row of a table; a bar in a cell would end it. */
+/** A row of a table; vertical bars in cells are escaped. */
 function rowOf(cells: readonly string[]): string {
   return `| ${cells.map(cell => cell.replace(/\|/g, '\\|')).join(' | ')} |`;
 }

@@ -12,15 +12,15 @@ import {
   StartRequest
 } from '../../tokens';
 
-/** Outputs that are read at once. */
+/** Number of outputs per request. */
 const PIECE = 5000;
-/** Cells that are looked through for the last output of a rank, before all is. */
+/** Number of cells that are searched first for the last output of a rank. */
 const MOST_CELLS = 5;
 
-/** What can be done with clusters, each a request to the server. */
+/** Actions on clusters, each a request to the server. */
 export class ClusterRequests implements IClusterActions {
   /**
-   * @param _begun - told of a cluster that was just asked for.
+   * @param _begun - called with a cluster that was just requested.
    */
   constructor(
     private _settings: ServerConnection.ISettings,
@@ -69,7 +69,7 @@ export class ClusterRequests implements IClusterActions {
       .map(cell => cell.first_seq)
       .sort((a, b) => b - a);
     let found: readonly Output[] = [];
-    // a rank that printed nothing in its last cell did so before
+    // a rank that printed nothing in its last cell printed in an earlier one
     for (const first of [...firsts.slice(0, MOST_CELLS), 0]) {
       found = await this._outputFrom(id, first);
       const has = (rank: number): boolean =>
@@ -81,7 +81,7 @@ export class ClusterRequests implements IClusterActions {
     return found;
   }
 
-  /** What was printed from a number on; of very much the end. */
+  /** Output from a number on; only the end if it is very long. */
   private async _outputFrom(
     id: string,
     first: number

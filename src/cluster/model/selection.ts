@@ -4,10 +4,12 @@ import { Cluster, IClusters, ICurrentNotebook, ISelection } from '../../tokens';
 import { attachedTo } from './notebookCluster';
 import { noteRuns, stillEnded } from './endedRuns';
 
-/** Advice that is remembered as dismissed: ids of clusters are never used again. */
+/** Maximum number of remembered dismissals: ids of clusters are never reused. */
 const MOST_DISMISSED = 200;
 
-/** What is chosen in this page. Made right after the clusters, so that views hear of a change after it. */
+/**
+ * Selection of this page. Created right after the clusters, so that it is notified of changes before views.
+ */
 export class Selection implements ISelection {
   readonly changed = new Signal<this, void>(this);
 
@@ -31,7 +33,7 @@ export class Selection implements ISelection {
     this.changed.emit();
   }
 
-  /** A cluster was just asked for: it is what somebody wants to see. */
+  /** Select a cluster that was just requested. */
   begin(id: string): void {
     this._ended = [];
     this.select(id);
@@ -73,12 +75,12 @@ export class Selection implements ISelection {
     this.changed.emit();
   }
 
-  /** All that was dismissed, for a later page. */
+  /** All dismissed advice, to be stored for a later page. */
   get dismissed(): readonly string[] {
     return [...this._dismissed].slice(-MOST_DISMISSED);
   }
 
-  /** What an earlier page has kept. */
+  /** Restore what an earlier page has stored. */
   restoreDismissed(keys: readonly string[]): void {
     keys.forEach(key => this._dismissed.add(key));
     this.changed.emit();
@@ -103,7 +105,7 @@ export class Selection implements ISelection {
         this._own = null;
         this._follow();
         if (used && !this._ofNotebook()) {
-          // a notebook without one leads to none: what is shown stays
+          // a notebook without a cluster doesn't change the selection
           this._selected = shown;
         }
       }
@@ -111,7 +113,7 @@ export class Selection implements ISelection {
     }
   }
 
-  /** The cluster of the notebook in front; null where it uses none. */
+  /** The cluster of the current notebook; null if it uses none. */
   private _ofNotebook(): Cluster | null {
     return this._among(this._clusters.clusters);
   }
@@ -122,7 +124,7 @@ export class Selection implements ISelection {
     return named ? attachedTo(clusters, named) : null;
   }
 
-  /** Another notebook is in front, or it uses another cluster: what somebody chose before that is over. */
+  /** Follow the current notebook, or its new cluster; this overrides an earlier choice. */
   private _follow(): void {
     const own = this._ofNotebook()?.id ?? null;
     if (own && own !== this._own) {
@@ -131,7 +133,7 @@ export class Selection implements ISelection {
     }
   }
 
-  /** One that ends while it is shown stays, until another begins. */
+  /** A cluster that ends while it is displayed stays selected, until another one starts. */
   private _take(): void {
     const { clusters } = this._clusters;
     if (clusters === this._before) {
@@ -149,7 +151,7 @@ export class Selection implements ISelection {
       const begun = clusters.some(c => !before.has(c.id));
       this._selected = begun ? null : shown;
     } else if (!this._selected && left && !this._ofNotebook()) {
-      // the notebook has left it, as by a restart of its kernel: that leads to no other cluster
+      // the notebook has left it, as when its kernel restarts: this selects no other cluster
       this._selected = clusters.some(c => c.id === left) ? left : null;
     }
     this._follow();
@@ -172,7 +174,7 @@ export class Selection implements ISelection {
     kernel: null,
     lacks: false
   };
-  /** Id of the cluster that the notebook in front used last. */
+  /** Id of the cluster that the current notebook used last. */
   private _own: string | null = null;
   private _ran = new Set<string>();
   private _rank: number | null = null;
@@ -180,7 +182,7 @@ export class Selection implements ISelection {
   private _selected: string | null = null;
 }
 
-/** Have a key in a set, or not. */
+/** Add a key to a set, or remove it. */
 function toggle(keys: Set<string>, key: string, has: boolean): void {
   if (has) {
     keys.add(key);

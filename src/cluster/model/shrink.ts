@@ -3,21 +3,21 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Cluster } from '../../tokens';
 import { formatRanks } from '../../ui/figures/format';
 
-/** How a world goes on without its lost ranks. */
+/** How a world continues without its lost ranks. */
 export interface ILeave {
-  /** Ranks that it has then. */
+  /** New number of ranks. */
   size: number;
   lost: number[];
-  /** Lost numbers that stay in use: they get the variables of ranks that go. */
+  /** Numbers of lost ranks that stay in use: they get the variables of ranks that end. */
   replaced: number[];
-  /** Ranks that end, though they live. */
+  /** Living ranks that end. */
   ending: number[];
 }
 
 /**
- * As the server does it: numbers begin at 0 without a gap, and nodes are whole.
+ * The same rules as the server's: numbers from 0 without gaps, and whole nodes.
  *
- * @returns null where nothing is lost, or nobody would be left
+ * @returns null if no rank is lost, or none would be left
  */
 export function leaveOut(cluster: Cluster): ILeave | null {
   const { size: now } = cluster.world;
@@ -33,7 +33,7 @@ export function leaveOut(cluster: Cluster): ILeave | null {
   return { size, lost, replaced: lost.filter(r => r < size), ending };
 }
 
-/** What becomes of the variables. */
+/** Text on what happens to the variables. */
 export function leaveOutText(plan: ILeave, trans: TranslationBundle): string {
   const { replaced, ending } = plan;
   if (!replaced.length) {

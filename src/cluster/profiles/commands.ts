@@ -12,16 +12,16 @@ import { TOAST_MS } from '../../ui/action';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/form';
 import { reportErrors } from '../commands/reportErrors';
 
-/** What `profile check` says of a profile that can run. */
+/** Result of `profile check` for a profile that can run. */
 type Report = {
   nodes: { node: string; cpus: number; gpus: number; torch: string }[];
-  /** Ranks that it starts, where nothing else is asked for. */
+  /** Default number of ranks. */
   ranks: number;
   warnings: string[];
   ask: { ranks_per_node: number };
 };
 
-/** A profile's file as text, with what is wrong in it. */
+/** A profile's file as text, with its error. */
 class Editor extends Widget implements Dialog.IBodyWidget<string> {
   constructor(text: string, error: string, trans: TranslationBundle) {
     super();
@@ -31,7 +31,7 @@ class Editor extends Widget implements Dialog.IBodyWidget<string> {
     this._area.rows = 18;
     this._area.className = 'jp-mod-styled';
     this._area.setAttribute('aria-label', trans.__('The profile, as TOML'));
-    // Enter begins a line here; it would press the dialog's button
+    // Enter inserts a line here; otherwise it would press the dialog's button
     this._area.addEventListener('keydown', event => {
       if (event.key === 'Enter') {
         event.stopPropagation();
@@ -54,7 +54,7 @@ class Editor extends Widget implements Dialog.IBodyWidget<string> {
   private _area = document.createElement('textarea');
 }
 
-/** The name of a profile: of one that there is, or one that can be. */
+/** The name of an existing profile, or of a new one. */
 export class NameBody extends FormBody<string> {
   constructor(
     private _known: readonly string[],
@@ -180,7 +180,7 @@ async function edit(
       });
       return;
     } catch (problem) {
-      // what was written stays in the field, with what is wrong above it
+      // the text stays in the field, with its error above
       if (!(problem instanceof RequestError)) {
         throw problem;
       }
@@ -210,7 +210,7 @@ async function check(
       autoClose: 2 * TOAST_MS
     });
   } catch (problem) {
-    // a dialog says it: a notification would cut off what to do
+    // a dialog, because a notification would truncate the hint
     Notification.dismiss(id);
     throw problem;
   }

@@ -7,7 +7,7 @@ import { Profile } from '../../tokens';
 import { Action } from '../../ui/action';
 import { openContextMenu } from '../../ui/menu';
 
-/** Where ranks can run, and what can be done with each place. */
+/** Profiles, with the actions for each. */
 export function ProfileList(props: {
   profiles: readonly Profile[];
   mayWrite: boolean;
