@@ -58,7 +58,7 @@ class Link:
         self._broken = asyncio.Event()
         self._url = ""
         self.connected = asyncio.Event()
-        """Set once there is a connection, on which queued messages are sent."""
+        """Set once a head's address is known; queued messages are sent as soon as it answers there."""
 
     def connect(self, url: str, keys: Keys | None, hello: links.Message) -> None:
         """Connect, or reconnect to another head; sends the hello before all queued messages.

@@ -129,6 +129,7 @@ class JobHead:
     async def others_end(self, within_s: float) -> None:
         """Wait until the ranks of other nodes have ended, too, or the head is gone or can't know it.
 
+        An attempt counts as ended once a rank has failed: the head has heard of it then, and ends the others.
         A repeated call after "unknown" asks again.
 
         Args:
@@ -158,6 +159,7 @@ class JobHead:
             case links.Debug():
                 supervision.here().once("node.task", self._debug(order))
             case links.Leave():
+                self._over.set()
                 self._source.end_with_peers()
             case links.Attempt(restart, stand) if restart == self._source.attempt:
                 self.heard_at = time.monotonic()
@@ -178,12 +180,13 @@ class JobHead:
     async def _pass_on(self, child: SpawnedRank) -> None:
         """Forward messages of a rank's debugger to the head."""
         child.debugger.setblocking(False)
-        reader, _ = await asyncio.open_connection(sock=child.debugger.dup())
-        async for data in messages(reader):  # until the rank has ended
-            try:
-                self._agent.link.send(links.decode_from_attached_rank(data))
-            except WireMismatch as error:
-                log.warning("dropped %s bytes of rank %s: %s", len(data), child.rank, error.message)
+        reader, writer = await asyncio.open_connection(sock=child.debugger.dup())
+        with contextlib.closing(writer):
+            async for data in messages(reader):  # until the rank has ended
+                try:
+                    self._agent.link.send(links.decode_from_attached_rank(data))
+                except WireMismatch as error:
+                    log.warning("dropped %s bytes of rank %s: %s", len(data), child.rank, error.message)
 
 
 async def _stacks(pid: int, file: int) -> str:

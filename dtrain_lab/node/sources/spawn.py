@@ -106,8 +106,9 @@ class SpawnSource:
             supervisor.once("node.task", self._wait_for_chief(head))
         await asyncio.gather(*(self._keep(child, head) for child in self.children))
         if self._first is not None and self._size > len(self.children):
-            # the rank failed early: its peers on other nodes end when the head tells them, so connect first
-            await _first((head.connected.wait(), self._cancelled.wait()), TELL_WITHIN_S)
+            # its peers on other nodes end when the head tells them: wait until the head knows. It may still
+            # start, and on a busy node a closing link would be given up before it is connected
+            await _first((head.others_end(TELL_WITHIN_S), self._cancelled.wait()))
         code = self._first[1] if self._first is not None else 0
         if self._apart and not code:
             code = await self._wait_for_others(head)
