@@ -2,7 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 
-/** Whether the kernel is being debugged: after a reload of the page it is, and the page learns of it late. */
+/** Whether the kernel is being debugged, which the page learns late after a reload. */
 export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
   const kernel = panel.sessionContext.session?.kernel;
   const future = kernel?.requestDebug({
@@ -17,10 +17,10 @@ export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
 }
 
 /**
- * Press the bug of a notebook that is in front: JupyterLab has no command for it.
+ * Press the bug button of the current notebook: JupyterLab has no command for it.
  *
- * Once its debugger is on, JupyterLab shows the globals, also over the variables of a rank that has stopped in
- * the meantime; those are then shown again.
+ * Once its debugger is on, JupyterLab shows the globals, even if a rank has stopped in the meantime; then
+ * that rank's variables are shown again.
  */
 export async function pressDebugButton(
   panel: NotebookPanel,
@@ -32,11 +32,11 @@ export async function pressDebugButton(
       w.node.querySelector('.jp-DebuggerBugButton') !== null
   );
   await (bug?.onClick() as unknown as Promise<void> | undefined);
-  // as it starts, JupyterLab stops following the frames of a rank that has stopped meanwhile
+  // when it starts, JupyterLab stops following the frames of a rank that has stopped meanwhile
   await service.restoreState(false);
   const { callstack } = service.model;
   const { frame } = callstack;
   if (service.hasStoppedThreads() && frame) {
-    callstack.frame = frame; // its signal has the service ask for the frame's variables
+    callstack.frame = frame; // its signal makes the service request the frame's variables
   }
 }

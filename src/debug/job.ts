@@ -27,7 +27,7 @@ interface IAround {
 
 const TOLD_MS = 12_000;
 
-/** The command that debugs a job: a running one itself, one that failed again in a cluster. */
+/** The command that debugs a job: a running job directly, a failed one again in a cluster. */
 export function addDebugJob(around: IAround): void {
   const { app, clusters, trans, onError } = around;
   const jobs = new Jobs(app.serviceManager.serverSettings);
@@ -48,7 +48,7 @@ export function addDebugJob(around: IAround): void {
         factory: 'Notebook'
       })) as NotebookPanel | undefined;
       if (!panel) {
-        return; // JupyterLab has said why
+        return; // JupyterLab has shown the reason
       }
       await panel.context.ready;
       await panel.sessionContext.ready;
@@ -89,7 +89,7 @@ async function running(
         await pressDebugButton(panel, debug);
       }
     });
-    // a notebook may have no bug to press; what JupyterLab shows at first would come over a rank's variables
+    // a notebook may lack the bug button; JupyterLab's initial globals would replace a rank's variables
     await Promise.all([untilOn(model, trans), pressed]);
   }
   app.shell.activateById('jp-debugger-sidebar');
@@ -102,7 +102,7 @@ async function running(
   );
 }
 
-/** Its notebook at the line, the debugger on; what is left to do is said. */
+/** Open its notebook at the line, with the debugger on, and say what to do next. */
 async function failed(
   job: Job,
   panel: NotebookPanel,
@@ -144,7 +144,7 @@ async function failed(
   }
   app.shell.activateById('jp-debugger-sidebar');
   Notification.info(
-    // JupyterLab cuts what is longer than 140 letters
+    // JupyterLab truncates texts of more than 140 characters
     trans.__(
       'Run its cells: where a rank fails, “Look where it failed” shows its variables.'
     ),
@@ -152,7 +152,7 @@ async function failed(
   );
 }
 
-/** What a notebook's kernel runs to debug a job. */
+/** The code that a notebook's kernel runs to debug a job. */
 function debugCode(id: string): string {
   return [
     "__import__('dtrain_lab').load_ipython_extension(get_ipython())",

@@ -71,10 +71,10 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const args = { model, debug, clusters, names: ours, trans, onError };
     new RankMarks(model, debug, tracker, trans);
     addSections(sidebar, args);
-    // the last one that was registered is heard: JupyterLab's own says "Cell [*]" of a cell that runs
+    // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 
-    /** Turn on the debugger of the notebook whose cell a cluster runs; false where there is none. */
+    /** Turn on the debugger of the notebook whose cell a cluster runs; false if there is none. */
     const switchOn = async (
       cluster: Cluster,
       rank: number | undefined
@@ -94,7 +94,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         const on = untilOn(model, trans);
         if (!(await isDebugged(panel))) {
           const shown = pressDebugButton(panel, debug);
-          // what JupyterLab shows at first would come over a rank's variables; while a cell runs it comes later
+          // JupyterLab's initial globals would replace a rank's variables; while a cell runs they come later
           if (panel.sessionContext.session?.kernel?.status === 'idle') {
             await Promise.race([shown, on.then(() => after(SHOWN_WITHIN))]);
           } else {
@@ -135,11 +135,11 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
               const stands = model.view?.ranks.some(r => r.phase === 'paused');
               let stood: Promise<void> | undefined;
               if (args.failed && !stands) {
-                await model.send('dtrain/postmortem', {}); // or it says why not
-                // its answer comes once the ranks are told to, before they stand
+                await model.send('dtrain/postmortem', {}); // or the reason was shown
+                // its response arrives when the ranks are ordered to pause, before they have stopped
                 stood = untilStands(model, trans);
               }
-              // looked at before it stands, its variables are asked for once, as it stops
+              // if it is focused before it has stopped, its variables are requested only once, when it stops
               await Promise.all([model.focus(rank), stood]);
             } catch (error) {
               onError(error);
@@ -205,7 +205,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         const stands = (): boolean =>
           !!model.view?.ranks.some(r => r.phase === 'paused');
         if (args.id) {
-          // where a cell failed: its frames, and in which variables ranks differ there
+          // where a cell failed: its frames, and the variables that differ between ranks there
           const { id, rank } = args;
           await commands.execute(CommandIDs.debugRank, {
             id,
@@ -219,7 +219,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           return;
         }
         if (args.id) {
-          return; // it was said why not
+          return; // the reason was shown
         }
         const selected = args.selected
           ? debug.model.variables.selectedVariable?.name
@@ -279,7 +279,7 @@ function after(ms: number): Promise<void> {
   return new Promise(resolve => window.setTimeout(resolve, ms));
 }
 
-/** Ms in which JupyterLab has shown the globals, once the debugger is on. */
+/** Ms until JupyterLab has shown the globals after the debugger is turned on. */
 const SHOWN_WITHIN = 10_000;
 const OURS = [
   CommandIDs.debugRank,

@@ -7,13 +7,13 @@ import { openNotebookOf } from '../places/open';
 import { Advice, Cluster, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 
-/** Lines of one part of a unified diff, before and after. */
+/** Lines of one hunk of a unified diff, before and after. */
 interface IPart {
   before: string[];
   after: string[];
 }
 
-/** The parts of a unified diff. */
+/** The hunks of a unified diff. */
 function partsOf(diff: string): IPart[] {
   const parts: IPart[] = [];
   for (const line of diff.split('\n')) {
@@ -36,9 +36,9 @@ function partsOf(diff: string): IPart[] {
 }
 
 /**
- * Apply a unified diff to a cell; null where its lines aren't there.
+ * Apply a unified diff to a cell; null if its lines aren't there.
  *
- * Line numbers of the diff don't count: the cell may have lines above, such as its magic.
+ * Line numbers of the diff are ignored: the cell may have lines above, such as its magic.
  */
 export function applied(source: string, diff: string): string | null {
   const lines = source.split('\n');
@@ -65,10 +65,10 @@ interface IOpenCell {
 }
 
 /**
- * The cell that a change belongs to, with its new source; null where that is not sure.
+ * The cell to which a change applies, with its new source; null if that is uncertain.
  *
- * A copy has the same lines: so the cell that ran counts, and where the head or the notebook doesn't know it, the
- * only one that the change fits.
+ * Copies have the same lines, so the cell that ran is used; if the head or the notebook doesn't know it, the
+ * only cell that the change fits.
  */
 export function targetOf<T extends IOpenCell>(
   cells: readonly T[],
@@ -83,7 +83,7 @@ export function targetOf<T extends IOpenCell>(
   return fitting.length === 1 ? fitting[0] : null;
 }
 
-/** Notebooks to look in: the one whose cell ran; all of the cluster where it has another name by now. */
+/** Notebooks to search: the one whose cell ran, or all of the cluster's if it was renamed. */
 export function notebooksOf(
   cluster: Pick<Cluster, 'notebooks'>,
   advice: Advice
@@ -94,7 +94,7 @@ export function notebooksOf(
   return own.length ? own : cluster.notebooks;
 }
 
-/** Put a change that advice suggests into its cell, in a notebook of the cluster; undo takes it back. */
+/** Apply a change that advice suggests to its cell, in a notebook of the cluster; undo reverts it. */
 export function keepChange(
   cluster: Cluster,
   advice: Advice,

@@ -4,7 +4,7 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { RUN_KEY } from '../output/runs/run';
 import { IOpener, showNotebook } from '../places/open';
 
-/** A cell as a cluster knows it. */
+/** A cell, as a cluster identifies it. */
 export interface ICell {
   notebook: string;
   cell_id?: string | null;
@@ -14,7 +14,7 @@ export interface ICell {
   line?: number | null;
 }
 
-/** Show a notebook, and in it a cell and a line; the last one that ran on ranks where none is named. */
+/** Show a notebook at a cell and a line; by default the last cell that ran on ranks. */
 export async function showCell(place: ICell, opener: IOpener): Promise<void> {
   const panel = await showNotebook(place.notebook, opener);
   if (!panel) {
@@ -38,7 +38,7 @@ export async function showCell(place: ICell, opener: IOpener): Promise<void> {
   }
 }
 
-/** Index of the last cell that has an output of ranks; −1 where there is none. */
+/** Index of the last cell with output of ranks; −1 if there is none. */
 export function lastOfRanks(cells: readonly Pick<Cell, 'model'>[]): number {
   return cells.reduce((found, { model }, i) => {
     const ran = model.type === 'code' && model.getMetadata(RUN_KEY);

@@ -1,13 +1,13 @@
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { Widget } from '@lumino/widgets';
 
-/** A toolbar narrower than this has icons of ours only, px: JupyterLab's own items take about 550. */
+/** In a toolbar narrower than this, our items are icons only, px: JupyterLab's own items take about 550. */
 const NARROW = 660;
 const CLASS = 'jp-DtrainNotebook-narrow';
 
 const all = new WeakMap<NotebookPanel, NarrowItems>();
 
-/** Make an item of ours narrow wherever its notebook's toolbar is. */
+/** Make our item narrow if its notebook's toolbar is. */
 export function compactItem(
   panel: NotebookPanel,
   name: string,
@@ -19,9 +19,8 @@ export function compactItem(
 }
 
 /**
- * Our items in one notebook's toolbar.
- *
- * JupyterLab measures an item once, and moves what does not fit into a menu: an item that has become wide or narrow
+ * Our items in one notebook's toolbar. JupyterLab measures an item once, and moves what does not fit into a
+ * menu: an item that has become wide or narrow
  * is taken out and put in again, so that it is measured anew.
  */
 class NarrowItems {
@@ -49,7 +48,7 @@ class NarrowItems {
     for (const [name, item] of this._items) {
       const at = [...toolbar.names()].indexOf(name);
       item.toggleClass(CLASS, narrow);
-      // one that is in the menu comes back as soon as it fits
+      // an item in the menu returns as soon as it fits
       if (at >= 0) {
         item.parent = null;
         toolbar.insertItem(at, name, item);

@@ -1,12 +1,12 @@
 import { Kernel, KernelMessage } from '@jupyterlab/services';
 
-/** How code failed in a kernel. */
+/** An error of code in a kernel. */
 export interface IKernelError {
   ename: string;
   evalue: string;
 }
 
-/** Is this a kernel that has magics? */
+/** Whether this kernel has magics. */
 export async function isIPython(
   kernel: Kernel.IKernelConnection
 ): Promise<boolean> {
@@ -45,11 +45,11 @@ export async function runQuietly(
   return shown ?? { ename: 'Aborted', evalue: 'The kernel is busy.' };
 }
 
-// identifiers: no quote and no backslash, so that their repr is a text of JSON; of any alphabet, as they are
+// identifiers contain no quotes and backslashes, so their repr is JSON; letters of any alphabet are unchanged
 const NAMES =
   "[n for n in get_ipython().user_ns if not n.startswith('_') and n.isidentifier()]";
 
-/** Names that a kernel has in memory; null where it can't say. */
+/** Names defined in a kernel; null if it can't tell. */
 export async function namesIn(
   kernel: Kernel.IKernelConnection
 ): Promise<string[] | null> {

@@ -6,10 +6,10 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { TOAST_MS } from '../ui/action';
 import { isIPython, runQuietly } from './kernel';
 
-// not as an extension: a later %load_ext of the user's would say that it is loaded already
+// not as an extension: a later %load_ext by the user would report that it is already loaded
 const LOAD = "__import__('dtrain_lab').load_ipython_extension(get_ipython())";
 
-/** Load the magics in a kernel; false where the kernel has no dtrain-lab. */
+/** Load the magics in a kernel; false if the kernel has no dtrain-lab. */
 export async function loadMagics(
   kernel: Kernel.IKernelConnection
 ): Promise<boolean> {
@@ -20,7 +20,7 @@ export async function loadMagics(
   return error?.ename !== 'ModuleNotFoundError';
 }
 
-/** Have a notebook's cells run on a cluster, and say so. */
+/** Make a notebook use a cluster, and report it. */
 export async function attach(
   panel: NotebookPanel,
   name: string,

@@ -28,7 +28,7 @@ import { keepChange } from './applyChange';
 import { attach, loadMagics } from './magics';
 import { openQuickstart } from './quickstart';
 
-/** Attaches notebooks to clusters, and makes the magics ready in the current one. */
+/** Attaches notebooks to clusters, and loads the magics in the current one. */
 export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:notebook',
   description: 'Attaches notebooks to clusters; loads the magics silently.',
@@ -101,7 +101,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           }
           panel.content.activeCell?.model.sharedModel.setSource(source);
         });
-        // the first of them: each Shift+Enter goes on to the next
+        // select the first of them: each Shift+Enter continues with the next
         panel.content.activeCellIndex -= sources.length - 1;
         app.shell.activateById(panel.id);
         Notification.success(
@@ -222,7 +222,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           loaded.delete(id);
         }
       });
-      // a notebook that is closed before the kernel has answered: it is asked again when opened again
+      // the notebook was closed before the kernel answered: it is asked again when reopened
       const forget = (): void => void loaded.delete(id);
       kernel.disposed.connect(forget);
       try {
@@ -235,7 +235,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           throw error;
         }
       }
-      // another notebook may be in front by now
+      // another notebook may be current by now
       tell();
     };
     const look = (): void => void prepare();
@@ -253,7 +253,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** A new notebook of the server's usual kernel. */
+/** A new notebook with the server's default kernel. */
 async function newNotebook(
   app: JupyterFrontEnd
 ): Promise<NotebookPanel | null> {
@@ -264,7 +264,7 @@ async function newNotebook(
   return panel instanceof NotebookPanel ? panel : null;
 }
 
-/** Nothing is written in it yet. */
+/** Whether it is still empty. */
 function isEmpty(panel: NotebookPanel): boolean {
   const { widgets } = panel.content;
   return widgets.every(w => w.model.sharedModel.getSource().trim() === '');

@@ -4,18 +4,18 @@ import { Cluster, Link } from '../tokens';
 import { GlyphKind } from '../ui/icons/glyph';
 import { clusterGlyph, stateWord } from '../ui/verdicts/sentence';
 
-/** What a notebook's cluster picker shows. */
+/** Contents of a notebook's cluster picker. */
 export interface IPicked {
   text: string;
   /** Null for none. */
   glyph: GlyphKind | null;
   /** The glyph's text. */
   word: string;
-  /** Why nothing can be chosen now; null where it can. */
+  /** Why nothing can be chosen now; null if it can. */
   why: string | null;
 }
 
-/** The cluster of a notebook, as far as it is known: without a server nothing is, and nothing can be chosen. */
+/** The cluster of a notebook, if known; without a server it is unknown, and nothing can be chosen. */
 export function pickedOf(
   cluster: Cluster | null,
   link: Link,

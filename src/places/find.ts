@@ -1,4 +1,4 @@
-/** A place in the user's code, as the head tells it. */
+/** A place in the user's code, from the head. */
 export interface IPlace {
   notebook?: string | null;
   /** Name of the cell, "[7]". */
@@ -10,18 +10,18 @@ export interface IPlace {
   line?: number | null;
 }
 
-/** What is known of a cell of an open notebook. */
+/** Properties of a cell of an open notebook. */
 export interface ICellFacts {
   id: string;
   code: boolean;
-  /** Execution count; null where it has none, or runs. */
+  /** Execution count; null if it has none, or is running. */
   count: number | null;
 }
 
 /**
- * A file's path as JupyterLab has it; null where it lies outside the server's folder.
+ * A file's path in JupyterLab; null if it is outside the server's folder.
  *
- * @param file - its path on the machine, or as JupyterLab has it.
+ * @param file - its path on the machine, or in JupyterLab.
  * @param root - the server's folder; empty where it is not known.
  */
 export function labPath(file: string, root: string): string | null {
@@ -36,9 +36,9 @@ export function labPath(file: string, root: string): string | null {
 }
 
 /**
- * Is this open notebook the one that a kernel calls so?
+ * Whether this open notebook is the one that a kernel calls by this name.
  *
- * @param path - of the open notebook, as JupyterLab has it.
+ * @param path - path of the open notebook in JupyterLab.
  * @param notebook - its path on the machine of its kernel.
  * @param root - the server's folder; empty where it is not known.
  */
@@ -48,12 +48,12 @@ export function isNotebook(
   root: string
 ): boolean {
   const known = labPath(notebook, root);
-  // a root that is reached through a link has another name for the kernel
+  // a root that is a link has another name for the kernel
   return known === null ? notebook.endsWith(`/${path}`) : known === path;
 }
 
 /**
- * Index of a cell: by its id, else by its number; −1 where the notebook has it no more.
+ * Index of a cell: by its id, else by its number; −1 if the notebook no longer has it.
  *
  * @param byPosition - numbers are positions among code cells, as in a job's notebook.
  */

@@ -4,9 +4,10 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 const known = new WeakMap<NotebookPanel, { kernel: string; path: string }>();
 
 /**
- * A notebook's path as its kernel has it: that of before a rename, for as long as the same kernel runs.
+ * A notebook's path as its kernel knows it: after a rename still the old one, as long as the same kernel
+ * runs.
  *
- * Clusters name the notebooks that they serve so.
+ * Clusters use this path for their notebooks.
  */
 export function kernelPath(panel: NotebookPanel): string {
   const { path } = panel.context;

@@ -7,7 +7,7 @@ import { CommandIDs } from '../commands';
 import { IPlace } from './find';
 import { placeWords } from './words';
 
-/** A place that a click opens: the notebook scrolls to its cell and line, a file opens at its line. */
+/** Link that opens a place: the notebook scrolls to its cell and line, a file opens at its line. */
 export function PlaceLink(props: {
   place: IPlace;
   commands: CommandRegistry;
@@ -23,7 +23,7 @@ export function PlaceLink(props: {
   const { notebook, cell, cell_id, file, line } = place;
   const args = { notebook, cell, cell_id, file, line };
   return (
-    // not a button: its words break where the line ends, as those around them do
+    // not a button, so that its text wraps like the text around it
     <a
       href="#"
       className="jp-DtrainUi-link"

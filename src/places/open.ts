@@ -9,27 +9,29 @@ import { cellIndex, ICellFacts, IPlace, isNotebook, labPath } from './find';
 
 type Editor = NonNullable<Cell['editor']>;
 
-/** What is used of the widget of an opened file. */
+/** The part of an opened file's widget that is used. */
 interface IFileWidget {
   context: { ready: Promise<void> };
   content?: { editor?: Editor };
 }
 
-/** What a place is opened with. */
+/** Dependencies for opening a place. */
 export interface IOpener {
   commands: CommandRegistry;
   tracker: INotebookTracker | null;
   trans: TranslationBundle;
 }
 
-/** The server's folder; empty where the page does not say. JupyterLab's own `serverRoot` may begin with "~". */
+/**
+ * The server's folder; empty if the page does not know it. JupyterLab's own `serverRoot` may begin with "~".
+ */
 export function serverRoot(): string {
   const root =
     PageConfig.getOption('dtrainRoot') || PageConfig.getOption('serverRoot');
   return root.startsWith('/') ? root : '';
 }
 
-/** The open notebook that a kernel calls so; the one with the longest path where that is not sure. */
+/** The open notebook that a kernel calls by this name; the one with the longest path if that is ambiguous. */
 export function openNotebookOf(
   tracker: INotebookTracker | null,
   notebook: string | null | undefined
@@ -48,7 +50,7 @@ export function openNotebookOf(
   return found[0] ?? null;
 }
 
-/** Index of a place's cell in an open notebook; −1 where it is not there. */
+/** Index of a place's cell in an open notebook; −1 if it is not there. */
 export function indexIn(
   panel: NotebookPanel,
   place: IPlace,
@@ -62,14 +64,14 @@ export function indexIn(
   return cellIndex(facts, place, byPosition);
 }
 
-/** The notebook, opened where it is closed; null where it can't be. */
+/** The notebook, opened if necessary; null if it can't be. */
 export async function showNotebook(
   notebook: string,
   { commands, tracker, trans }: IOpener
 ): Promise<NotebookPanel | null> {
   const open = openNotebookOf(tracker, notebook);
   if (open?.isVisible) {
-    // Notebook 7 has one document a page: asked to open it again, it opens another page and closes it here
+    // Notebook 7 has one document per page: opening it again would open another page, and close it here
     open.activate();
     return open;
   }

@@ -3,7 +3,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { Cluster } from '../tokens';
 import { indexIn, openNotebookOf } from './open';
 
-/** Is a notebook seen at present? It is called as its kernel calls it. */
+/** Whether a notebook, given by its path for the kernel, is visible at present. */
 export function notebookInView(
   tracker: INotebookTracker | null,
   notebook: string | null
@@ -11,7 +11,7 @@ export function notebookInView(
   return !document.hidden && !!openNotebookOf(tracker, notebook)?.isVisible;
 }
 
-/** Is a cell that this cluster runs seen at present, with the bar below it? */
+/** Whether a cell that this cluster runs is visible at present, with its bar. */
 export function cellInView(
   tracker: INotebookTracker | null,
   cluster: Cluster
@@ -27,7 +27,7 @@ export function cellInView(
       return false;
     }
     const shown = content.node.getBoundingClientRect();
-    // of a long cell, its end: the bar is there
+    // for a long cell its end, where the bar is
     const input = cell.inputArea?.node ?? cell.node;
     const { bottom } = input.getBoundingClientRect();
     return bottom > shown.top && bottom < shown.bottom;

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { unbroken } from '../ui/figures/format';
 import { IPlace } from './find';
 
-/** "cell [7]"; what runs in the place of a cell has a name of its own: "diagnosis". */
+/** "cell [7]"; activities other than cells have their own name: "diagnosis". */
 export function cellName(cell: string, trans: TranslationBundle): string {
   if (cell === 'diagnose') {
     return trans.__('diagnosis');
@@ -17,7 +17,7 @@ export function cellName(cell: string, trans: TranslationBundle): string {
   return cell.startsWith('[') ? unbroken(trans.__('cell %1', cell)) : cell;
 }
 
-/** A place in words: "cell [7], line 6", "data.py, line 40"; null where it is not known. */
+/** A place as text: "cell [7], line 6", "data.py, line 40"; null if unknown. */
 export function placeWords(
   place: IPlace | null | undefined,
   trans: TranslationBundle

@@ -10,9 +10,9 @@ import {
 import { Cell } from '@jupyterlab/cells';
 
 /**
- * At a line: ranks that stand there, wait in a collective, or are what others wait for.
+ * A mark at a line: ranks that are paused there, wait in a collective, or are awaited by others.
  *
- * `asks`: a breakpoint that asks something of a rank before it stops, beside which nothing is written.
+ * `asks`: a breakpoint with a condition, beside which nothing is written.
  */
 export interface IMark {
   line: number;
@@ -26,10 +26,10 @@ interface IShow {
 }
 
 const show = StateEffect.define<IShow>();
-/** Room between code and what is beside it, px. */
+/** Space between code and marks, px. */
 const BESIDE = 24;
 
-/** At the end of a line: who is there. */
+/** The label at the end of a line, with its ranks. */
 class Marks extends WidgetType {
   constructor(private _marks: readonly IMark[]) {
     super();
@@ -61,7 +61,7 @@ class Marks extends WidgetType {
   private _observers = new WeakMap<HTMLElement, ResizeObserver>();
 }
 
-/** Put marks beside the code of their line, or below it where they would lie on it. */
+/** Place marks beside the code of their line, or below it if they would cover it. */
 function place(node: HTMLElement, view: EditorView): void {
   view.requestMeasure({
     key: node,
@@ -84,22 +84,22 @@ function place(node: HTMLElement, view: EditorView): void {
     write: below => {
       if (node.hasAttribute('data-below') !== below) {
         node.toggleAttribute('data-below', below);
-        // the line is higher now, or lower
+        // the line's height has changed
         view.requestMeasure();
       }
     }
   });
 }
 
-/** Marks by who has put them, and how they are drawn. */
+/** Marks by owner, and their decorations. */
 interface IDrawn {
   marks: Readonly<Record<string, readonly IMark[]>>;
   decorations: DecorationSet;
-  /** Lines whose breakpoints ask something. */
+  /** Lines whose breakpoints have conditions. */
   asking: RangeSet<GutterMarker>;
 }
 
-/** All marks; of two owners that say of one line that ranks wait there, the first one's. */
+/** All marks; if two owners mark ranks that wait at the same line, the first owner's. */
 export function shownOf(
   marks: Readonly<Record<string, readonly IMark[]>>
 ): IMark[] {
@@ -189,22 +189,25 @@ function asking(
   );
 }
 
-/** What is used of JupyterLab's editor. */
+/** The part of JupyterLab's editor that is used. */
 interface IEditor {
   editor: EditorView;
   injectExtension: (extension: typeof field) => void;
 }
 
-/** Editors that have the field. */
+/** Editors that already have the field. */
 const prepared = new WeakSet<IEditor>();
 
 /**
- * Marks at lines of cells, of one owner: a debugger, a verdict. What others show beside them stays.
+ * Marks at lines of cells, by one owner: a debugger or a verdict. Marks of other owners are unaffected.
  */
 export class LineMarks {
   constructor(private _owner: string) {}
 
-  /** Show these marks in a cell, and no others of this owner; one that was never in view has no lines yet. */
+  /**
+   * Show these marks of this owner in a cell, replacing its earlier ones; a cell that was never in view has
+   * no lines yet.
+   */
   put(cell: Cell, marks: readonly IMark[]): void {
     const editor = cell.editor as unknown as IEditor | null;
     if (!editor || cell.model.type !== 'code') {
@@ -224,6 +227,6 @@ export class LineMarks {
     });
   }
 
-  /** Editor → the marks that it shows, as text. */
+  /** Editor → its marks as text, for comparison. */
   private _shown = new WeakMap<IEditor, string>();
 }

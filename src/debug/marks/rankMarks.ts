@@ -6,7 +6,7 @@ import { formatRanks } from '../../ui/figures/format';
 import { IMark, LineMarks } from './lineMarks';
 import { DebugModel, DebugView } from '../model/model';
 
-/** Which ranks are at which lines of a cell. */
+/** The ranks at each line of a cell. */
 export function marksOf(
   view: DebugView,
   path: string,
@@ -46,14 +46,14 @@ export function marksOf(
     });
 }
 
-/** Which breakpoints of a cell ask something of a rank before they stop. */
+/** The breakpoints of a cell that have conditions. */
 export function asksOf(view: DebugView, path: string): IMark[] {
   return view.points
     .filter(p => p.path === path && (p.condition || p.hit || p.log))
     .map(({ line }) => ({ line, kind: 'asks', text: '' }));
 }
 
-/** Where the ranks of the debugged notebook are, beside the lines of its cells. */
+/** Marks the positions of the debugged notebook's ranks beside the lines of its cells. */
 export class RankMarks {
   constructor(
     private _model: DebugModel,

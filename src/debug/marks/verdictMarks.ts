@@ -17,7 +17,7 @@ export interface IPlacedMark extends IMark {
   place: IPlace;
 }
 
-/** What stands at the lines of cells while ranks don't go on; nothing while they do. */
+/** Marks at the lines of cells while ranks are stuck; none otherwise. */
 export function marksOfVerdict(
   cluster: Cluster,
   trans: TranslationBundle
@@ -58,7 +58,7 @@ function words(
     : trans.__('ranks %1 wait here', named);
 }
 
-/** Who is stuck and who waits, at their lines in every open notebook. */
+/** Marks stuck and waiting ranks at their lines in every open notebook. */
 export class VerdictMarks {
   constructor(
     private _model: IClusters,

@@ -2,26 +2,26 @@ import { IDebugger } from '@jupyterlab/debugger';
 
 import { SetBreakpoint } from './model';
 
-/** A breakpoint of JupyterLab's, with what ranks are asked before they stop. */
+/** A breakpoint of JupyterLab, with its conditions on ranks. */
 export interface IPoint {
-  /** As JupyterLab calls its place everywhere: "Cell [9]:6", "model.py:42". */
+  /** Its place, as JupyterLab formats it: "Cell [9]:6", "model.py:42". */
   name: string;
   path: string;
   line: number;
-  /** Null where no rank has it. */
+  /** Null if no rank has it. */
   asks: SetBreakpoint | null;
-  /** Null where only ranks have it. */
+  /** Null if only ranks have it. */
   own: IDebugger.IBreakpoint | null;
 }
 
-/** What is read of JupyterLab's model: 4.2 has no names for places. */
+/** The part of JupyterLab's model that is used: 4.2 has no names for places. */
 export type Known = Pick<IDebugger.Model.IBreakpoints, 'breakpoints'> &
   Partial<Pick<IDebugger.Model.IBreakpoints, 'getDisplayName'>>;
 
 /**
- * All breakpoints: JupyterLab's own, and those that only ranks have.
+ * All breakpoints: JupyterLab's own, and those that exist only on ranks.
  *
- * @param ours - names a place where JupyterLab does not.
+ * @param ours - names a place if JupyterLab does not.
  */
 export function pointsOf(
   known: Known,

@@ -14,7 +14,7 @@ export type RankView = components['schemas']['RankView'];
 export type SetBreakpoint = components['schemas']['SetBreakpoint'];
 export type AcrossRow = components['schemas']['AcrossRow'];
 
-/** Ranks whose places are told apart by place, not by rank, from here on. */
+/** Number of ranks from which they are grouped by place. */
 export const MANY = 64;
 
 interface IAnswer {
@@ -23,26 +23,26 @@ interface IAnswer {
   body?: unknown;
 }
 
-/** The ranks under the notebook's debugger, as its kernel tells of them. */
+/** The ranks under the notebook's debugger, as its kernel reports them. */
 export class DebugModel {
   constructor(private _debugger: IDebugger) {
     _debugger.eventMessage.connect(this._heard, this);
     _debugger.sessionChanged.connect(this._ask, this);
-    // of another notebook, or of one that was debugged before the page was loaded: no other signal tells
+    // of another notebook, or of one that was debugged before the page was loaded: there is no other signal
     _debugger.model.titleChanged.connect(this._titled, this);
   }
 
-  /** Emitted when anything of it has changed. */
+  /** Emitted when anything has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** How the ranks stand; null where this notebook's kernel has none to debug. */
+  /** State of the ranks; null if this notebook's kernel has none to debug. */
   get view(): DebugView | null {
     return this._view;
   }
 
-  /** The expressions that are laid beside each other, with their last answers. */
+  /** The compared expressions, with their last answers. */
   get rows(): readonly { expression: string; row: AcrossRow | null }[] {
     return this._expressions.map(expression => ({
       expression,
@@ -50,12 +50,12 @@ export class DebugModel {
     }));
   }
 
-  /** Look at this rank. */
+  /** Focus this rank. */
   async focus(rank: number): Promise<void> {
     await this.send('dtrain/focus', { rank });
   }
 
-  /** Ask the kernel's debugger; its refusal is an error with its own words. */
+  /** Send a request to the kernel's debugger; a refusal becomes an error with its message. */
   async send(
     command: string,
     args: Record<string, unknown>
@@ -64,7 +64,7 @@ export class DebugModel {
     if (!session) {
       return null;
     }
-    // commands of ours, which the type of JupyterLab's own does not list
+    // our own commands, which JupyterLab's type does not list
     const ask = session.sendRequest.bind(session) as unknown as (
       command: string,
       args: Record<string, unknown>
@@ -76,7 +76,7 @@ export class DebugModel {
     return answer;
   }
 
-  /** Lay one more expression beside the others. */
+  /** Compare one more expression. */
   compare(expression: string): void {
     const text = expression.trim();
     if (text && !this._expressions.includes(text)) {
@@ -86,14 +86,14 @@ export class DebugModel {
     }
   }
 
-  /** Variables of the innermost frame of a paused rank, as far as ranks differ in them; null until somebody asks. */
+  /** Variables of a paused rank's innermost frame that differ between ranks; null until requested. */
   get differences(): IDifferences | null {
     return this._differences;
   }
 
   /**
-   * Lay the variables of a paused rank, of the one that is looked at where it is paused, beside those of the other
-   * ranks; again where they stop next.
+   * Compare the variables of a paused rank (the focused one, if it is paused) with those of the other ranks;
+   * again at their next stop.
    */
   async compareVariables(): Promise<void> {
     const { ranks = [], focus = null } = this._view ?? {};
@@ -101,7 +101,7 @@ export class DebugModel {
     if (!paused.length) {
       return;
     }
-    // one that is idle has no frame
+    // an idle rank has no frame
     const rank = focus !== null && paused.includes(focus) ? focus : paused[0];
     const round = (this._round += 1);
     const goesOn = (): boolean => round === this._round;
@@ -120,10 +120,10 @@ export class DebugModel {
     } catch (error) {
       if (goesOn()) {
         throw error;
-      } // what an older one failed at was asked anew
+      } // a failure of an older comparison is ignored: a newer one runs
     } finally {
       if (goesOn() && this._differences?.left) {
-        this._tellDifferences(null); // the button comes back
+        this._tellDifferences(null); // the button appears again
       }
     }
   }
@@ -140,7 +140,7 @@ export class DebugModel {
   }
 
   private _titled(): void {
-    // where it was switched off, that is what is said of it
+    // if it was switched off, only that is reported
     if (this._debugger.session?.isStarted) {
       void this._ask();
     }
@@ -154,7 +154,7 @@ export class DebugModel {
       try {
         await this.send('dtrain/state', {});
       } catch {
-        // a kernel without ranks, or another language's: there is nothing to show
+        // a kernel without ranks, or of another language: nothing to show
         this._view = null;
       }
     }
@@ -167,7 +167,7 @@ export class DebugModel {
     const before = this._view;
     this._view = event.body as DebugView;
     if (!this._view.on) {
-      // what they were is not what they are
+      // earlier values are outdated
       this._rows.clear();
     }
     const moved = places(before) !== places(this._view);
@@ -178,12 +178,12 @@ export class DebugModel {
     } else if (this._differences && (moved || looksAt)) {
       window.clearTimeout(this._again);
       this._again = window.setTimeout(() => {
-        // nobody asked for it this time: where it fails, the button to ask is back
+        // this time it was automatic: if it fails, the button appears again
         this.compareVariables().catch(() => undefined);
       }, SETTLE);
     }
     if (stands(this._view) && moved) {
-      // ranks stop one after another: once they have, not once for each
+      // ranks stop one after another: wait for all, instead of once per rank
       window.clearTimeout(this._timer);
       this._timer = window.setTimeout(() => {
         this._expressions.forEach(e => void this._evaluate(e));
@@ -220,7 +220,7 @@ export class DebugModel {
     this._changed.emit();
   }
 
-  /** What an expression is on all ranks; null where they are debugged no more. */
+  /** An expression's value on all ranks; null if they are no longer debugged. */
   private async _across(expression: string): Promise<AcrossRow | null> {
     const answer = await this.send('dtrain/across', { expression });
     return answer && this._view?.on ? (answer.body as AcrossRow) : null;
@@ -228,7 +228,7 @@ export class DebugModel {
 
   private _again = 0;
   private _differences: IDifferences | null = null;
-  /** Of comparing variables: an older one goes on no more. */
+  /** Number of the current comparison of variables: older ones stop. */
   private _round = 0;
   private _view: DebugView | null = null;
   private _expressions: string[] = [];

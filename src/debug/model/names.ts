@@ -9,15 +9,15 @@ import { isDistributed, requestOf } from '../../output/runs/document';
 import { Cluster, IClusters } from '../../tokens';
 import { isCell } from './words';
 
-/** What is read of a notebook's cell to name it. */
+/** The properties of a notebook's cell from which it is named. */
 export interface INamedCell {
   id: string;
   /** The execution count; null before it has ended. */
   count: number | null;
   runs: boolean;
-  /** The number that its kernel gave it as it began, where this page heard it. */
+  /** The number that its kernel gave it at its start, if this page received it. */
   begun?: number;
-  /** Where it stands, from 1, and among how many. */
+  /** Its position, from 1, and the number of cells. */
   position: number;
   of: number;
 }
@@ -25,11 +25,11 @@ export interface INamedCell {
 /**
  * The name of a distributed cell, the same as everywhere: "cell [7]".
  *
- * One that runs has the number it will get, as its kernel or its cluster says. One that has not run has none, so it is
- * named by where it stands, as JupyterLab's status bar does: "cell 3/12".
+ * A running cell has the number that it will get, from its kernel or its cluster. A cell that has not run has
+ * none, so it is named by its position, as in JupyterLab's status bar: "cell 3/12".
  *
  * @param cell - the cell.
- * @param clusters - who may run it.
+ * @param clusters - clusters that may run it.
  */
 export function nameOf(
   cell: INamedCell,
@@ -52,7 +52,7 @@ export function nameOf(
   return trans.__('cell %1/%2', cell.position, cell.of);
 }
 
-/** Which cells clusters run, with their numbers, as a key: while it is the same, so are all names. */
+/** Key of the running cells and their numbers: while it is unchanged, so are all names. */
 export function runningOf(
   clusters: readonly Pick<Cluster, 'id' | 'running'>[]
 ): string {
@@ -64,14 +64,14 @@ export function runningOf(
   );
 }
 
-/** A cell whose text has a certain id, with that text. */
+/** A cell, with its text and the id of that text. */
 interface IFound {
   panel: NotebookPanel;
   cell: CodeCell;
   text: string;
 }
 
-/** The number of a cell that runs, and the message by which it does. */
+/** The number of a running cell, and the message that runs it. */
 interface IBegun {
   message: string | undefined;
   count: number;
@@ -95,7 +95,7 @@ export class CellNames {
     _tracker.widgetAdded.connect((_, panel) => listen(panel));
   }
 
-  /** A cell begins: its kernel tells its text and its number, before any rank can stop in it. Or it ends. */
+  /** A cell starts, and its kernel sends its text and number before any rank can stop in it; or it ends. */
   private _heard(panel: NotebookPanel, message: KernelMessage.IMessage): void {
     const input = message as KernelMessage.IIOPubMessage;
     const parent = (input.parent_header as Partial<KernelMessage.IHeader>)
@@ -109,7 +109,7 @@ export class CellNames {
       if (cell) {
         const count = Number(execution_count);
         this._begun.set(cell, { message: parent, count });
-        this._found.clear(); // another cell may have the same text: the one that runs is meant
+        this._found.clear(); // another cell may have the same text: prefer the running one
       }
     } else if (
       KernelMessage.isStatusMsg(input) &&
@@ -127,12 +127,12 @@ export class CellNames {
     return isCell(source.path ?? '');
   }
 
-  /** The name of the cell whose text this is; its path where it is not a distributed cell, or not open. */
+  /** The name of the cell with this text; its path if it is not a distributed cell, or not open. */
   getDisplayName(source: IDebugger.Source): string {
     return this.nameOf(source.path ?? '');
   }
 
-  /** The same of its path. */
+  /** The same for its path. */
   nameOf(path: string): string {
     const all = this._cellsOf(path);
     const found = all.find(({ cell }) => isRunning(cell)) ?? all.at(-1);
@@ -152,7 +152,9 @@ export class CellNames {
     return nameOf(named, this._clusters.clusters, this._trans);
   }
 
-  /** The name of a cell in which ranks are; in a job, whose cells need no magic, by where it stands: "cell [2]". */
+  /**
+   * The name of a cell in which ranks are; in a job, whose cells need no magic, by its position: "cell [2]".
+   */
   nameOfRanks(path: string): string {
     const name = this.nameOf(path);
     if (name !== path || !isCell(path)) {
@@ -171,7 +173,7 @@ export class CellNames {
     return position ? cellName(`[${position}]`, this._trans) : path;
   }
 
-  /** Ranks that the cell of this path runs on; null where it does not run. */
+  /** Ranks on which the cell of this path runs; null if it does not run. */
   ranksOf(path: string): readonly number[] | null {
     const cell = this._cellsOf(path).find(found => isRunning(found.cell))?.cell;
     if (!cell) {
@@ -181,7 +183,7 @@ export class CellNames {
     return running.find(one => one.cell_id === cell.model.id)?.ranks ?? null;
   }
 
-  /** The open cells whose text has this id: ids are hashes, made anew only where texts or the kernel changed. */
+  /** The open cells whose text has this id: ids are hashes, recomputed only if texts or the kernel change. */
   private _cellsOf(path: string): readonly IFound[] {
     const ofKernel = this._debug.getCodeId('');
     if (ofKernel !== this._ofKernel) {
@@ -224,7 +226,7 @@ export class CellNames {
   private _begun = new WeakMap<CodeCell, IBegun>();
   private _found = new Map<string, readonly IFound[]>();
   private _ids = new WeakMap<CodeCell, { text: string; id: string }>();
-  /** Id of no text: the folder of the kernel's cells is in it. */
+  /** A path without a text's id: the folder of the kernel's cells. */
   private _ofKernel = '';
 }
 

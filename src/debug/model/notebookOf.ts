@@ -1,6 +1,8 @@
 import { Cluster } from '../../tokens';
 
-/** The notebook whose cell a rank runs, else any that runs one here, else the first that uses the cluster. */
+/**
+ * The notebook whose cell a rank runs, else any that runs a cell here, else the first that uses the cluster.
+ */
 export function notebookOf(
   cluster: Pick<Cluster, 'running' | 'notebooks'>,
   rank: number | undefined

@@ -5,7 +5,7 @@ import { hasEnded } from './words';
 
 type Told = Pick<DebugModel, 'view' | 'changed'>;
 
-/** Until the ranks are being debugged; an error where they are not within half a minute. */
+/** Wait until the ranks are being debugged; an error if that takes more than half a minute. */
 export function untilOn(model: Told, trans: TranslationBundle): Promise<void> {
   return until(
     model,
@@ -15,7 +15,7 @@ export function untilOn(model: Told, trans: TranslationBundle): Promise<void> {
   );
 }
 
-/** Until a rank stands where the last cell failed; an error where none does, or none can any more. */
+/** Wait until a rank has stopped where the last cell failed; an error if none does, or none can any more. */
 export function untilStands(
   model: Told,
   trans: TranslationBundle
@@ -34,10 +34,10 @@ export function untilStands(
 }
 
 /**
- * Waits for what the kernel tells of the ranks.
+ * Waits for a state of the ranks, as reported by the kernel.
  *
- * @param never - why it cannot come to that any more; null while it can
- * @param late - what is said where it has not come to that in time
+ * @param never - why the state can't be reached any more; null while it can
+ * @param late - the error if the state is not reached in time
  */
 function until(
   model: Told,
@@ -67,5 +67,5 @@ function until(
   });
 }
 
-/** Ms; pydevd takes a second to begin in each rank. */
+/** Ms; pydevd takes a second to start in each rank. */
 const WITHIN = 30_000;

@@ -1,26 +1,26 @@
 import { AcrossRow } from './model';
 
-/** Variables of a frame that were laid beside those of other ranks. */
+/** Variables of a frame, compared with those of other ranks. */
 export interface IDifferences {
-  /** Those in which ranks differ. */
+  /** Variables that differ between ranks. */
   rows: readonly AcrossRow[];
-  /** How many are the same on every rank. */
+  /** Number of variables that are equal on every rank. */
   same: number;
-  /** How many are the same on the ranks that answered, while others gave no answer. */
+  /** Number of variables that are equal on the ranks that answered, while others did not. */
   alike: number;
-  /** How many some rank does not have, as where it is in another function. */
+  /** Number of variables that some rank lacks, for example because it is in another function. */
   lacking: number;
-  /** How many are not compared: no other rank answered, or nothing of them can be compared. */
+  /** Number of variables not compared: no other rank answered, or they can't be compared. */
   unknown: number;
-  /** How many are not looked at, as there are too many. */
+  /** Number of variables skipped, because there are too many. */
   beyond: number;
-  /** Ranks that gave no answer, as they run. */
+  /** Ranks that gave no answer because they are running. */
   unseen: readonly number[];
-  /** How many are still to be looked at. */
+  /** Number of variables still to be compared. */
   left: number;
 }
 
-/** Nothing is known yet, not even how many there are. */
+/** Nothing is known yet, not even the number of variables. */
 export const BEGINNING: IDifferences = {
   rows: [],
   same: 0,
@@ -38,11 +38,11 @@ type Ask = (
   args: Record<string, unknown>
 ) => Promise<{ body?: unknown } | null>;
 
-/** Of more, those that come first are laid beside each other. */
+/** Maximum number of compared variables; the first ones are used. */
 export const MOST = 50;
 /** The thread of rank 0 (`dtrain_lab/debugger/state.py`). */
 const FIRST_THREAD = 1001;
-/** What IPython puts into a notebook's variables, and what differs on every rank by its meaning. */
+/** IPython's own variables, and those that differ on every rank by definition. */
 const USUAL = new Set(
   'In Out exit quit get_ipython open rank local_rank device world_size'.split(
     ' '
@@ -50,7 +50,7 @@ const USUAL = new Set(
 );
 /** The error of a rank that has no such variable. */
 const LACKS = /\bNameError\b|\bis not defined\b/;
-/** Types of what is defined, not computed. */
+/** Types of definitions, which are not compared. */
 const DEFINED = /^(module|type|ABCMeta|function|method|builtin_function.*)$/;
 
 interface IVariable {
@@ -59,7 +59,7 @@ interface IVariable {
   presentationHint?: { attributes?: string[] };
 }
 
-/** Names of the variables of the frame of a stopped rank: those of the user's that have values. */
+/** Names of the user's variables with values in a stopped rank's frame. */
 export async function variablesOf(ask: Ask, rank: number): Promise<string[]> {
   const stack = await ask('stackTrace', { threadId: FIRST_THREAD + rank });
   const { stackFrames = [] } = (stack?.body ?? {}) as {
@@ -92,10 +92,10 @@ function isValue({ name, type }: IVariable): boolean {
   );
 }
 
-/** What the answers on all ranks say of one variable. */
+/** Evaluate the answers of all ranks for one variable. */
 type Kind = 'differs' | 'same' | 'alike' | 'lacking' | 'unknown';
 
-/** Ranks of these that are in no group of a row. */
+/** Those ranks that are in no group of a row. */
 function silentIn(row: AcrossRow, ranks: readonly number[]): number[] {
   const heard = new Set(row.groups.flatMap(group => group.ranks));
   return ranks.filter(rank => !heard.has(rank));
@@ -124,12 +124,12 @@ function kindOf(row: AcrossRow, ranks: readonly number[]): Kind {
 }
 
 /**
- * Lays variables beside those of other ranks, one after another.
+ * Compares variables with those of other ranks, one after another.
  *
  * @param ranks - those that have variables at all: a lost one has none
- * @param across - what a variable is on all ranks
- * @param tell - told after each
- * @param goesOn - false once nobody wants to know any more
+ * @param across - returns a variable's value on all ranks
+ * @param tell - called after each variable
+ * @param goesOn - returns false when the result is no longer needed
  */
 export async function differencesIn(
   names: readonly string[],
@@ -151,7 +151,7 @@ export async function differencesIn(
       left
     });
   for (const [i, name] of wanted.entries()) {
-    // one that cannot be evaluated, as a property of the user's that fails, does not hide the others
+    // a variable that can't be evaluated, such as a failing property, does not hide the others
     const row = await across(name).catch(() => null);
     if (!goesOn()) {
       return;

@@ -4,7 +4,7 @@ import { GlyphKind } from '../../ui/icons/glyph';
 import { formatRanks } from '../../ui/figures/format';
 import { DebugView, RankView } from './model';
 
-/** Has the whole cluster or job ended? That loses no rank. */
+/** Whether the whole cluster or job has ended, which loses no rank. */
 export function hasEnded(view: Pick<DebugView, 'code'>): boolean {
   return view.code === 'ended';
 }
@@ -12,7 +12,7 @@ export function hasEnded(view: Pick<DebugView, 'code'>): boolean {
 /**
  * The state of a rank under the debugger, as a shape.
  *
- * @param ended - whether its whole cluster has.
+ * @param ended - whether its whole cluster has ended.
  */
 export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
   switch (rank.phase) {
@@ -27,15 +27,15 @@ export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
   }
 }
 
-/** What the notebook knows of the cells in which ranks are. */
+/** The notebook's knowledge of cells in which ranks are. */
 export interface IKnownCells {
-  /** "cell [7]"; the path where it is not open. */
+  /** "cell [7]"; the path if it is not open. */
   nameOfRanks(path: string): string;
-  /** Ranks that a cell was sent to that still runs; null where it does not, or is not known. */
+  /** Ranks that run a cell; null if it does not run, or is unknown. */
   ranksOf(path: string): readonly number[] | null;
 }
 
-/** Ranks that have ended the cell in which others are. */
+/** Ranks that have finished the cell in which others are. */
 export function doneIn(
   view: Pick<DebugView, 'ranks'>,
   cells: IKnownCells
@@ -55,7 +55,7 @@ export function doneIn(
  * Where a rank is, in a few words: "cell [7], line 6", "model.py:42", "waits", "runs".
  *
  * @param ended - whether its whole cluster has
- * @param done - ranks that have ended the cell in which others are
+ * @param done - ranks that have finished the cell in which others are
  */
 export function placeOf(
   rank: RankView,
@@ -84,12 +84,12 @@ export function placeOf(
     : `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 }
 
-/** Is this the text of a cell, and not a file of the user's? */
+/** Whether this is the text of a cell, and not a user's file. */
 export function isCell(path: string): boolean {
   return /\/ipykernel_[^/]*\/\d+\.py$/.test(path);
 }
 
-/** The kernel's sentence in the user's language. Which ranks wait stands in a card of its own below it. */
+/** The kernel's sentence in the user's language. A separate card below shows which ranks wait. */
 export function sentence(view: DebugView, trans: TranslationBundle): string {
   const count = (phase: RankView['phase']): number =>
     view.ranks.filter(r => r.phase === phase).length;
@@ -126,7 +126,7 @@ export function sentence(view: DebugView, trans: TranslationBundle): string {
   }
 }
 
-/** Ranks that stand at one place, for worlds with too many to show each. */
+/** Ranks grouped by place, for worlds with too many to show each. */
 export function byPlace(
   view: DebugView,
   cells: IKnownCells,

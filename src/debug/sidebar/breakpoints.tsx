@@ -4,7 +4,7 @@ import React, { useEffect, useRef, useState } from 'react';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { IPoint } from '../model/breakpoints';
 
-/** Ms until a section has the height of what it has to say. */
+/** Ms until a section has the height of its content. */
 const GROWS = 100;
 
 interface IProps {
@@ -15,7 +15,7 @@ interface IProps {
   trans: TranslationBundle;
 }
 
-/** Breakpoints, with what each asks ranks before they stop. */
+/** Breakpoints with their conditions. */
 export function Breakpoints(props: IProps): JSX.Element | null {
   const { points, show, trans } = props;
   const [open, setOpen] = useState<string | null>(null);
@@ -86,14 +86,14 @@ function Edit(
   const [asked] = useState(document.activeElement);
   useEffect(
     () => () => {
-      // what had the focus is gone with the form: the keyboard goes on where it was asked for
+      // the focused element is gone with the form: focus the button that opened it
       if (document.activeElement === document.body) {
         (asked as HTMLElement | null)?.focus();
       }
     },
     [asked]
   );
-  // once the section has grown by it, and whenever there is more to read
+  // once the section has grown, and whenever its content grows
   useEffect(() => {
     const timer = window.setTimeout(
       () => form.current?.scrollIntoView({ block: error ? 'end' : 'nearest' }),

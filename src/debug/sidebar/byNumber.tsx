@@ -6,13 +6,13 @@ import { DebugView } from '../model/model';
 interface IProps {
   view: DebugView;
   trans: TranslationBundle;
-  /** Look at this rank. */
+  /** Focus this rank. */
   look: (rank: number) => void;
 }
 
-/** The rank to look at, typed or stepped through with the arrow keys. */
+/** The rank to focus, typed or chosen with the arrow keys. */
 export function ByNumber({ view, trans, look }: IProps): JSX.Element {
-  // null: what is looked at; otherwise what is being typed
+  // null: show the focused rank; otherwise the text being typed
   const [typed, setTyped] = useState<string | null>(null);
   useEffect(() => setTyped(null), [view.focus]);
   const last = view.ranks.length - 1;

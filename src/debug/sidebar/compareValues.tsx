@@ -11,7 +11,7 @@ interface IProps {
   onError: (error: unknown) => void;
 }
 
-/** Expressions over all ranks: what is the same is folded, what differs is bold. */
+/** Expressions on all ranks: equal values are folded, different ones are bold. */
 export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
   const [text, setText] = useState('');
   return (
@@ -75,7 +75,7 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
   );
 }
 
-/** The variables of a paused rank's frame in which ranks differ. */
+/** The variables of a paused rank's frame that differ between ranks. */
 function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   const { differences: found, view } = model;
   if (!view?.on || !view.ranks.some(r => r.phase === 'paused')) {
@@ -150,7 +150,7 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   );
 }
 
-/** How many variables differ, and what is known of the others. */
+/** Number of variables that differ, and a summary of the others. */
 export function differencesText(
   { rows, same, alike, lacking, unknown, beyond, left }: IDifferences,
   trans: TranslationBundle
@@ -221,7 +221,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
   );
 }
 
-/** Groups of ranks that a row shows. */
+/** Maximum number of groups of ranks in a row. */
 const MOST = 8;
 
 function details(

@@ -1,4 +1,4 @@
-/** Ms after a key in which the notebook can't take the focus by itself. */
+/** Ms after a key press in which the notebook can't take the focus by itself. */
 const STAY = 2000;
 /** A notebook, a console, a file. */
 const DOCUMENT = '.jp-MainAreaWidget';
@@ -6,10 +6,9 @@ const DOCUMENT = '.jp-MainAreaWidget';
 /**
  * Keep the keyboard in a section of the debugger's sidebar.
  *
- * Whenever a rank's stack arrives, JupyterLab activates the notebook that it
- * stands in, and so takes the focus. Who has just chosen a rank by keyboard
- * wants to choose the next one; so the focus comes back, unless the user has
- * moved it: by Tab, by a shortcut or by the mouse.
+ * When a rank's stack arrives, JupyterLab activates its notebook, and so moves the focus there. A user who
+ * has just chosen a rank by keyboard wants to choose the next one, so the focus is moved back, unless the
+ * user has moved it: by Tab, by a shortcut or by the mouse.
  */
 export class KeyboardFocus {
   constructor(private _node: HTMLElement) {
@@ -39,7 +38,7 @@ export class KeyboardFocus {
     }
   }
 
-  /** Is this a key of somebody who works here? */
+  /** Whether this key is used to work in the section. */
   private _stays(event: KeyboardEvent): boolean {
     const shortcut = event.ctrlKey || event.altKey || event.metaKey;
     return (
@@ -56,7 +55,7 @@ export class KeyboardFocus {
     if (!to?.closest(DOCUMENT) || event.timeStamp > this._until) {
       return;
     }
-    // the notebook gives it to its cell first
+    // the notebook passes it to its cell first
     requestAnimationFrame(() => {
       if (
         from.isConnected &&

@@ -1,20 +1,20 @@
 import { AccordionPanel, Widget } from '@lumino/widgets';
 import { MessageLoop } from '@lumino/messaging';
 
-/** What a section keeps in any case unless it says more, px: as JupyterLab's own do. */
+/** Default minimum height of a section, px: as in JupyterLab. */
 export const LEAST = 50;
 
-/** What a section of the sidebar asks for. */
+/** Requirements of a section of the sidebar. */
 export interface IWish {
-  /** The height of what it has to say, px; null: it takes what others leave. */
+  /** The height of its content, px; null: it takes what others leave. */
   wanted: number | null;
-  /** What it keeps in any case, px. */
+  /** Its minimum height, px. */
   least: number;
-  /** Sections with a lower number are served first. */
+  /** Priority: sections with a lower number are served first. */
   turn: number;
-  /** The part of what is left in its turn that it may take. */
+  /** The part of the remaining height that it may take. */
   most: number;
-  /** How sections that take what is left share it. */
+  /** Weight with which sections without a height share the rest. */
   weight: number;
 }
 
@@ -22,7 +22,7 @@ export interface IWish {
  * Divide a sidebar's height among its open sections.
  *
  * @param space - of all of them, px.
- * @returns a height for each, px; together they have all of it, where it is enough for the least.
+ * @returns a height for each, px; together the whole height, if it suffices for the minimum heights.
  */
 export function divide(space: number, wishes: readonly IWish[]): number[] {
   const heights = wishes.map(({ least }) => least);
@@ -44,22 +44,22 @@ export function divide(space: number, wishes: readonly IWish[]): number[] {
   return heights;
 }
 
-/** How a section grows with an element that lies in it. */
+/** How a section grows with an element inside it. */
 export interface IGrowth {
-  /** What the section has beside its content, px. */
+  /** Height of the section without its content, px. */
   beside: number;
   least: number;
   turn: number;
   most: number;
-  /** It can't be made lower than it grows. */
+  /** Whether it can't be made lower than its content. */
   firm: boolean;
 }
 
-/** Gives sections of an accordion the height of what they have to say, as far as there is room. */
+/** Gives sections of an accordion the height of their content, as far as there is room. */
 export class ContentHeights {
   /**
-   * @param _weights - how sections that do not grow share what is left, by their place.
-   * @param _spare - a section that is closed, once, where there is not room for what the others have to say.
+   * @param _weights - weights of sections that do not grow, by position, for the remaining height.
+   * @param _spare - a section that is closed once if the others' content does not fit.
    */
   constructor(
     private _accordion: AccordionPanel,
@@ -67,7 +67,7 @@ export class ContentHeights {
     private _spare: Widget | null
   ) {
     _accordion.setRelativeSizes([..._weights]);
-    // whoever has moved a handle wants it so
+    // the user has moved a handle
     _accordion.handleMoved.connect(() => {
       this._shares = false;
     });
@@ -75,7 +75,7 @@ export class ContentHeights {
     this._observer.observe(_accordion.node);
   }
 
-  /** Let a section grow with an element that lies in it. */
+  /** Let a section grow with an element inside it. */
   follow(section: Widget, content: HTMLElement, growth: IGrowth): void {
     const known = this._growing.get(section);
     if (known?.content === content) {
@@ -127,7 +127,7 @@ export class ContentHeights {
         section.node.style.minHeight = `${Math.min(heights[i], wishes[i].wanted ?? 0)}px`;
       }
     });
-    // before the sizes: what a section could not be made lower than would still hold
+    // before the sizes, because an earlier minimum would still apply
     MessageLoop.sendMessage(this._accordion, Widget.Msg.FitRequest);
     if (this._shares) {
       const sizes = this._accordion.relativeSizes();
@@ -149,7 +149,7 @@ export class ContentHeights {
     };
   }
 
-  /** Heights that were given, and to whom. */
+  /** Assigned heights, by section. */
   private _before = '';
   private _shares = true;
   private _observer: ResizeObserver;

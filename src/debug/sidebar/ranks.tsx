@@ -21,16 +21,16 @@ interface IProps {
   view: DebugView;
   cells: IKnownCells;
   trans: TranslationBundle;
-  /** Something could not be done. */
+  /** Called with an error. */
   onError: (error: unknown) => void;
 }
 
-/** All ranks under the debugger: who is looked at, and whom a step moves. */
+/** All ranks under the debugger: the focused one, and those that a step moves. */
 export function Ranks(props: IProps): JSX.Element {
   const { model, view, trans, onError } = props;
   const send = (command: string, args: Record<string, unknown>): void =>
     void model.send(command, args).catch(onError);
-  // once it is off, nobody tells where ranks are, nor moves them
+  // when it is off, positions of ranks are unknown, and they can't be moved
   const ranks = view.on ? view.ranks : [];
   const running = ranks.some(r => r.phase === 'running');
   const paused = ranks.filter(r => r.phase === 'paused').length;
@@ -110,7 +110,7 @@ interface ISending extends IProps {
   send: (command: string, args: Record<string, unknown>) => void;
 }
 
-/** Whom a step moves. */
+/** The ranks that a step moves. */
 function Mode({ view, trans, send }: ISending): JSX.Element {
   const [text, setText] = useState(rankSet(view.chosen));
   const modes: { mode: DebugView['mode']; label: string }[] = [
@@ -124,7 +124,7 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
     },
     { mode: 'some', label: trans.__('Some…') }
   ];
-  // an empty field means none here, not all
+  // an empty field means no rank here, not all
   const chosen = (written: string): number[] =>
     written.trim() ? (parseRanks(written, view.ranks.length) ?? []) : [];
   return (
@@ -163,7 +163,7 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
   );
 }
 
-/** A square for each rank; one tab stop, arrows move. */
+/** A square per rank; one tab stop, arrow keys move. */
 function Grid(props: ISending): JSX.Element {
   const { model, view, cells: known, trans, onError } = props;
   const done = doneIn(view, known);
@@ -220,11 +220,11 @@ function Grid(props: ISending): JSX.Element {
           <b>{rank.rank}</b>
           <Glyph
             kind={glyphOf(rank, hasEnded(view))}
-            // where it is paused stands beside it; otherwise its state does
+            // beside it: the position if paused, otherwise the state
             label={rank.phase === 'paused' ? trans.__('paused') : ''}
           />
           <span>
-            {/* a square may be too narrow for "cell [16],": the number then stands in the next line, whole */}
+            {/* a square may be too narrow for "cell [16],": then the whole number is on the next line */}
             {placeOf(rank, hasEnded(view), known, done, trans).replace(
               /\u00a0(?=\[)/,
               ' '
@@ -236,7 +236,7 @@ function Grid(props: ISending): JSX.Element {
   );
 }
 
-/** Too many ranks for a square each: one by its number, or where they are, and how many. */
+/** Too many ranks for squares: choose one by number, or see how many are at each place. */
 function Places({ model, view, cells, trans, onError }: ISending): JSX.Element {
   return (
     <>

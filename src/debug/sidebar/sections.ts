@@ -9,22 +9,22 @@ import {
   RanksSection
 } from './widgets';
 
-/** Parts of JupyterLab's sidebar that its interface does not name. */
+/** Parts of JupyterLab's sidebar that are not in its interface. */
 interface IParts {
   content?: Panel;
   breakpoints?: Panel;
   kernelSources?: Panel;
 }
 
-/** Room that a section has above and below its content, px: its padding. */
+/** Padding above and below a section's content, px. */
 const BESIDE = 16;
-/** JupyterLab's section has some of its own. */
+/** The same for JupyterLab's own section. */
 const BESIDE_POINTS = 20;
 
-/** Its head and one expression, px. */
+/** Height of its header and one expression, px. */
 const LEAST_ACROSS = 84;
 
-/** Put the ranks, values across them and their breakpoints into the debugger's sidebar. */
+/** Add ranks, values across ranks and breakpoints to the debugger's sidebar. */
 export function addSections(
   sidebar: IDebugger.ISidebar,
   args: IDebugWidgets
@@ -46,7 +46,7 @@ export function addSections(
   const whole = { least: LEAST, most: 1, firm: true };
   ranks.onContent = element =>
     heights.follow(ranks, element, { ...whole, beside: BESIDE, turn: 1 });
-  // as many expressions as one likes: variables and stack keep some room
+  // any number of expressions: variables and stack keep some room
   across.onContent = element =>
     heights.follow(across, element, {
       beside: BESIDE,

@@ -13,11 +13,11 @@ import { CellNames, runningOf } from '../model/names';
 import { pointsOf } from '../model/breakpoints';
 import { Ranks } from './ranks';
 
-/** What both sections need. */
+/** Dependencies of both sections. */
 export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
-  /** They know the number of a cell that runs. */
+  /** They know the number of a running cell. */
   clusters: IClusters;
   names: CellNames;
   trans: TranslationBundle;
@@ -40,7 +40,7 @@ abstract class Section extends ReactWidget {
     super.dispose();
   }
 
-  /** Told of its content once it is drawn, and whenever that is another element. */
+  /** Called with its content element once it is drawn, and whenever that is another element. */
   onContent: (content: HTMLElement) => void = () => undefined;
 
   protected abstract content(): JSX.Element | null;
@@ -64,12 +64,12 @@ abstract class Section extends ReactWidget {
     this.update();
   }
 
-  /** Is told where cells begin and end, too. */
+  /** Is also notified when cells start and end. */
   protected followCells(): void {
     this.args.clusters.changed.connect(this._ran, this);
   }
 
-  /** Clusters tell something several times a second; a cell begins, and so gets its number, far less often. */
+  /** Clusters change several times a second; a cell starts, and so gets its number, far less often. */
   private _ran(): void {
     const running = runningOf(this.args.clusters.clusters);
     if (running !== this._running) {
@@ -83,7 +83,7 @@ abstract class Section extends ReactWidget {
   private _focus: KeyboardFocus;
 }
 
-/** The ranks: who is looked at, and whom a step moves. */
+/** The ranks: the focused one, and those that a step moves. */
 export class RanksSection extends Section {
   constructor(args: IDebugWidgets) {
     super(args);
@@ -117,11 +117,11 @@ export class RanksSection extends Section {
   }
 }
 
-/** Breakpoints, in JupyterLab's own section for them: each has one name, and one place. */
+/** Breakpoints, in JupyterLab's own section: each is listed once. */
 export class PointsSection extends Section {
   constructor(
     args: IDebugWidgets,
-    /** JupyterLab's section; its own list is hidden while ranks are debugged. */
+    /** JupyterLab's section, whose list is hidden while ranks are debugged. */
     private _panel: Widget
   ) {
     super(args);
@@ -154,7 +154,7 @@ export class PointsSection extends Section {
   }
 }
 
-/** Expressions over all ranks. */
+/** Expressions on all ranks. */
 export class CompareValuesSection extends Section {
   constructor(args: IDebugWidgets) {
     super(args);
