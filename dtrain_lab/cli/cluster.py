@@ -31,11 +31,11 @@ def cluster() -> None:
 
 
 @cluster.command()
-@click.option("--profile", default="local", show_default=True, help="Where to run.")
+@click.option("--profile", default="local", help="Where to run.")
 @click.option("--ranks", type=int, help="Number of ranks; default: one per GPU, else 2.")
-@click.option("--nodes", type=int)
-@click.option("--ranks-per-node", type=int)
-@click.option("--name", help="Name of the cluster.")
+@click.option("--nodes", type=int, help="Number of nodes, instead of --ranks.")
+@click.option("--ranks-per-node", type=int, help="Ranks on each node.")
+@click.option("--name", help="Name of the cluster; default: made from profile and size.")
 @click.option("--no-monitor", is_flag=True, help="Don't measure steps and communication.")
 @click.option(
     "--detach", is_flag=True, help="Keep the cluster when this terminal closes, until it is stopped."

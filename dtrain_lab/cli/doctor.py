@@ -60,9 +60,9 @@ DIE = "import os, signal\nkept = 1\nos.kill(os.getpid(), signal.SIGKILL) if rank
 
 
 @click.command()
-@click.option("--run", "runs", is_flag=True, help="Also start ranks, interrupt, kill and rebuild them.")
-@click.option("--gpu", is_flag=True, help="The same on real GPUs; fails where there is none.")
-@click.option("--ranks", type=int, help="How many ranks the trial starts.")
+@click.option("--run", "runs", is_flag=True, help="Also start ranks, interrupt, kill and replace them.")
+@click.option("--gpu", is_flag=True, help="As --run, on real GPUs; fails if there is none.")
+@click.option("--ranks", type=int, help="Number of ranks of --run or --gpu.")
 @click.option(
     "--bundle",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -73,6 +73,8 @@ DIE = "import os, signal\nkept = 1\nos.kill(os.getpid(), signal.SIGKILL) if rank
 @reports_errors
 def doctor(runs: bool, gpu: bool, ranks: int | None, bundle: Path | None, as_json: bool) -> None:
     """Report on this installation."""
+    if ranks is not None and not (runs or gpu):
+        raise BadRequest("--ranks starts nothing by itself.", "Add --run, or --gpu.", code="bad_usage")
     report: dict[str, Any] = {"dtrain_lab": __version__, **_facts()}
     if runs or gpu:
         report["trial"] = _trial(gpu, ranks)

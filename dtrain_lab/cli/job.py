@@ -82,7 +82,7 @@ def show(identity: str, as_json: bool) -> None:
     console.print(f"Folder: {info.directory}")
 
 
-@job_group.command()
+@job_group.command(short_help="Print the ranks' output.")
 @click.argument("identity", metavar="ID")
 @click.option("-f", "--follow", is_flag=True, help="Follow the log until the job ends.")
 @click.option("--rank", help='A rank, or a set such as "0,2-3".')
@@ -138,7 +138,7 @@ def cancel(identity: str, wait: bool, as_json: bool) -> None:
 
 @job_group.command()
 @click.argument("identity", metavar="ID")
-@click.option("--force", is_flag=True, help="Even if it is unknown whether the job still runs.")
+@click.option("--force", is_flag=True, help="Do it even if the job may still be running.")
 @as_json
 @reports_errors
 def resume(identity: str, force: bool, as_json: bool) -> None:
@@ -146,7 +146,7 @@ def resume(identity: str, force: bool, as_json: bool) -> None:
     _done(job(identity).resume(force=force), as_json)
 
 
-@job_group.command()
+@job_group.command(short_help="Submit a job's notebook again, as it is now.")
 @click.argument("identity", metavar="ID")
 @as_json
 @reports_errors
@@ -163,7 +163,7 @@ def duplicate(identity: str, as_json: bool) -> None:
 @job_group.command()
 @click.argument("identity", metavar="ID")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
-@click.option("--force", is_flag=True, help="Even if it is unknown whether the job still runs.")
+@click.option("--force", is_flag=True, help="Do it even if the job may still be running.")
 @as_json
 @reports_errors
 def delete(identity: str, yes: bool, force: bool, as_json: bool) -> None:
@@ -188,7 +188,7 @@ def stacks(identity: str, ranks: str | None, as_json: bool) -> None:
     print_stacks(job(identity).stacks(ranks), as_json=as_json)
 
 
-@job_group.command()
+@job_group.command(short_help="Write a job to a .tar.gz for a colleague.")
 @click.argument("identity", metavar="ID")
 @click.argument("file", required=False)
 @as_json
@@ -208,7 +208,7 @@ def export(identity: str, file: str | None, as_json: bool) -> None:
         console.print(f"{info.name} ({info.id}) is in {target}; its checkpoints stayed in {info.directory}.")
 
 
-@job_group.command()
+@job_group.command(short_help="Delete jobs that ended long ago.")
 @click.option("--older-than", type=float, default=30.0, callback=_days, help="Days since a job's end.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 @click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing.")
@@ -217,7 +217,7 @@ def export(identity: str, file: str | None, as_json: bool) -> None:
 def prune(older_than: float, yes: bool, dry_run: bool, as_json: bool) -> None:
     """Delete jobs that ended long ago, with their folders and checkpoints.
 
-    A job that was resumed is as old as the youngest that goes on from it.
+    A job that was resumed counts from the end of the newest job that continues it.
     """
     portal = Portal.get("terminal")
     old = [Job(portal, info) for info in portal.call(portal.jobs.old(time.time() - older_than * 86400))]
@@ -256,14 +256,14 @@ def prune(older_than: float, yes: bool, dry_run: bool, as_json: bool) -> None:
         )
 
 
-@job_group.command("rebuild")
+@job_group.command("rebuild", short_help="Add jobs that are missing from the list.")
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 @as_json
 @reports_errors
 def rebuild(folder: Path | None, as_json: bool) -> None:
-    """Find jobs again by their folders, where the index has lost them.
+    """Add jobs that are missing from the list, found by their folders.
 
-    FOLDER has jobs' folders in it; unless told, all that profiles name, here and on other machines.
+    FOLDER contains the jobs' folders; default: those of all profiles, on this and other machines.
     """
     portal = Portal.get("terminal")
     made = portal.call(portal.jobs.rebuild(None if folder is None else folder.expanduser().resolve()))

@@ -22,6 +22,9 @@ from dtrain_lab.cli.submit import script, submit
 from dtrain_lab.cli.sweep import sweep_group
 from dtrain_lab.errors import BadRequest
 
+LISTED = ("cluster", "job", "profile", "sweep")
+"""Groups with a command `list`."""
+
 
 class Main(click.Group):
     """Command group that also reports usage errors as JSON with `--json`."""
@@ -32,17 +35,27 @@ class Main(click.Group):
             return super().invoke(ctx)
         except click.UsageError as error:
             if not as_json:
-                raise
+                raise _with_list(error) from None
             where = error.ctx.command_path if error.ctx is not None else "dtrain-lab"
             refused = BadRequest(error.format_message(), f"See: {where} --help", code="bad_usage")
             click.echo(json.dumps(refused.as_dict()), err=True)
             ctx.exit(exit_code(refused))
 
 
-@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})
+def _with_list(error: click.UsageError) -> click.UsageError:
+    """Return an error about a missing name or id with the command that lists them; others as they are."""
+    if not isinstance(error, click.MissingParameter) or error.ctx is None or error.param is None:
+        return error
+    group = error.ctx.parent.info_name if error.ctx.parent is not None else None
+    if group not in LISTED or error.param.human_readable_name not in ("NAME", "ID"):
+        return error
+    return click.MissingParameter(f"List them: dtrain-lab {group} list", error.ctx, error.param)
+
+
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(__version__, prog_name="dtrain-lab")
 def main() -> None:
-    """Distributed PyTorch training, from JupyterLab and from here."""
+    """Distributed PyTorch training, from JupyterLab and from the terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a letter shows "?"
         sys.stdout.reconfigure(errors="replace")
 

@@ -52,12 +52,12 @@ def history(name: str, path: str | None, as_json: bool) -> None:
     print_table(names, rows, right=names[1:])
 
 
-@click.command()
+@click.command(short_help="Say what would make training faster, and by how much.")
 @click.argument("name")
-@click.option("--try", "tried", metavar="ID", help="Measure what this advice gains, in steps taken back.")
+@click.option("--try", "tried", metavar="ID", help="Measure what this advice gains; its steps are undone.")
 @click.option("--nodes", type=int, metavar="M", help="Predict throughput on M nodes.")
 @click.option("--ranks-per-node", type=int, metavar="K", help="Default: as many as now.")
-@click.option("--profile", metavar="P", help="Whose network `profile check` has measured; default: its own.")
+@click.option("--profile", metavar="P", help="Profile whose network was measured; default: the cluster's.")
 @as_json
 @reports_errors
 def advise(
@@ -90,7 +90,7 @@ def advise(
         click.echo(line)
 
 
-@click.command()
+@click.command(short_help="Measure what takes a training step's time.")
 @click.argument("name")
 @as_json
 @reports_errors

@@ -39,7 +39,7 @@ def listing(as_json: bool) -> None:
 @as_json
 @reports_errors
 def check(name: str, as_json: bool) -> None:
-    """Check that a profile can run: asks every node, starts no world."""
+    """Check that a profile can run: asks every node, starts no cluster."""
     report = Portal.get("terminal").call(profile_check.check(name))
     if as_json:
         print_json(report)

@@ -26,6 +26,10 @@ from dtrain_lab.wire.sweeps import Sweep as Info
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
 
 
+DIRECTIONS = click.Choice(["minimize", "maximize"])
+SAMPLERS = click.Choice(["tpe", "random", "grid"])
+
+
 @click.group("sweep")
 def sweep_group() -> None:
     """Sweeps: vary a notebook's parameters over many jobs."""
@@ -39,8 +43,8 @@ NOT_SAID = (("nodes", None), ("ranks_per_node", None))
 @click.argument("notebook")
 @click.option("--param", "params", multiple=True, help=VARIES)
 @click.option("--objective", required=True, help="Name of a value that the notebook passes to dt.log.")
-@click.option("--direction", type=click.Choice(["minimize", "maximize"]), default="minimize")
-@click.option("--sampler", type=click.Choice(["tpe", "random", "grid"]), default="tpe")
+@click.option("--direction", type=DIRECTIONS, default="minimize", help="What is best for the objective.")
+@click.option("--sampler", type=SAMPLERS, default="tpe", help="How values are chosen.")
 @click.option("--pruner", type=click.Choice(["asha"]), help="Stop bad trials early.")
 @click.option("--trials", type=int, help="Maximum number of trials; default: the whole grid, else 16.")
 @click.option("--parallel", type=int, help="Number of trials to run at once; default: one per GPU or core.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -13,6 +14,8 @@ from dtrain_lab.errors import BadRequest
 CELL = "%%distributed"
 LINE = "%distributed"
 NUMBERS = {int: "a whole number", float: "a number"}
+RANKS = re.compile(r"\d+([,–-]\d+)*,?")
+"""What a person writes for ranks."""
 
 
 class HelpAsked(Exception):
@@ -82,9 +85,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise an argparse error as a `BadRequest` in dtrain-lab's words."""
         _, missing, names = message.partition("arguments are required: ")
-        raise BadRequest(
-            f"{self.prog} needs {names}." if missing else f"{self.prog}: {message}.", self._usage()
-        )
+        option, valueless, _ = message.removeprefix("argument ").partition(": expected one argument")
+        told = f"{self.prog}: {message}."
+        if missing:
+            told = f"{self.prog} needs {names}."
+        elif valueless:
+            told = f"{self.prog}: {option} needs a value."
+        raise BadRequest(told, self._usage())
 
     def _get_value(self, action: argparse.Action, text: str) -> Any:
         try:
@@ -95,24 +102,42 @@ class _Parser(argparse.ArgumentParser):
             raise BadRequest(f'{self.prog}: {name} takes {wanted}, not "{text}".', self._usage()) from None
 
     def _read_command(self, words: Sequence[str]) -> argparse.Namespace:
-        if not words or words[0] in ("-h", "--help", "help"):
+        if words and words[0] in ("-h", "--help", "help"):
+            words = (*words[1:2], "--help") if words[1:] else ()
+        if not words:
             raise HelpAsked(self.text())
         name, *rest = words
         if name not in self.commands:
-            raise BadRequest(
-                f'{self.prog} has no command "{name}".{_meant(name, self.commands)}',
-                f"Commands: {', '.join(self.commands)}.",
-            )
+            told = f'{self.prog} has no command "{name}".{self._meant_command(name)}'
+            raise BadRequest(told, f"Commands: {', '.join(self.commands)}.")
         asked = self.commands[name].read(rest)
         asked.command = name
         return asked
 
+    def _meant_command(self, word: str) -> str:
+        """Return what was meant by the first word of a line; empty if nothing is similar."""
+        if RANKS.fullmatch(word):
+            return f" To run a cell on ranks, write {CELL} {word} as its first line."
+        if word.startswith("--"):
+            option = word.split("=")[0]
+            having = [name for name, parser in self.commands.items() if option in parser.options]
+            return f" Did you mean {having[0]} {option}?" if having else ""
+        return _meant(word, self.commands)
+
+    @property
+    def options(self) -> list[str]:
+        """Long options, such as --ranks."""
+        return [o for action in self._actions for o in action.option_strings if o.startswith("--")]
+
     def _refuse(self, word: str) -> NoReturn:
-        options = [o for action in self._actions for o in action.option_strings if o.startswith("--")]
         if word.startswith("-"):
             name = word.split("=")[0]
-            raise BadRequest(f'{self.prog} has no option "{name}".{_meant(name, options)}', self._usage())
-        raise BadRequest(f'{self.prog} does not take "{word}".{_meant(f"--{word}", options)}', self._usage())
+            told = f'{self.prog} has no option "{name}".{_meant(name, self.options)}'
+            raise BadRequest(told, self._usage())
+        meant = _meant(f"--{word}", self.options)
+        if RANKS.fullmatch(word) and any(action.dest == "ranks" for action in self._actions):
+            meant = ' Write several ranks without a space: "0,2-3".'
+        raise BadRequest(f'{self.prog} does not take "{word}".{meant}', self._usage())
 
     def _usage(self) -> str:
         usage = " ".join(self.format_usage().split())
@@ -142,9 +167,9 @@ def line_parser() -> _Parser:
     start = parser.command("start", "Start a cluster; by default on this machine.")
     start.add_argument("profile", nargs="?", default="local", metavar="PROFILE", help="default: local")
     start.add_argument("--ranks", type=int, metavar="N", help="default: one per GPU, else 2")
-    start.add_argument("--nodes", type=int, metavar="M")
-    start.add_argument("--ranks-per-node", type=int, metavar="K")
-    start.add_argument("--name", metavar="NAME")
+    start.add_argument("--nodes", type=int, metavar="M", help="number of nodes, instead of --ranks")
+    start.add_argument("--ranks-per-node", type=int, metavar="K", help="ranks on each node")
+    start.add_argument("--name", metavar="NAME", help="default: made from profile and size")
     start.add_argument("--no-monitor", action="store_true", help="don't measure steps and communication")
     parser.command("stop", "Stop this notebook's cluster.")
     parser.command("status", "Show the state of the cluster and its ranks.")

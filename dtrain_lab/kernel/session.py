@@ -41,6 +41,8 @@ class Session:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._current: Cluster | None = None
+        self._ended: str | None = None
+        """Name of the cluster that this notebook used last, once it has ended by itself or elsewhere."""
         self._used: notebook_clusters.Used | None = None
         self.debugger: KernelDebugger | None = None
         """The kernel's debugger; None in a terminal's IPython."""
@@ -85,8 +87,11 @@ class Session:
             )
         if self._cluster is not None and not self._cluster.gone:
             return self._cluster
-        self._cluster = None
+        if self._cluster is not None:
+            self._ended, self._cluster = self._cluster.name, None
         running = clusters()
+        if self._ended is not None:
+            return self._next(self._ended, running)
         if len(running) == 1:
             return self.attach(running[0].name)
         if running:
@@ -94,13 +99,32 @@ class Session:
             raise NotFound(f"Several clusters are running: {names}.", "Choose one: %distributed attach NAME")
         raise NotFound("No cluster is running.", "Start one: %distributed start")
 
+    def _next(self, ended: str, running: list[Cluster]) -> Cluster:
+        """Return the cluster that the panel has started for this notebook since its own has ended.
+
+        Raises:
+            NotFound: There is none: commands and cells are not for the next best cluster.
+        """
+        used = self._last()
+        for cluster in running:
+            if used is not None and cluster.id == used.cluster:
+                return self.attach(cluster.name)
+        told, start = f"{ended}, which this notebook used, has ended.", "%distributed start"
+        if not running:
+            raise NotFound(told, f"Start one: {start}")
+        names = ", ".join(cluster.name for cluster in running)
+        use = f"Use one: %distributed attach {running[0].name}"
+        raise NotFound(f"{told} Running: {names}.", f"{use}; or start one: {start}")
+
     def cluster_or_start(self, name: str | None) -> Cluster:
         """Return the cluster for a cell; if no cluster is running, start one with the default profile."""
         try:
             return self.cluster(name)
-        except NotFound:
+        except NotFound as error:
             if name is not None or clusters() or not of_environment().auto_start:
                 raise
+            if self._ended is not None:
+                print(f"{error.message} Its variables are gone.", flush=True)
         self.start("local")
         assert self._cluster is not None
         return self._cluster
@@ -188,7 +212,7 @@ class Session:
 
     def _uses(self, cluster: Cluster, monitor: bool | None) -> None:
         """Remember the notebook's cluster, also for the kernel after a restart."""
-        self._used = notebook_clusters.Used(cluster.id, monitor)
+        self._used, self._ended = notebook_clusters.Used(cluster.id, monitor), None
         if self.notebook is not None:
             notebook_clusters.remember(self.notebook, self._used)
 

@@ -44,7 +44,7 @@ def check_request(request: Request, possible: str) -> None:
             raise BadSize(message, possible, details={"field": key})
     if request.ranks is not None and (request.nodes or request.ranks_per_node):
         raise BadSize(
-            "ranks, and nodes with ranks_per_node, were both given.",
+            "ranks was given together with nodes or ranks_per_node.",
             "Give either the number of ranks, or nodes and ranks per node.",
         )
 

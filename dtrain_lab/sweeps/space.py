@@ -181,6 +181,9 @@ def from_text(text: str) -> tuple[str, Any, bool]:
     if match is not None:
         _domain(name, value)
         return name, value.strip(), True
+    if value.strip() in KINDS:
+        kind, ends = value.strip(), "1, 8" if value.strip() == "randint" else "1e-5, 1e-1"
+        raise BadRequest(f"--param {text}: {kind} has no ends.", f'Write: --param "{name}={kind}({ends})"')
     known = typed_value(value)
     if isinstance(known, list):
         return name, known, True

@@ -235,6 +235,22 @@ def test_a_notebook_that_is_run_twice_keeps_its_cluster(started: Notebook, again
     assert [r.name for r in records.living() if not r.warm] == ["nb"]
 
 
+def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(started: Notebook) -> None:
+    mine = Notebook()
+    try:
+        mine.run("%load_ext dtrain_lab\n%distributed start --ranks 1 --name mine")
+        connect("mine").stop()
+        for code in ("%distributed stop", "%%distributed\nprint(rank)"):
+            assert mine.run(code).error.splitlines() == [
+                "mine, which this notebook used, has ended. Running: nb.",
+                "Use one: %distributed attach nb; or start one: %distributed start",
+            ]
+        assert [r.name for r in records.living() if not r.warm] == ["nb"]
+        assert "This notebook uses nb." in mine.run("%distributed attach nb").stdout
+    finally:
+        mine.close()
+
+
 def test_a_cluster_that_another_notebook_uses_is_not_taken(started: Notebook) -> None:
     one, other = (Notebook(JPY_SESSION_NAME=f"/elsewhere/{name}.ipynb") for name in ("one", "other"))
     try:

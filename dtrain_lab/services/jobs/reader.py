@@ -131,6 +131,8 @@ class JobReader:
         if self._job.state in JOB_ENDED or record.handle is None:
             raise Conflict(f"{name} is not running.", "Its log has its output so far.", code="not_running")
         text = await self._places[0].transport.read(f"{record.directory}/{job_files.ENDPOINTS}")
+        if text is None and self._job.state in ("queued", "starting"):
+            raise Conflict(f"{name} has not started yet.", "Try again once it runs.", code="not_running")
         if text is None:
             raise Unreachable(f"{name} has no running head.", "See head.log in its folder.")
         try:

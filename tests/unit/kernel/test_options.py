@@ -24,6 +24,15 @@ CELLS = options.cell_parser()
         (CELLS, "0 --no-wiat", '%%distributed has no option "--no-wiat". Did you mean --no-wait?'),
         (CELLS, "--timeout soon", '%%distributed: --timeout takes a number, not "soon".'),
         (CELLS, "'0", "%%distributed: No closing quotation."),
+        (LINES, "start --ranks", "%distributed start: --ranks needs a value."),
+        (LINES, "--ranks 2", '%distributed has no command "--ranks". Did you mean start --ranks?'),
+        (
+            LINES,
+            "0,2-3",
+            '%distributed has no command "0,2-3". To run a cell on ranks, write %%distributed 0,2-3 as its '
+            "first line.",
+        ),
+        (CELLS, "0 2", '%%distributed does not take "2". Write several ranks without a space: "0,2-3".'),
     ],
 )
 def test_what_can_not_be_is_told_with_what_was_meant(parser: options._Parser, line: str, said: str) -> None:
@@ -55,6 +64,14 @@ def test_each_command_has_its_own_help(name: str) -> None:
     with pytest.raises(options.HelpAsked) as asked:
         options.parse(LINES, f"{name} --help")
     assert str(asked.value).startswith(f"usage: %distributed {name}")
+
+
+def test_help_of_a_command_can_be_asked_for_by_its_name() -> None:
+    with pytest.raises(options.HelpAsked) as asked:
+        options.parse(LINES, "help start")
+    assert str(asked.value).startswith("usage: %distributed start")
+    with pytest.raises(BadRequest, match="Did you mean start"):
+        options.parse(LINES, "help strt")
 
 
 def test_help_is_plain_text_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

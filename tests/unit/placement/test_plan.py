@@ -77,7 +77,7 @@ def test_too_many_ranks_are_refused_with_the_most_that_fit() -> None:
 
 
 def test_ranks_and_nodes_together_make_no_sense() -> None:
-    with pytest.raises(BadSize, match="both given"):
+    with pytest.raises(BadSize, match="given together"):
         plan(CPU, ranks=2, nodes=2)
 
 

@@ -124,7 +124,7 @@ def test_ranks_alone_take_the_fewest_nodes() -> None:
         ({"nodes": 5, "ranks_per_node": 1}, "5 nodes of 1 rank can't run", "4 or 6"),
         ({"nodes": 1, "ranks_per_node": 9}, "1 node of 9 ranks", "8 or 10"),
         ({"ranks": 0}, "ranks is 0", "4 nodes"),
-        ({"ranks": 4, "nodes": 2}, "both given", "either"),
+        ({"ranks": 4, "nodes": 2}, "given together", "either"),
     ],
 )
 def test_what_never_fits_names_the_nearest_that_does(asked: dict[str, int], part: str, hint: str) -> None:
