@@ -7,8 +7,9 @@ import sys
 import textwrap
 from collections.abc import Collection, Sequence
 
-import click
 from rich.cells import cell_len
+
+from dtrain_lab.cli.show import console
 
 BETWEEN = "  "
 BELOW = "    "
@@ -30,9 +31,9 @@ def print_table(
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     head, *lines = table_lines(columns, rows, width, right=right)
-    click.secho(head, bold=True)
+    console.print(head, style="bold")
     for line in lines:
-        click.echo(line)
+        console.print(line)
 
 
 def table_lines(

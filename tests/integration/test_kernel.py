@@ -240,6 +240,8 @@ def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(star
     try:
         mine.run("%load_ext dtrain_lab\n%distributed start --ranks 1 --name mine")
         connect("mine").stop()
+        # its kernel learns of the end a moment later
+        wait_until(lambda: "has ended" in mine.run("%distributed status").error, 30, "the kernel to know it")
         for code in ("%distributed stop", "%%distributed\nprint(rank)"):
             assert mine.run(code).error.splitlines() == [
                 "mine, which this notebook used, has ended. Running: nb.",
