@@ -68,6 +68,16 @@ def test_axe_finds_nothing(lab: Lab, page: Any) -> None:
         page.get_by_role("tab", name="access.ipynb").click()
         page.locator(".jp-Toolbar").get_by_role("button", name="Submit").click()
         page.locator(".jp-DtrainJob-submitReport").get_by_text("cells convert").wait_for()
+        page.locator(".jp-DtrainJob-submitForm select").first.focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+        page.locator(".jp-DtrainJob-submitForm select:focus").wait_for()
+        style = "e => getComputedStyle(e).outlineStyle"
+        found += [
+            f"{theme}: no focus to be seen"
+            for shown in [page.locator(".jp-DtrainJob-submitForm select:focus").evaluate(style)]
+            if shown != "solid"
+        ]
         page.locator(".jp-DtrainJob-submitForm summary").click()
         found += [f"{theme}: form: {f}" for f in findings(page)]
         shot(page, f"access-form-{theme.split()[-1].lower()}")

@@ -75,6 +75,7 @@ async function start(
   actions: IClusterActions,
   trans: TranslationBundle
 ): Promise<string | null> {
+  const opener = document.activeElement;
   await commands.execute(CommandIDs.showPanel);
   const instead = args.instead as string | undefined;
   if (instead) {
@@ -100,6 +101,10 @@ async function start(
       await actions.stop(id);
       tellCancelled(name, trans);
     });
+    // the dialog gives the focus back to the panel, which was shown before it
+    if (made === null && opener instanceof HTMLElement && opener.isConnected) {
+      opener.focus();
+    }
     return made;
   }
   const request = {

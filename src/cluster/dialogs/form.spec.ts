@@ -147,3 +147,16 @@ it('stays open at the second press of the double click that opened it', async ()
   await asked;
   expect(document.querySelector('.jp-Dialog')).toBeNull();
 });
+
+it('goes from its first field to its last button at Shift+Tab', async () => {
+  const send = vi.fn();
+  const done = askStart(model, {}, trans, send, async () => undefined);
+  await vi.waitFor(() => expect(field('profile')).toBeTruthy());
+  field('profile').focus();
+  const back = { key: 'Tab', shiftKey: true, bubbles: true, cancelable: true };
+  document.activeElement!.dispatchEvent(new KeyboardEvent('keydown', back));
+  expect(document.activeElement!.textContent).toBe('Start');
+  press('Cancel');
+  await done;
+  expect(send).not.toHaveBeenCalled();
+});

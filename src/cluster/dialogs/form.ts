@@ -112,6 +112,9 @@ export class FormDialog<T> extends Dialog<T> {
       event.stopPropagation();
       return;
     }
+    if (event instanceof KeyboardEvent && this._wraps(event)) {
+      return;
+    }
     super.handleEvent(event);
   }
 
@@ -133,6 +136,21 @@ export class FormDialog<T> extends Dialog<T> {
   override reject(): void {
     this._hasGivenUp = true;
     super.reject();
+  }
+
+  /** Go from the first field to the last button at Shift+Tab; JupyterLab's dialog stays at the field. */
+  private _wraps(event: KeyboardEvent): boolean {
+    const back = event.type === 'keydown' && event.key === 'Tab';
+    const first = this._form.node.querySelector('input, select, textarea');
+    if (!back || !event.shiftKey || document.activeElement !== first) {
+      return false;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    const buttons =
+      this.node.querySelectorAll<HTMLElement>('.jp-Dialog-button');
+    buttons[buttons.length - 1]?.focus();
+    return true;
   }
 
   private async _try(): Promise<void> {
