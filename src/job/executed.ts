@@ -7,7 +7,7 @@ import { Jobs } from './model/model';
 
 const DRIVE = 'dtrain-jobs';
 
-/** Path under which a job's executed notebook is opened; its tab tells it from the notebook's own. */
+/** Path under which a job's executed notebook is opened; distinguishes its tab from the notebook's own. */
 export function executedPath(
   job: Pick<Job, 'id' | 'name' | 'notebook'>
 ): string {
@@ -16,7 +16,8 @@ export function executedPath(
 }
 
 /**
- * Executed notebooks of jobs, to read: their folders may lie outside the server's root, or on another machine.
+ * Read-only drive for executed notebooks of jobs, whose folders may be outside the server's root, or on
+ * another machine.
  */
 export class ExecutedDrive implements Contents.IDrive {
   constructor(

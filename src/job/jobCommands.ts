@@ -9,7 +9,7 @@ import { Job } from '../tokens';
 import { Jobs } from './model/model';
 import { onceAtATime } from '../request/once';
 
-/** Arguments of commands that are about a job. */
+/** Arguments of commands for a job. */
 export const JOB_ARGS = {
   args: {
     type: 'object',
@@ -20,7 +20,7 @@ export const JOB_ARGS = {
   }
 } as const;
 
-/** What can be done with a job, as commands. `deleted`: told of one that is gone. */
+/** Commands for a job. `deleted`: called with a job that was deleted. */
 export function addJobCommands(
   app: JupyterFrontEnd,
   jobs: Jobs,
@@ -29,7 +29,7 @@ export function addJobCommands(
   deleted: (id: string) => void
 ): void {
   const { commands } = app;
-  // the second click of a double click came to a job that had been resumed by the first
+  // the second click of a double click would resume a job that the first one has already resumed
   const once = onceAtATime();
   const act = (
     id: string,
@@ -82,7 +82,7 @@ export function addJobCommands(
   });
   act(CommandIDs.openExecuted, trans.__('Open Executed Notebook'), async id => {
     const job = await jobs.get(id);
-    // asked here, too: a refusal in words beats a document that can't be read
+    // also checked here: an error message is better than an unreadable document
     await jobs.executed(id);
     await commands.execute('docmanager:open', {
       path: executedPath(job),

@@ -7,9 +7,9 @@ import { IClusters, Job } from '../tokens';
 import { hasEnded } from './model/words';
 
 /**
- * A job's start and end are told, of jobs that were seen before.
+ * Notifies of the start and end of jobs that were seen before.
  *
- * @param inView - whether somebody looks at the job: they see it
+ * @param inView - whether the job is visible to the user
  */
 export function announceJobs(
   model: IClusters,
@@ -23,7 +23,7 @@ export function announceJobs(
     for (const job of model.jobs) {
       const before = states.get(job.id);
       states.set(job.id, job.state);
-      // a sweep has many trials, and its view shows them
+      // a sweep has many trials, which its view shows
       const untold = first || before === undefined || !!job.sweep;
       if (untold || before === job.state) {
         continue;

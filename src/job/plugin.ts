@@ -30,7 +30,7 @@ import { announceJobs } from './notices';
 import { addSubmit } from './submit';
 import type { JobsView, JobView } from './widgets';
 
-/** Jobs: list, views, the form, and what can be done with them. */
+/** Jobs: list, views, form, and commands. */
 export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:jobs',
   description: 'Submits notebooks as jobs, and shows them.',
@@ -155,7 +155,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
         id: CommandIDs.submitNotebook,
         args: {
           toolbar: true,
-          // asked for at each click: the notebook may have been renamed
+          // evaluated at each click: the notebook may have been renamed
           get path() {
             return panel.context.path;
           }

@@ -26,7 +26,7 @@ import { submitIcon } from '../ui/icons/icons';
 import { addView, showView } from '../places/views';
 import type { SubmitView } from './widgets';
 
-/** What the form leans on; what a front end lacks is null. */
+/** Dependencies of the form; null if the front end lacks them. */
 export interface IAround {
   app: JupyterFrontEnd;
   model: IClusters;
@@ -71,7 +71,7 @@ export function addSubmit(around: IAround): void {
     return button.accept;
   };
 
-  // it takes a while, and a form that is not there yet is not found by a second click
+  // it takes a while, and a second click would not find a form that is still opening
   const once = onceAtATime();
   const open = async (path: string, like: string | null): Promise<void> => {
     const { submitId, SubmitView } = await import('./widgets');
@@ -83,7 +83,8 @@ export function addSubmit(around: IAround): void {
     const view: SubmitView = new SubmitView({
       notebook: {
         path,
-        // by the view, later: JupyterLab's layout waits for this command, and the notebook for the layout
+        // read later, by the view: JupyterLab's layout waits for this command, and the notebook for the
+        // layout
         read: () =>
           openedNotebook(path, {
             tracker: notebooks,

@@ -70,7 +70,7 @@ export class JobView extends JobWidget {
     super.dispose();
   }
 
-  /** Its title tells it apart from other jobs of its name, and its tooltip says of what it is a job. */
+  /** Its title distinguishes it from other jobs of the same name; its tooltip names the notebook. */
   private _entitle(): void {
     const { id, model, name, trans } = this._props;
     const job = model.jobs.find(j => j.id === id);
@@ -97,13 +97,13 @@ export class JobView extends JobWidget {
   }
 }
 
-/** Properties of a form, for its view, which is there before the notebook has been read. */
+/** Properties of a form, for its view, which exists before the notebook has been read. */
 export type IFormViewProps<T> = Omit<T, 'notebook'> & {
   notebook: INotebookToRead;
   typed: ITyped;
 };
 
-/** A form of a notebook in the main area. What was typed stays while it is hidden. */
+/** A form of a notebook in the main area. Typed text stays while it is hidden. */
 export abstract class FormWidget extends JobWidget {
   constructor(
     id: string,
@@ -116,7 +116,7 @@ export abstract class FormWidget extends JobWidget {
     super(id, label, icon, look, words);
   }
 
-  /** Closed or sent, it begins anew; a page that is reloaded disposes of nothing. */
+  /** After closing or sending, it starts again; a page reload disposes of nothing. */
   override dispose(): void {
     if (!this.isDisposed) {
       this._typed.forget();
@@ -124,7 +124,7 @@ export abstract class FormWidget extends JobWidget {
     super.dispose();
   }
 
-  /** From when it is seen first: one in a layout that comes back asks for nothing until then. */
+  /** Starts when it is first visible: a restored form makes no request until then. */
   protected override get drawn(): boolean {
     this._begun ||= super.drawn;
     return this._begun;
@@ -133,7 +133,7 @@ export abstract class FormWidget extends JobWidget {
   private _begun = false;
 }
 
-/** A notebook has one form; a copy of a job has its own, beside what is typed in that one. */
+/** A notebook has one form; a duplicated job has its own, in addition. */
 export function submitId(path: string, like: string | null): string {
   return ['dtrain-lab-submit', path, like].filter(Boolean).join('-');
 }

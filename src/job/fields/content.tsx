@@ -8,7 +8,7 @@ import { formatSize } from '../../ui/figures/format';
 import { IForm } from '../model/request';
 import { IProblem, Row } from './row';
 
-/** Where Python comes from: as the profile says, as here, or another. */
+/** Choice of the environment: the profile's, the notebook's, or another. */
 export function Environment(props: {
   form: IForm;
   change: (part: Partial<IForm>) => void;
@@ -69,7 +69,7 @@ export function Environment(props: {
   );
 }
 
-/** What the notebook trains with; shown where that is not only PyTorch. */
+/** The framework; shown if it is not only PyTorch. */
 export function Framework(
   props: IPart & { profile: Profile | undefined }
 ): JSX.Element | null {
@@ -90,7 +90,7 @@ export function Framework(
   );
 }
 
-/** What travels with the notebook. */
+/** Files that are copied with the notebook. */
 export function Files(props: {
   form: IForm;
   change: (part: Partial<IForm>) => void;

@@ -5,13 +5,13 @@ import { labelOf } from './labels';
 import { IForm } from '../model/request';
 import { IProblem, Row } from './row';
 
-/** Fields that are a line of text. */
+/** Fields with one line of text. */
 export type TextField = Exclude<keyof IForm, 'launcher' | 'files' | 'stage'>;
 
-/** Problems of fields, in words. */
+/** Problems of fields, as text. */
 export type Problems = Partial<Record<keyof IForm, IProblem>>;
 
-/** What each part of the form has. */
+/** Properties of each part of the form. */
 export interface IPart {
   form: IForm;
   change: (part: Partial<IForm>) => void;
@@ -38,7 +38,7 @@ export function Line(
   );
 }
 
-/** A line of text with its label and its problem. */
+/** A text field with its label and its problem. */
 export function LineRow(
   props: IPart & { name: TextField; given?: Given; help?: string }
 ): JSX.Element {
@@ -60,7 +60,7 @@ export function LineRow(
 export function ChoiceRow(
   props: IPart & {
     name: 'profile' | 'partition' | 'launcher' | 'framework';
-    /** In the place of setting the field alone. */
+    /** Called instead of only setting the field. */
     choose?: (value: string) => void;
     children: React.ReactNode;
   }
@@ -90,7 +90,7 @@ export function ChoiceRow(
   );
 }
 
-/** Lines of text with their label and their problem. */
+/** A multi-line text field with its label and its problem. */
 export function TextRow(
   props: IPart & { name: 'options' | 'stage'; help: string }
 ): JSX.Element {

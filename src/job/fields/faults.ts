@@ -4,14 +4,17 @@ import { faultOf, linesOf, NAME, NoAssignment } from '../model/assignments';
 import { labelOf } from './labels';
 import { IForm } from '../model/request';
 
-/** A field that can't be sent, in words. `parameter`: which of them. */
+/** An error of a field, as text. `parameter`: the parameter at fault. */
 export interface IFault {
   field: keyof IForm;
   parameter?: string;
   text: string;
 }
 
-/** A fault where its field is not beside it: with the field's name, unless it begins with its parameter's. */
+/**
+ * A fault displayed apart from its field: prefixed with the field's name, unless it begins with its
+ * parameter's.
+ */
 export function faultSentence(
   { field, parameter, text }: IFault,
   trans: TranslationBundle
@@ -24,7 +27,7 @@ const FOR_EVER = /^(infinite|unlimited)$/i;
 const JOB_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}_ .-]{0,62}$/u;
 
 /**
- * What is wrong with a form, before anybody is asked.
+ * Errors of a form that can be detected without the server.
  *
  * @param defaults - assignments of the notebook's tagged cell
  */

@@ -11,7 +11,7 @@ import { IProblem } from './row';
 import { FIELDS } from '../model/request';
 import { Where } from './where';
 
-/** Problems by field: of the form itself, of the server's refusal, of its check. */
+/** Problems by field: from the form itself, from the server's refusal, and from its check. */
 export function problemsOf(
   faults: readonly IFault[],
   error: RequestError | null,
@@ -47,7 +47,7 @@ export function problemsOf(
   return { ...found, ...own };
 }
 
-/** The problems of a field that has many parameters are all said. */
+/** All problems of a field with many parameters are shown. */
 function together(
   before: IProblem | undefined,
   text: string,
@@ -66,7 +66,7 @@ function together(
 export function Fields(
   props: IPart & {
     profiles: readonly Profile[];
-    /** The last that the server made, or null. */
+    /** The server's latest plan, or null. */
     plan: JobPlan | null;
   }
 ): JSX.Element {

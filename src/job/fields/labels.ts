@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { IForm } from '../model/request';
 
-/** What a field of the form is called: at the field, and where a finding leads to it. */
+/** Label of a field, also used in findings that link to it. */
 export function labelOf(field: keyof IForm, trans: TranslationBundle): string {
   const labels: Record<keyof IForm, string> = {
     profile: trans.__('Profile'),

@@ -26,7 +26,7 @@ export function Parameters(props: {
     if (!(error instanceof NoAssignment)) {
       throw error;
     }
-    // what can't be read as fields stays a text
+    // assignments that can't be shown as fields stay text
   }
   if (fields?.length) {
     const wrong = new Set(problem?.parameters);

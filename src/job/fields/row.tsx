@@ -3,29 +3,29 @@ import React, { useId } from 'react';
 
 import { Glyph } from '../../ui/icons/glyph';
 
-/** What is wrong with a field, and what would mend it. `title`: what it comes to. */
+/** The problem of a field, and how to fix it. `title`: summary. */
 export interface IProblem {
   text: string;
-  /** Those at fault, of a field that has many. */
+  /** The parameters at fault, if the field has many. */
   parameters?: readonly string[];
   title?: string;
   value?: string;
 }
 
-/** What ties a control to its label and its problem. */
+/** Attributes that connect a control to its label and its problem. */
 export interface IAria {
   id: string;
   'aria-describedby'?: string;
 }
 
-/** A field with its label, its problem and what helps. */
+/** A field with its label, its problem and its fix. */
 export function Row(props: {
   label: string;
   problem?: IProblem;
-  /** Takes the value that would mend it. */
+  /** Called with the value that fixes it. */
   mend?: (value: string) => void;
   help?: React.ReactNode;
-  /** Several controls, each with a name of its own. */
+  /** Whether there are several controls, each with its own name. */
   group?: boolean;
   trans: TranslationBundle;
   children: (aria: IAria) => React.ReactNode;
@@ -70,7 +70,7 @@ export function Row(props: {
   );
 }
 
-/** A number between a button that lowers it and one that raises it. */
+/** A number with buttons to decrease and increase it. */
 export function Stepper(props: {
   label: string;
   value: string;

@@ -7,12 +7,12 @@ import { labelOf } from './labels';
 import { emptyForm, IForm } from '../model/request';
 import { Row, Stepper } from './row';
 
-/** Where it runs, how large it is, and for how long. */
+/** Where the job runs, its size and its time limit. */
 export function Where(
   props: IPart & {
     profiles: readonly Profile[];
     slurm: boolean;
-    /** The last that the server made, or null. */
+    /** The server's latest plan, or null. */
     plan: JobPlan | null;
   }
 ): JSX.Element {

@@ -6,11 +6,11 @@ import { submitIcon } from '../../ui/icons/icons';
 import { FormBar } from './formbar';
 import { budgetWords, formatHours, moment, roomWords } from '../model/words';
 
-/** How large the job is and what it takes; and the button, which says why it is off. */
+/** Size and resources of the job, and the submit button, which says why it is disabled. */
 export function SubmitBar(props: {
   plan: JobPlan | null;
   time: string;
-  /** Why it can't be submitted; empty where it can. */
+  /** Why it can't be submitted; empty if it can. */
   why: string;
   sending: boolean;
   kept: boolean;
@@ -44,7 +44,7 @@ export function SubmitBar(props: {
   );
 }
 
-/** Hours, room and the expected start, as far as they are known. */
+/** Hours, disk space and the expected start, as far as known. */
 function Amounts(props: {
   plan: JobPlan;
   trans: TranslationBundle;

@@ -9,10 +9,10 @@ import { refusalOf } from '../model/refusal';
 import { followedIn, IFilled } from './filled';
 import { Wanted, wantedOf } from '../model/request';
 
-/** After an edit the plan is asked for so much later, ms. */
+/** Delay between an edit and the request for a plan, ms. */
 const CHECK_AFTER = 400;
 
-/** What the server says of a form. */
+/** The server's answer for a form. */
 export interface IChecked<P extends JobPlan = JobPlan> {
   plan: P | null;
   error: RequestError | null;
@@ -20,13 +20,13 @@ export interface IChecked<P extends JobPlan = JobPlan> {
   at?: Date;
 }
 
-/** Asks the server for the plan of a form; `asks`: the scheduler is asked, too. */
+/** Requests the plan of a form from the server; `asks`: whether the scheduler is asked, too. */
 export type AskPlan<P extends JobPlan> = (
   filled: IFilled,
   asks: boolean
 ) => Promise<P>;
 
-/** What was found, of which form, and by which way to ask. */
+/** The answer, its form, and the function that requested it. */
 interface IFound<P extends JobPlan> extends IChecked<P> {
   of?: IFilled;
   by?: AskPlan<P>;
@@ -34,9 +34,9 @@ interface IFound<P extends JobPlan> extends IChecked<P> {
 
 interface IChecking<P extends JobPlan> {
   filled: IFilled | null;
-  /** The form itself can be sent. */
+  /** Whether the form has no errors of its own. */
   sound: boolean;
-  /** The form is checked anew when this is another one. */
+  /** The form is checked again when this key changes. */
   ask: AskPlan<P>;
   notebook: INotebook;
   trans: TranslationBundle;
@@ -47,7 +47,7 @@ interface IRound {
   asks: boolean;
 }
 
-/** A request as the server takes it, with what the kernel has in memory. */
+/** A request for the server, with the names that the kernel defines. */
 export async function wantedWith(
   filled: IFilled,
   notebook: INotebook
@@ -57,7 +57,7 @@ export async function wantedWith(
   return { ...wantedOf(form, notebook.path, defaults), names };
 }
 
-/** Asks for the plan of a job. */
+/** Requests the plan of a job. */
 export function useJobPlan(jobs: Jobs, notebook: INotebook): AskPlan<JobPlan> {
   return useCallback(
     async (filled, asks) => jobs.plan(await wantedWith(filled, notebook), asks),
@@ -66,8 +66,8 @@ export function useJobPlan(jobs: Jobs, notebook: INotebook): AskPlan<JobPlan> {
 }
 
 /**
- * What the server says of the form as it is: after each edit, when the notebook is saved, when its busy
- * kernel can be asked, and when the network is back.
+ * The server's answer for the current form; requested after each edit, when the notebook is saved, when its
+ * busy kernel becomes idle, and when the network is back.
  */
 export function useCheck<P extends JobPlan>(
   props: IChecking<P>
@@ -126,13 +126,13 @@ export function useCheck<P extends JobPlan>(
     return () => clearTimeout(timer);
   }, [filled, sound, round, ask, trans]);
 
-  // between an edit and its check, what was found is of the form as it was
+  // between an edit and its check, the answer is for the previous form
   const old = checked.of !== (filled ?? undefined) || checked.by !== ask;
   return {
     checked: { ...checked, busy: checked.busy || old },
     again: () => setRound({ asks: true }),
     refuse: error => {
-      // a check that is under way must not put its answer over this one
+      // a running check must not overwrite this answer
       latest.current += 1;
       setChecked(before => ({ ...before, ...now.current, error, busy: false }));
     }
@@ -140,11 +140,11 @@ export function useCheck<P extends JobPlan>(
 }
 
 /**
- * Sends a form when it is asked to, once at a time; one that is being checked right after its check, and not if it is
- * edited before.
+ * Sends a form on request, once at a time; if it is being checked, right after its check, unless it is edited
+ * before.
  *
- * @param send - calls what it gets once it knows that it sends
- * @returns whether it is sent or waits for its check, and what to call for it to be sent
+ * @param send - calls its argument when it is certain to send
+ * @returns whether it is being sent or waits for its check, and the function that requests sending
  */
 export function useSending(
   form: unknown,
@@ -153,7 +153,7 @@ export function useSending(
 ): [boolean, () => void] {
   const [waits, setWaits] = useState(false);
   const [sending, setSending] = useState(false);
-  // a second click may come before the next render
+  // a second click may arrive before the next render
   const underWay = useRef(false);
   const latest = useRef(send);
   latest.current = send;

@@ -8,21 +8,21 @@ export type Highlight = (
   into: HTMLElement
 ) => Promise<void>;
 
-/** A line that is wrong, and why. */
+/** A line with an error, and the error. */
 export interface IMark {
   line: number;
   text: string;
 }
 
-/** More text than this is shown plain. */
+/** Longer texts are shown without highlighting. */
 const COLOURED = 200_000;
 
-/** Code with numbers of its lines. */
+/** Code with line numbers. */
 export function Code(props: {
   text: string;
   language: string;
   marks: readonly IMark[];
-  /** Lines at its beginning that are folded until somebody asks. */
+  /** Number of lines at the beginning that are folded initially. */
   fold: number;
   highlight: Highlight;
   trans: TranslationBundle;
@@ -90,7 +90,7 @@ export function Code(props: {
                   } as React.CSSProperties
                 }
               >
-                {/* room for the line itself: what is wrong stands behind it */}
+                {/* space for the line itself: its error is after it */}
                 <span aria-hidden="true">{lines[mark.line]}</span>{' '}
                 <b>{mark.text}</b>
               </p>

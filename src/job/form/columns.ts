@@ -2,10 +2,10 @@ import { useEffect, useState } from 'react';
 
 /** Below this width of the window the form has one column, px. */
 const WINDOW = 1200;
-/** The same of the view in a wide window: it may stand beside another one. */
+/** The same for the view in a wide window, where it may be beside another one. */
 const VIEW = 860;
 
-/** Does the form have one column? */
+/** Whether the form has one column. */
 export function isOneColumn(view: number, window: number): boolean {
   return window < WINDOW || view < VIEW;
 }
@@ -13,7 +13,7 @@ export function isOneColumn(view: number, window: number): boolean {
 /**
  * Whether the form has one column, as its view and the window are now.
  *
- * What stands above comes first for the keyboard, too: so order is a matter of elements, and not of a style sheet.
+ * The visual order must also be the keyboard's, so it depends on the elements, and not on a style sheet.
  *
  * @param view - null until it is drawn.
  */
@@ -27,7 +27,7 @@ export function useOneColumn(view: HTMLElement | null): boolean {
       setOne(isOneColumn(view.clientWidth, window.innerWidth));
     const observer = new ResizeObserver(look);
     observer.observe(view);
-    // the view keeps its width where only a sidebar gives way
+    // the view keeps its width if only a sidebar shrinks
     window.addEventListener('resize', look);
     return () => {
       observer.disconnect();

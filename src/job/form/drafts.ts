@@ -3,14 +3,14 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { IForm } from '../model/request';
 
-/** Forms that were kept for later: a notebook's own, and each of its copies of jobs (`like`). */
+/** Saved forms: a notebook's own, and one for each job that is duplicated (`like`). */
 export interface IDrafts {
   load(path: string, like: string | null): Promise<IForm | null>;
   save(path: string, like: string | null, form: IForm): Promise<void>;
   remove(path: string, like: string | null): Promise<void>;
 }
 
-/** Forms kept in the browser's state; without one they last as long as this page. */
+/** Forms saved in the browser's state; without it they last as long as this page. */
 export function draftsIn(state: IStateDB | null): IDrafts {
   const held = new Map<string, IForm>();
   const key = (path: string, like: string | null): string =>
@@ -31,7 +31,7 @@ export function draftsIn(state: IStateDB | null): IDrafts {
   };
 }
 
-/** What is typed in a form that is open, part by part: a reloaded page shows it again. */
+/** Contents of an open form, by part, which a reloaded page restores. */
 export interface ITyped {
   load<T>(part: string): Promise<T | null>;
   save(part: string, typed: object): void;
@@ -39,7 +39,7 @@ export interface ITyped {
   forget(): void;
 }
 
-/** What is typed in the form of a widget's id, kept in the browser's state. */
+/** Contents of a form, by its widget's id, saved in the browser's state. */
 export function typedIn(state: IStateDB | null, id: string): ITyped {
   const key = `dtrain-lab:typed:${id}`;
   let parts: Record<string, object> = {};

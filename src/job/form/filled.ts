@@ -9,22 +9,22 @@ import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
 import { emptyForm, formOf, IForm } from '../model/request';
 
-/** What fills a form at first. */
+/** Sources of a form's initial contents. */
 export interface IFilling {
   notebook: INotebook;
   drafts: IDrafts;
-  /** What was typed before the page was reloaded. */
+  /** Contents from before the page was reloaded. */
   typed: ITyped;
   /** A job whose request fills the form. */
   like: string | null;
-  /** What it begins with, whatever fills the rest. */
+  /** Fields that are set whatever fills the rest. */
   begins?: Partial<IForm>;
   jobs: Jobs;
   profiles: readonly Profile[];
   trans: TranslationBundle;
 }
 
-/** A form as it was kept, as the notebook's last job had it, or as its profile says; and which of these. */
+/** A form as saved, as in the notebook's last job, or as in its profile; and which of these. */
 async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   const { notebook, drafts, like, jobs, profiles, trans } = props;
   const draft = await drafts.load(notebook.path, like);
@@ -59,13 +59,13 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   return { form: emptyForm(usual, notebook.parameters), from: '' };
 }
 
-/** A form, and the notebook's assignments that its parameters began with. */
+/** A form, and the notebook's assignments from which its parameters started. */
 export interface IFilled {
   form: IForm;
   defaults: string;
 }
 
-/** The form, null until it is filled in; how to change it; and where it came from. */
+/** The form, null until it is filled; the function to change it; and its source. */
 export function useForm(
   props: IFilling
 ): [IFilled | null, (part: Partial<IForm>) => void, string] {
@@ -95,7 +95,7 @@ export function useForm(
       }
     };
     begin().catch((failure: unknown) => {
-      // without its last job it is as its profile says; the check tells what is wrong
+      // without a last job it is filled from its profile; the check reports errors
       refusalOf(failure, latest.current.trans);
       if (!gone) {
         const defaults = notebook.parameters;
@@ -131,7 +131,7 @@ export function useForm(
   ];
 }
 
-/** Parameters follow the notebook, but for those that were given another value. */
+/** Parameters follow the notebook, except those that were given another value. */
 export function followedIn(filled: IFilled, notebook: INotebook): IFilled {
   const { form, defaults } = filled;
   const now = notebook.parameters;

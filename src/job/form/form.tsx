@@ -20,7 +20,7 @@ import { alsoOf, refusalOf } from '../model/refusal';
 import { Report } from './report';
 import { FIELDS, IForm } from '../model/request';
 
-/** A job of more ranks is asked about once. */
+/** A job with more ranks has to be confirmed. */
 const LARGE = 64;
 
 export interface IFormProps {
@@ -38,7 +38,7 @@ export interface IFormProps {
   submitted(): void;
 }
 
-/** The form, the check report, and what will run. */
+/** The form, the check report, and the preview. */
 export function SubmitForm(props: IFormProps): JSX.Element {
   const { model, jobs, trans, notebook, like } = props;
   const { profiles } = model;
@@ -93,7 +93,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       ?.focus();
   send.current = async sends => {
     if (why) {
-      // the button answers: it leads to what keeps it off
+      // the button responds: it focuses what keeps it disabled
       focus('[aria-invalid="true"]', '.jp-DtrainJob-findings button');
       return;
     }
@@ -102,7 +102,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         return;
       }
       sends();
-      // what was just saved has no plan yet
+      // a notebook that was just saved has no plan yet
       const planned =
         (await notebook.save()) || !plan
           ? await jobs.plan(await wantedWith(filled, notebook), false)
@@ -113,7 +113,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         name: job.name
       });
       props.submitted();
-      // where the draft stays, the job is submitted all the same
+      // the job is submitted even if its draft can't be removed
       void reportErrors(trans, () => props.drafts.remove(notebook.path, like));
     } catch (failure) {
       refuse(refusalOf(failure, trans));

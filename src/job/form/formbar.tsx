@@ -1,13 +1,13 @@
 import { LabIcon } from '@jupyterlab/ui-components';
 import React, { ReactNode, useEffect, useId, useRef } from 'react';
 
-/** Bars that are in view. */
+/** Visible bars. */
 const shown = new Set<HTMLElement>();
 const SHOWN = 'jp-DtrainJob-formShown';
 
 /**
- * JupyterLab's notifications come up where a form's button is, and would take the click that is meant for it: while a
- * bar is in view they come up above it.
+ * JupyterLab's notifications appear over a form's button, and would receive clicks on it; while a bar is
+ * visible, they appear above it.
  */
 function useRoomForToasts(): React.RefObject<HTMLDivElement> {
   const bar = useRef<HTMLDivElement>(null);
@@ -19,7 +19,7 @@ function useRoomForToasts(): React.RefObject<HTMLDivElement> {
       body.classList.toggle(SHOWN, height > 0);
       body.style.setProperty('--jp-dtrain-formbar', `${height}px`);
     };
-    // it has no height while its view is hidden
+    // its height is 0 while its view is hidden
     const observer = new ResizeObserver(tell);
     shown.add(node);
     observer.observe(node);
@@ -32,17 +32,17 @@ function useRoomForToasts(): React.RefObject<HTMLDivElement> {
   return bar;
 }
 
-/** The bar of a form: how large what it asks for is; and the button, which says why it is off. */
+/** The bar of a form: the size of the request, and the button, which says why it is disabled. */
 export function FormBar(props: {
   size: string;
   under: ReactNode;
-  /** Why it can't be sent; empty where it can. */
+  /** Why it can't be sent; empty if it can. */
   why: string;
   sending: boolean;
   icon: LabIcon;
-  /** On the button, and while it is sent. */
+  /** Labels of the button, normally and while sending. */
   words: readonly [string, string];
-  /** Further class of the button. */
+  /** Additional class of the button. */
   extra?: string;
   /** Other buttons. */
   children?: ReactNode;

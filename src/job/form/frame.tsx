@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { ReactNode } from 'react';
 
-/** While what a form begins with is read. */
+/** Shown while a form's initial contents are read. */
 export function Reading(props: { trans: TranslationBundle }): JSX.Element {
   return (
     <p className="jp-DtrainUi-note" role="status">
@@ -10,13 +10,13 @@ export function Reading(props: { trans: TranslationBundle }): JSX.Element {
   );
 }
 
-/** A form under its heading, beside its check and what will run, or between the two; and its bar. */
+/** A form under its heading, beside its check and preview, or between them; and its bar. */
 export function FormFrame(props: {
   title: string;
   under: string;
   oneColumn: boolean;
   report: ReactNode;
-  /** What will run; undefined where a form has none to show. */
+  /** The preview; undefined if the form has none. */
   preview?: ReactNode;
   bar: ReactNode;
   /** The form's fields. */
@@ -40,7 +40,7 @@ export function FormFrame(props: {
       }}
     >
       {props.children}
-      {/* without one, Enter in a field sends nothing */}
+      {/* without a submit button, Enter in a field sends nothing */}
       <button type="submit" hidden />
     </form>
   );

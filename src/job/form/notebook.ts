@@ -12,17 +12,20 @@ import { defaultsOf } from '../model/assignments';
 /** The notebook that is submitted. */
 export interface INotebook {
   path: string;
-  /** Assignments of its tagged cell, as they are now. */
+  /** Current assignments of its tagged cell. */
   readonly parameters: string;
-  /** Texts of its code cells, as they are now. */
+  /** Current texts of its code cells. */
   readonly sources: readonly string[];
-  /** Save it, if it has changed; whether it had. */
+  /** Save it if it has changed; resolves to whether it had. */
   save(): Promise<boolean>;
-  /** Call when it has been saved; returns what ends that. */
+  /** Call a function whenever it is saved; returns a function that stops this. */
   onSaved(call: () => void): () => void;
-  /** Names that its kernel has in memory; null where there is none, or it is busy. */
+  /** Names that its kernel defines; null if there is no kernel, or it is busy. */
   names(): Promise<string[] | null>;
-  /** Call when the kernel that was too busy for `names` is idle; returns what ends that. */
+  /**
+   * Call a function when the kernel that was too busy for `names` is idle; returns a function that stops
+   * this.
+   */
   onIdle(call: () => void): () => void;
   open(cell?: string, line?: number): void;
 }
@@ -49,7 +52,7 @@ export function openingWith(commands: CommandRegistry): OpenNotebook {
   };
 }
 
-/** The notebook that a command is about: the one in front, else the one chosen in the file browser. */
+/** The notebook of a command: the current one, else the one selected in the file browser. */
 export function chosenNotebook(
   shell: JupyterFrontEnd.IShell,
   notebooks: INotebookTracker | null,
@@ -65,7 +68,9 @@ export function chosenNotebook(
   return panel?.context.path ?? file?.path ?? null;
 }
 
-/** The notebook that somebody asks a form for: by its path, in the file browser's menu, or the chosen one. */
+/**
+ * The notebook for which a form is requested: by its path, in the file browser's menu, or the selected one.
+ */
 export function askedNotebook(
   args: ReadonlyPartialJSONObject,
   chosen: () => string | null,
@@ -77,21 +82,21 @@ export function askedNotebook(
   return (args.path as string | undefined) ?? picked ?? chosen();
 }
 
-/** What a notebook is opened with for a form. */
+/** Dependencies for opening a form's notebook. */
 export interface IOpening {
   tracker: INotebookTracker | null;
   contents: Contents.IManager;
   open: OpenNotebook;
-  /** JupyterLab's layout, with the notebook's own tab, is there again. */
+  /** Resolves when JupyterLab's layout, with the notebook's own tab, is restored. */
   restored: Promise<unknown>;
-  /** It was not open before, and is in front of the form now. */
+  /** Called if it was not open before, and is now in front of the form. */
   opened(): void;
 }
 
 /**
- * A notebook for a form, opened where it is not.
+ * A notebook for a form, opened if necessary.
  *
- * @throws ServerConnection.ResponseError where it is not there
+ * @throws ServerConnection.ResponseError if it does not exist
  */
 export async function openedNotebook(
   path: string,
@@ -102,7 +107,7 @@ export async function openedNotebook(
     tracker?.find(p => p.context.path === path);
   await opening.restored;
   if (!panel()) {
-    // of a file that is not there JupyterLab would open a tab and a dialog
+    // for a missing file JupyterLab would open a tab and a dialog
     await contents.get(path, { content: false });
     await open(path);
     opening.opened();
@@ -111,7 +116,7 @@ export async function openedNotebook(
   return notebookOf(path, tracker, contents, open);
 }
 
-/** A notebook as the form needs it, also when its tab is closed and opened again. */
+/** A notebook for a form, also after its tab is closed and reopened. */
 function notebookOf(
   path: string,
   tracker: INotebookTracker | null,
@@ -120,11 +125,11 @@ function notebookOf(
 ): INotebook {
   const panel = (): NotebookPanel | undefined =>
     tracker?.find(p => p.context.path === path);
-  /** Those that were seen last: its tab may be closed. */
+  /** The last known assignments: its tab may be closed. */
   let parameters = '';
   let sources: readonly string[] = [];
   const waiting = new Set<() => void>();
-  /** Kernel that was busy when its names were wanted. */
+  /** Kernel that was busy when its names were requested. */
   let busy: Kernel.IKernelConnection | null = null;
   const tellIdle = (
     kernel: Kernel.IKernelConnection,
@@ -200,7 +205,7 @@ function notebookOf(
   };
 }
 
-/** Is it idle, or about to be: after something short of JupyterLab's, say? */
+/** Whether it is idle, or will be soon, as after a short request of JupyterLab. */
 function isIdle(kernel: Kernel.IKernelConnection): Promise<boolean> {
   if (kernel.status === 'idle') {
     return Promise.resolve(true);
@@ -248,7 +253,7 @@ function sourcesIn(panel: NotebookPanel): string[] {
   return found;
 }
 
-/** Go to the code cell of a name ("[3]": the third), and the line in it. */
+/** Show a code cell by name ("[3]": the third), and a line in it. */
 export async function goTo(
   panel: NotebookPanel,
   cell: string,

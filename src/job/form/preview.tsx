@@ -9,10 +9,10 @@ import { tabsOf } from './tabs';
 
 export type { Highlight } from './code';
 
-/** What will run, in tabs: to read, to copy, to download. */
+/** Preview of what will run, in tabs: to read, copy and download. */
 export function Preview(props: {
   plan: JobPlan;
-  /** The form has changed since, and can't be sent. */
+  /** Whether the form has changed since, and can't be sent. */
   stale: boolean;
   /** The tab that is shown. */
   chosen: string;

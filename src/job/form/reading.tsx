@@ -5,14 +5,14 @@ import React, { ReactNode, useEffect, useState } from 'react';
 import { Reading } from './frame';
 import { INotebook } from './notebook';
 
-/** What a view of a form needs of its notebook before it has been read: a restored view is there before it. */
+/** State of a form's notebook until it has been read: a restored view exists before it. */
 export interface INotebookToRead {
   path: string;
-  /** Reads it; the view calls it when it is seen. */
+  /** Reads it; called by the view when it is visible. */
   read(): Promise<INotebook>;
 }
 
-/** A form of a notebook, once the notebook has been read; where that failed, why. */
+/** A form of a notebook, once the notebook has been read; or why that failed. */
 export function ReadForm(props: {
   notebook: INotebookToRead;
   trans: TranslationBundle;

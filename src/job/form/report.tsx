@@ -32,7 +32,7 @@ function severityWord(
   }
 }
 
-/** Keys of findings, so that what was unfolded in one stays so when others come or go: the same twice is counted. */
+/** Keys of findings, so that unfolded ones stay unfolded when others come or go; equal ones are numbered. */
 function keyed(findings: readonly Finding[]): [string, Finding][] {
   const counts = new Map<string, number>();
   return findings.map(finding => {
@@ -44,18 +44,18 @@ function keyed(findings: readonly Finding[]): [string, Finding][] {
   });
 }
 
-/** A problem of a form that has more than a job's. */
+/** A problem of a form that has additional fields. */
 export interface IOwnProblem {
   text: string;
-  /** Label of the field that it leads to. */
+  /** Label of the field that it links to. */
   label: string;
   open: () => void;
 }
 
-/** What a report speaks of. */
+/** Contents of a report. */
 export interface IReportWords {
   ready: string;
-  /** Ready, but for warnings. */
+  /** Whether it is ready, except for warnings. */
   warned: (warnings: number) => string;
   stopped: (problems: number) => string;
   refused: string;
@@ -74,26 +74,26 @@ export function wordsOfJob(trans: TranslationBundle): IReportWords {
 
 interface IReportProps {
   plan: JobPlan | null;
-  /** Faults of the form itself. */
+  /** Errors of the form itself. */
   faults: readonly IFault[];
-  /** Problems of the fields that a job's form does not have. */
+  /** Problems of fields that a job's form lacks. */
   own?: readonly IOwnProblem[];
-  /** What is not filled in yet; empty where nothing lacks. */
+  /** Fields that are not filled in yet; empty if none. */
   lacks?: string;
   words?: IReportWords;
   error: RequestError | null;
   busy: boolean;
-  /** When it was checked. */
+  /** Time of the check. */
   at?: Date;
   trans: TranslationBundle;
   open: (finding: Finding) => void;
   openFault: (fault: IFault) => void;
   again: () => void;
-  /** Go to what will run, where that lies below the form; null where there is nothing yet. */
+  /** Scroll to the preview, if it is below the form; null if there is none yet. */
   preview: (() => void) | null;
 }
 
-/** What the check found: one sentence, then each finding with its fix and place. */
+/** Result of the check: one sentence, then each finding with its fix and place. */
 export function Report(props: IReportProps): JSX.Element {
   const { plan, error, faults, trans } = props;
   const found = error ? alsoOf(error) : (plan?.findings ?? []);

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { JobPlan } from '../../tokens';
 import { IMark } from './code';
 
-/** A tab of the preview. `fold`: lines at its beginning that nobody has written. */
+/** A tab of the preview. `fold`: number of generated lines at its beginning. */
 export interface ITab {
   key: string;
   label: string;
@@ -13,7 +13,7 @@ export interface ITab {
   marks: readonly IMark[];
 }
 
-/** What can be looked at before a job runs. */
+/** Tabs with everything that can be inspected before a job runs. */
 export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
   const text = (name: string): string =>
     plan.files.find(f => f.path === name)?.text ?? '';
@@ -81,7 +81,7 @@ export function beforeCells(script: string): number {
   );
 }
 
-/** Lines of the job file that the scheduler would not take. */
+/** Lines of the job file that the scheduler would refuse. */
 function marksOf(plan: JobPlan, job: string): IMark[] {
   const lines = job.split('\n');
   return plan.findings

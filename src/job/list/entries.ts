@@ -10,7 +10,7 @@ import {
   ranFor
 } from '../model/words';
 
-/** What a row of the list is about: a job, or a sweep with the jobs of its trials. */
+/** Contents of a row: a job, or a sweep with the jobs of its trials. */
 export type Entry =
   | { kind: 'job'; key: string; at: number; job: Job }
   | {
@@ -24,9 +24,9 @@ export type Entry =
 export type Order = 'name' | 'profile' | 'time';
 
 /**
- * Jobs and sweeps, newest first; jobs of a sweep's trials stand below it only.
+ * Jobs and sweeps, newest first; jobs of trials are only listed below their sweep.
  *
- * @param told - sweeps; null while nobody knows: a sweep must not fall apart into its trials meanwhile
+ * @param told - sweeps; null while unknown: a sweep must not fall apart into its trials meanwhile
  */
 export function entriesOf(
   jobs: readonly Job[],
@@ -57,7 +57,7 @@ export function entryPasses(entry: Entry, filter: JobFilter): boolean {
     : passesFilter(entry.sweep.state, sweepEnded(entry.sweep), filter);
 }
 
-/** Does it match what was typed? A sweep does where one of its trials does, too. */
+/** Whether it matches the filter; a sweep also matches if one of its trials does. */
 export function entryPassesText(
   entry: Entry,
   text: string,

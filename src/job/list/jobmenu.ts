@@ -3,7 +3,7 @@ import { Job } from '../../tokens';
 import { IMenuItem } from '../../ui/menu';
 import { hasEnded } from '../model/words';
 
-/** What can be done with a job, as a menu. */
+/** Menu with the actions for a job. */
 export function menuOfJob(job: Job): IMenuItem[] {
   const args = { id: job.id, name: job.name };
   const wanted: [string, boolean][] = [

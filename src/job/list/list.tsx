@@ -34,12 +34,12 @@ export interface IJobsProps {
   trans: TranslationBundle;
 }
 
-/** Rows drawn at first; the rest when asked for. */
+/** Rows drawn initially; the rest on request. */
 const ROWS = 100;
-/** Without a server what is known stays, and it is asked again, ms. */
+/** Retry interval without a server, ms; known jobs stay. */
 const LOOK_MS = 2000;
 
-/** All jobs: those that the server told lately, and older ones. */
+/** All jobs: recent ones from frames, and older ones. */
 export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
   const [older, setOlder] = useViewState<readonly Job[]>('older', []);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -52,7 +52,7 @@ export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
   const newest = model.jobs.map(j => j.id).join();
   usePoll(`jobs ${newest}`, LOOK_MS, async () => {
     setOlder(await jobs.all());
-    return false; // frames tell of what changes
+    return false; // frames report changes
   });
   const live = new Set(model.jobs.map(j => j.id));
   return [...model.jobs, ...older.filter(j => !live.has(j.id))];

@@ -10,13 +10,13 @@ import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobmenu';
 import { jobGlyph, jobState, ranFor, rowLine } from '../model/words';
 
-/** A job in the list: name and state, and below them how it stands. */
+/** A job in the list: name and state, with its progress below. */
 export function JobRow(props: {
   job: Job;
   now: number;
-  /** All jobs that are known: those of its name are told apart. */
+  /** All known jobs, to distinguish jobs of the same name. */
   among: readonly Job[];
-  /** It stands below its sweep. */
+  /** Whether it is listed below its sweep. */
   below?: boolean;
   commands: CommandRegistry;
   trans: TranslationBundle;

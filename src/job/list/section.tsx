@@ -86,7 +86,7 @@ export function JobSection(props: {
   );
 }
 
-/** A row: name and time, and below them how it stands. */
+/** A row: name and time, with its progress below. */
 function Item(props: {
   /** The command that opens it. */
   open: string;
@@ -125,7 +125,7 @@ function timeOfSweep(sweep: Sweep): string {
     : moment(sweep.ended_at);
 }
 
-/** How long it has run; when it ended; or that it has not begun. */
+/** Its duration, its end, or that it has not started. */
 function timeOf(job: Job, trans: TranslationBundle): string {
   if (hasEnded(job) && job.ended_at !== null) {
     return moment(job.ended_at);
@@ -134,7 +134,7 @@ function timeOf(job: Job, trans: TranslationBundle): string {
   return ran === null ? jobState(job, trans) : formatSpan(ran);
 }
 
-/** How many are under way, for the section's heading. */
+/** Number of active jobs, for the section's heading. */
 export function jobNote(model: IClusters, trans: TranslationBundle): string {
   const active = countActive(model.jobs);
   if (active) {

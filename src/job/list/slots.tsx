@@ -14,14 +14,14 @@ import { refusalOf } from '../model/refusal';
 /** Polling interval while the view is visible, ms. */
 const AGAIN = 5000;
 
-/** Somebody who holds slots of a node, and how many. */
+/** A holder of slots of a node, with their number. */
 export interface IHeld {
   holder: Holder;
   slots: number;
   devices: string[];
 }
 
-/** Who holds how many slots of a node, the largest first. */
+/** Holders of a node's slots with their numbers, the largest first. */
 export function heldOf(node: Slots['nodes'][number]): IHeld[] {
   const found = new Map<string, IHeld>();
   for (const { held_by: holder, device } of node.slots) {
@@ -43,7 +43,7 @@ interface ISlotsProps {
   trans: TranslationBundle;
 }
 
-/** Who holds the slots of this machine, or of a profile's hosts: why a job does not start. */
+/** Holders of the slots of this machine, or of a profile's hosts: why a job does not start. */
 export function SlotsSection(props: ISlotsProps): JSX.Element {
   const { trans } = props;
   const [open, setOpen] = useViewState('slots', false);
@@ -59,7 +59,7 @@ export function SlotsSection(props: ISlotsProps): JSX.Element {
   );
 }
 
-/** The slots of a profile's machines, as they are now. */
+/** Current slots of a profile's machines. */
 function Machines(props: ISlotsProps): JSX.Element {
   const { model, jobs, trans } = props;
   const [profile, setProfile] = useViewState('slots of', 'local');

@@ -9,18 +9,18 @@ import { IMenuItem } from '../../ui/menu';
 import { useViewState } from '../../ui/viewState';
 import { usePoll } from '../model/poll';
 
-/** How often sweeps are asked for while one of them runs, ms. */
+/** Polling interval while a sweep runs, ms. */
 const LOOK_MS = 2000;
 
-/** It will not change by itself any more. */
+/** Whether it will not change any more by itself. */
 export function sweepEnded(sweep: Sweep): boolean {
   return sweep.state !== 'running' && sweep.state !== 'stopping';
 }
 
 /**
- * Sweeps, newest first: asked for again while one runs, and when a trial's job begins or ends.
+ * Sweeps, newest first: polled while one runs, and when a trial's job starts or ends.
  *
- * @returns null until they are known; those that were known last where the server does not answer
+ * @returns null until they are known; the last known ones if the server does not answer
  */
 export function useSweeps(
   sweeps: ISweeps | null,
@@ -42,7 +42,10 @@ export function useSweeps(
   return found;
 }
 
-/** Sweeps that can't be read: asked for when the list is drawn, and when another number of sweeps can be read. */
+/**
+ * Sweeps that can't be read: requested when the list is drawn, and when the number of readable sweeps
+ * changes.
+ */
 export function useUnreadable(
   sweeps: ISweeps | null,
   readable: number
@@ -92,9 +95,9 @@ export function sweepState(sweep: Sweep, trans: TranslationBundle): string {
 }
 
 /**
- * How a sweep stands, in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6."
+ * State of a sweep in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6."
  *
- * Trials that were stopped early are done, too, and are named: "9 of 16 trials done (1 stopped early)".
+ * Trials that were stopped early count as done, and are mentioned: "9 of 16 trials done (1 stopped early)".
  */
 export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
   const { best, objective, reason, state } = sweep;
@@ -147,7 +150,7 @@ function sweepReason(sweep: Sweep, trans: TranslationBundle): string {
   return reason?.message ?? '';
 }
 
-/** What to do about why a sweep ended or waits; empty where there is nothing. */
+/** Hint for the reason why a sweep ended or waits; empty for none. */
 export function sweepHint(sweep: Sweep, trans: TranslationBundle): string {
   return sweep.reason?.code === 'no_objective'
     ? trans.__(
@@ -157,7 +160,7 @@ export function sweepHint(sweep: Sweep, trans: TranslationBundle): string {
     : (sweep.reason?.hint ?? '');
 }
 
-/** Why a trial waits, was stopped early or failed; in English where its code is new to us. */
+/** Why a trial waits, was stopped early or failed; in English if its code is unknown. */
 export function reasonText(
   { code, values, text }: NonNullable<Trial['reason']>,
   trans: TranslationBundle
@@ -217,12 +220,12 @@ export function reasonText(
   }
 }
 
-/** How long it has run, s. */
+/** Its duration, s. */
 export function sweepTime(sweep: Sweep, now: number): number {
   return (sweep.ended_at ?? now / 1000) - sweep.created_at;
 }
 
-/** Does a sweep match what was typed: part of its name, state, profile or notebook? */
+/** Whether a sweep matches the filter: part of its name, state, profile or notebook. */
 export function sweepPassesText(
   sweep: Sweep,
   text: string,
@@ -236,7 +239,7 @@ export function sweepPassesText(
   );
 }
 
-/** What can be done with a sweep, as a menu. */
+/** Menu with the actions for a sweep. */
 export function menuOfSweep(sweep: Sweep): IMenuItem[] {
   const args = { id: sweep.id, name: sweep.name };
   const wanted: [string, boolean][] = [

@@ -4,13 +4,13 @@ import { useViewState } from '../../ui/viewState';
 import { ILogRow } from './lines';
 import { IReader } from './reader';
 
-/** What is looked for in a log, and the row where it was found last. */
+/** The searched text, and the row of the last match. */
 export interface IHit {
   text: string;
   key: string | null;
 }
 
-/** The next row with a text; -1 where there is none. */
+/** The next row with a text; -1 if there is none. */
 export function nextRow(
   rows: readonly ILogRow[],
   text: string,
@@ -23,10 +23,10 @@ export function nextRow(
 }
 
 /**
- * Find in a log: first in the rows that are here, then in what comes after them, then from the log's start.
+ * Search in a log: first in the loaded rows, then in those after them, then from the log's start.
  *
- * @param first - the first row in view
- * @param show - brings a row into view
+ * @param first - the first visible row
+ * @param show - scrolls to a row
  */
 export function useFind(
   rows: readonly ILogRow[],
@@ -35,7 +35,7 @@ export function useFind(
   show: (index: number) => void
 ): { hit: IHit | null; find: (text: string) => void } {
   const [hit, setHit] = useViewState<IHit | null>('log hit', null);
-  /** Asked of the server: its answer holds the next one. */
+  /** Searched by the server, whose answer contains the next match. */
   const asked = useRef<{ text: string; lines: unknown } | null>(null);
   const goTo = (text: string, index: number): void => {
     setHit({ text, key: rows[index].key });

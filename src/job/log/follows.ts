@@ -5,30 +5,34 @@ import { blocksIn, isHead } from './tracebacks';
 export interface ICause {
   rank: number;
   time: number;
-  /** It was ended by a signal, and has raised nothing. */
+  /** Whether the rank was ended by a signal, and raised nothing. */
   killed: boolean;
 }
 
-/** Errors that other ranks report later than this are of something else, s: earlier attempts are in the log, too. */
+/**
+ * Errors that other ranks report later than this have another cause, s: the log also has earlier attempts.
+ */
 const NEAR_S = 60;
 
-/** What a rank reports whose peer has ended: as `cells/errors.py` and `jobs/state.py` have it, which a test compares. */
+/**
+ * Errors of a rank whose peer has ended: as in `cells/errors.py` and `jobs/state.py`; a test compares them.
+ */
 const FOLLOWS =
   /connection closed by peer|connection reset by peer|connection was aborted|broken pipe|connection of the ranks was given up|nccl communicator was aborted|process group has been aborted|ended on this rank, too|^(?:\w+\.)*(?:Stopped|DistStoreError)\b/i;
 
-/** This line only says that another rank has ended. */
+/** Whether a line only says that another rank has ended. */
 export function followsFrom(text: string): boolean {
   return FOLLOWS.test(text);
 }
 
-/** Who made others fail; null where nobody did, or where it is not known. */
+/** The rank that made others fail; null if none did, or if unknown. */
 export function causeOf(error: Job['error']): ICause | null {
   return error && !followsFrom(error.message)
     ? { rank: error.rank, time: error.time, killed: error.signal !== null }
     : null;
 }
 
-/** Lines of errors that only follow from another rank's: number of a line → the error that it belongs to. */
+/** Lines of errors that only follow from another rank's: line number → the error to which it belongs. */
 export function followingLines(
   lines: readonly LogLine[],
   cause: ICause | null
@@ -43,7 +47,7 @@ export function followingLines(
   for (const block of blocksIn(lines)) {
     block.numbers.forEach(number => inBlocks.add(number));
     const texts = block.numbers.map(number => lines[number].text);
-    // an error in its chain may follow, and be dealt with: the last one counts
+    // an error in its chain may be a consequence that was handled: the last one counts
     const last = texts.slice(texts.map(isHead).lastIndexOf(true) + 1);
     const error = last.find(text => /^\S/.test(text) && followsFrom(text));
     if (near(block) && error !== undefined) {
@@ -63,7 +67,7 @@ export function followingLines(
   return found;
 }
 
-/** An error of which details are folded: "RuntimeError: … Connection reset by peer". */
+/** An error without its details: "RuntimeError: … Connection reset by peer". */
 export function shortError(text: string): string {
   const words = FOLLOWS.exec(text)?.[0];
   const type = /^[\w.]+(?=: )/.exec(text)?.[0];

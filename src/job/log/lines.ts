@@ -4,41 +4,41 @@ import { followingLines, ICause } from './follows';
 import { OneNumber } from './numbers';
 import { foldTracebacks, isHead, markFailed } from './tracebacks';
 
-/** A row of the log as it is shown: equal lines of several ranks are one. */
+/** A displayed row of the log; equal lines of several ranks are one row. */
 export interface ILogRow {
-  /** Tells it apart from others. */
+  /** Its key. */
   key: string;
   time: number;
   ranks: string;
-  /** Who wrote it, in order. */
+  /** The ranks that wrote it, in order. */
   members: readonly number[];
-  /** How many ranks wrote it. */
+  /** Number of ranks that wrote it. */
   count: number;
   text: string;
-  /** What its ranks wrote, where that is not its text. */
+  /** The original texts of its ranks, if they differ from its text. */
   written: readonly string[];
   error: boolean;
-  /** It belongs to a traceback, or is its last line: not only something on stderr. */
+  /** Whether it belongs to a traceback, last line included, and is not just on stderr. */
   failed: boolean;
   /** Number of identical lines right after it, which are folded into this one. */
   like: number;
-  /** Frames of libraries that this row stands for; 0 for an ordinary line. */
+  /** Number of library frames that this row replaces; 0 for an ordinary line. */
   frames: number;
   /** An error that only follows from another rank's. */
   follows: boolean;
-  /** Further lines of such errors that this row stands for. */
+  /** Number of further lines of such errors that this row replaces. */
   folded: number;
 }
 
 const TOGETHER_S = 1;
-/** Rows that are looked through for the same line of another rank. */
+/** Number of rows that are searched for the same line of another rank. */
 const BACK = 200;
 
 function isFrame(text: string): boolean {
   return /^ {2}File "/.test(text);
 }
 
-/** A line of a traceback that is in a library's code; `inside`: the line before was. */
+/** Whether a line of a traceback is in a library's code; `inside`: whether the previous line was. */
 function inLibrary(line: LogLine, inside: boolean): boolean {
   if (!line.error) {
     return false;
@@ -51,7 +51,7 @@ function inLibrary(line: LogLine, inside: boolean): boolean {
 interface IMade extends Omit<ILogRow, 'members' | 'written'> {
   members: number[];
   written: string[];
-  /** What of it differs between ranks; null where nothing may. */
+  /** The part that differs between ranks; null if none may. */
   one: OneNumber | null;
 }
 
@@ -79,7 +79,7 @@ function rowOf(
 }
 
 /**
- * Rows of a log. A line that says anything of its own is a row.
+ * Convert lines of a log to rows.
  *
  * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too;
  * equal tracebacks of several ranks are one, and so is all that only follows from the cause. Lines of ranks that
@@ -99,7 +99,7 @@ export function rowsOf(
   markFailed(made);
   const rows = causeFirst(made, cause);
   const found: IMade[] = [];
-  /** The first of the rows that are the same. */
+  /** The first of the equal rows. */
   let first: IMade | undefined;
   for (const row of rows) {
     const again = fold && first && isSame(first, row);
@@ -117,7 +117,7 @@ export function rowsOf(
   }));
 }
 
-/** Who lost the connection may have said so before the rank that ended it said why. */
+/** A rank may report the lost connection before the rank that caused it reports its error. */
 function causeFirst(rows: IMade[], cause: ICause | null): IMade[] {
   const last = rows
     .map(row => row.failed && row.members.includes(cause?.rank ?? -1))
@@ -141,7 +141,7 @@ function isSame(one: IMade, other: IMade): boolean {
   );
 }
 
-/** Equal lines that ranks wrote at the same time as one, in the order of each rank. */
+/** Merge equal lines that ranks wrote at the same time, keeping the order of each rank. */
 function together(
   lines: readonly LogLine[],
   fold: boolean,
@@ -151,11 +151,11 @@ function together(
 ): IMade[] {
   const rows: IMade[] = [];
   const following = followingLines(lines, cause);
-  /** All that follows from the cause. */
+  /** All consequences of the cause. */
   let followers: IMade | undefined;
-  /** Rank → where its last line is; the next one comes after it. */
+  /** Rank → position of its last line; its next line comes after it. */
   const reached = new Map<number, number>();
-  /** Rank → the row that its library frames are folded into. */
+  /** Rank → the row into which its library frames are folded. */
   const library = new Map<number, IMade>();
   const { left, others } = foldTracebacks(fold ? lines : []);
   lines.forEach((line, number) => {
@@ -181,7 +181,7 @@ function together(
     }
     const also = others.get(number);
     const follows = error !== undefined;
-    // what these ranks wrote next stands below
+    // what these ranks wrote next comes below
     also?.forEach(rank => reached.set(rank, rows.length));
     if (fold && inLibrary(line, library.has(line.rank))) {
       const known = library.get(line.rank);
@@ -211,7 +211,7 @@ function together(
       row.error === (line.error ?? false) &&
       !row.frames &&
       row.follows === follows &&
-      // a traceback begins anew: its lines stay below its own head
+      // a new traceback: its lines stay below its own header
       !isHead(line.text) &&
       !also &&
       Math.abs(line.time - row.time) < TOGETHER_S &&
@@ -226,7 +226,7 @@ function together(
       }
       return false;
     };
-    // the very same line is preferred to one with another number
+    // prefer the same line to one with another number
     if (
       isTaken(
         row => row.text === line.text && (!row.one || row.one.take(line))
@@ -255,12 +255,12 @@ function together(
   return rows;
 }
 
-/** A rank wrote this row, alone or with others. */
+/** Whether a rank wrote this row, alone or with others. */
 export function isOf(row: ILogRow, rank: number | null): boolean {
   return rank !== null && row.members.includes(rank);
 }
 
-/** This row is the next line of the row before, in a traceback: its time and ranks stand there. */
+/** Whether this row continues the previous one in a traceback, which shows its time and ranks. */
 export function goesOn(before: ILogRow | undefined, row: ILogRow): boolean {
   return (
     before !== undefined &&
@@ -274,7 +274,7 @@ export function goesOn(before: ILogRow | undefined, row: ILogRow): boolean {
 
 const CELL = /File "([^"]+\.ipynb)(\[\d+\])", line (\d+)/;
 
-/** The cell and line that a line of a traceback names, and what stands around them. */
+/** The cell and line that a line of a traceback names, and the text around them. */
 export function placeOf(text: string): {
   notebook: string;
   cell: string;

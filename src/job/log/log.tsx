@@ -14,7 +14,7 @@ import { LogToolbar } from './logtoolbar';
 import { hasEnded, whyNoError } from '../model/words';
 
 const ROW_HEIGHT = 19;
-/** Rows before the last one from which on more are read. */
+/** Number of rows before the last one at which more are read. */
 const NEAR = 500;
 const NONE: ReadonlySet<string> = new Set();
 
@@ -63,11 +63,11 @@ export function JobLog(props: {
       setFollow(false);
     }
   }, [failed, setFollow]);
-  /** Key of the row that was brought into view, until whoever reads goes elsewhere. */
+  /** Key of the row that was scrolled into view, until the user scrolls elsewhere. */
   const held = useRef<string | null>(null);
-  /** The part whose error was brought into view: once, and then whoever reads scrolls. */
+  /** The part whose error was scrolled into view, once; after that the user scrolls. */
   const brought = useViewStateRef<string | null>('log brought', null);
-  /** The first row in view: where to go on when this view is seen again. */
+  /** The first visible row: where to continue when this view is visible again. */
   const place = useViewStateRef<string | null>('log place', null);
   const first = useRef(true);
   useEffect(() => {
@@ -102,7 +102,7 @@ export function JobLog(props: {
     }
   };
   useEffect(() => {
-    // charts that are drawn above it take room from its end
+    // charts that are drawn above it take space from its end
     const observer = new ResizeObserver(() => resized.current());
     observer.observe(host.current!);
     return () => observer.disconnect();
@@ -125,7 +125,7 @@ export function JobLog(props: {
     reader.firstError();
   };
   const toggleFollow = (): void => {
-    // of a log that has ended its last lines are shown, once
+    // show the last lines of a complete log, once
     const on = !follow || hasEnded(job);
     if (on) {
       reader.toEnd();

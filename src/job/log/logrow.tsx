@@ -11,12 +11,12 @@ const NAMED = 8;
 /** Time, ranks and text of a row of the log. */
 export function LogRow(props: {
   row: ILogRow;
-  /** What is looked for; empty for nothing. */
+  /** The searched text; empty for none. */
   found: string;
-  /** The error that failed the job; null where it is not known. */
+  /** The error that failed the job; null if unknown. */
   cause: ICause | null;
   trans: TranslationBundle;
-  /** Show what it folds. */
+  /** Unfold it. */
   unfold: () => void;
   openCell: (cell: string, line: number) => void;
 }): JSX.Element {
@@ -108,7 +108,7 @@ export function LogRow(props: {
   );
 }
 
-/** A text, with what is looked for marked in it. */
+/** A text, with matches highlighted. */
 function Marked(props: { text: string; found: string }): JSX.Element {
   const { text, found } = props;
   if (!found || !text.includes(found)) {

@@ -7,19 +7,19 @@ import { TOAST_MS } from '../../ui/action';
 import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 
-/** Above a log: whose lines, find, fold, and where to. */
+/** Toolbar of a log: ranks, search, folding, and navigation. */
 export function LogToolbar(props: {
-  /** Ranks that there are. */
+  /** Existing ranks. */
   size: number;
   ranks: string;
   setRanks: (ranks: string) => void;
   fold: boolean;
   setFold: (fold: boolean) => void;
   follow: boolean;
-  /** Nothing more will come. */
+  /** Whether the log is complete. */
   ended: boolean;
   toggleFollow: () => void;
-  /** Why there is no first error to go to; null where there is one. */
+  /** Why there is no first error to show; null if there is one. */
   noError: string | null;
   toError: () => void;
   toStart: () => void;

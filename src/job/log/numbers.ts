@@ -1,7 +1,7 @@
 import { counts, INumber, near, numbersOf } from '../../output/lines/fold';
 import { LogLine } from '../../tokens';
 
-/** What stands behind these words says how far a rank is: ranks that are not equally far said it of different steps. */
+/** Numbers after these words are a rank's progress: different numbers refer to different steps. */
 const COUNTER = /\b(?:steps?|epochs?|iter(?:ation)?s?|batch|round|it)\W*$/i;
 
 /** A line in which a number may differ between ranks. */
@@ -11,7 +11,7 @@ interface IShaped {
   numbers: readonly INumber[];
 }
 
-/** A log is folded anew with each piece that comes, and its lines are the same ones. */
+/** Cache, because a log is folded again with each new piece. */
 const known = new WeakMap<LogLine, IShaped>();
 
 function shapeOf(line: LogLine): IShaped {
@@ -34,8 +34,8 @@ function shapeOf(line: LogLine): IShaped {
 }
 
 /**
- * Lines of several ranks that differ in one whole number, as one: the numbers stand in its place, so that each rank's
- * can be read. Where they can't, as with many ranks in no order, a line is not taken.
+ * Merge lines of several ranks that differ in one integer: the numbers of all ranks replace it, so that each
+ * rank's can be read. If they can't, as for many ranks without an order, a line is not merged.
  */
 export class OneNumber {
   constructor(private _line: LogLine) {
@@ -43,7 +43,7 @@ export class OneNumber {
     this._all = [{ rank: _line.rank, of: this._of.numbers }];
   }
 
-  /** Take a line of another rank; false where it stays a line of its own. */
+  /** Merge a line of another rank; false if it stays separate. */
   take(line: LogLine): boolean {
     const { shape, numbers } = shapeOf(line);
     if (shape !== this._of.shape) {
@@ -71,7 +71,7 @@ export class OneNumber {
     return true;
   }
 
-  /** The line for all of them. */
+  /** The merged line. */
   get text(): string {
     const { text } = this._line;
     const said = this._at < 0 ? null : told(this._all, this._at);
@@ -88,7 +88,7 @@ export class OneNumber {
   private _at = -1;
 }
 
-/** The numbers of all ranks as they stand in one line; null where a rank's could not be told from it. */
+/** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
 function told(
   all: readonly { rank: number; of: readonly INumber[] }[],
   at: number

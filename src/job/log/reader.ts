@@ -9,36 +9,36 @@ import { refusalOf } from '../model/refusal';
 import { hasEnded } from '../model/words';
 
 const POLL_MS = 150;
-/** Lines kept in the page; the whole log is on disk. */
+/** Maximum number of lines kept in the page; the whole log is on disk. */
 const MOST = 20_000;
-/** Lines from which on no more are read than somebody looks at. */
+/** Number of lines from which on only viewed lines are read. */
 const ENOUGH = 15_000;
 
-/** What is read of a log, and how to read another part. */
+/** The loaded part of a log, and functions to read another part. */
 export interface IReader {
   lines: readonly LogLine[];
-  /** Number of the first of them: how many earlier ones were read and have gone. */
+  /** Number of the first line: the number of earlier lines that were read and dropped. */
   from: number;
-  /** Why it is not read on; empty while it is. */
+  /** Why reading has stopped; empty while it continues. */
   trouble: string;
   firstError(): void;
   find(text: string): void;
   fromStart(): void;
-  /** What was said of an earlier search is not so of this one. */
+  /** Clear the message of an earlier search. */
   calm(): void;
   toEnd(): void;
   /** Time of the first line; changes when another part is read. */
   first: number | null;
 }
 
-/** Where to read next; `fresh`: what is shown is left behind. */
+/** Where to read next; `fresh`: whether the displayed lines are dropped. */
 interface INext extends ILogQuery {
   fresh: boolean;
-  /** A search that has begun again from the start; where to go on where nothing is found. */
+  /** A search that has restarted at the beginning; where to continue if nothing is found. */
   back?: string;
 }
 
-/** The lines that are here. */
+/** The loaded lines. */
 interface IPart {
   lines: readonly LogLine[];
   from: number;
@@ -46,7 +46,7 @@ interface IPart {
 
 const NOTHING: IPart = { lines: [], from: 0 };
 
-/** A part of a log with the lines after it; of too many the first ones go. */
+/** A part of a log with the lines after it; if there are too many, the first ones are dropped. */
 export function extended(part: IPart, more: readonly LogLine[]): IPart {
   const all = [...part.lines, ...more];
   const gone = Math.max(0, all.length - MOST);
@@ -54,9 +54,9 @@ export function extended(part: IPart, more: readonly LogLine[]): IPart {
 }
 
 /**
- * Reads a log in pieces, and goes on as it grows, also after the network was away.
+ * Reads a log in pieces, and continues as it grows, also after a network failure.
  *
- * @param isAtEnd - does somebody look at the last lines that are here? Else what is looked at would go.
+ * @param isAtEnd - whether the user is viewing the last lines; otherwise viewed lines would be dropped.
  */
 export function useLog(
   jobs: Jobs,
@@ -90,7 +90,7 @@ export function useLog(
     try {
       const piece = await jobs.logs(job.id, { ranks, ...query });
       if (mine !== turn.current) {
-        return true; // somebody wants another part
+        return true; // another part was requested
       }
       setTrouble('');
       next.current.query = { offset: piece.offset, fresh: false };
@@ -99,7 +99,7 @@ export function useLog(
       } else if (piece.lines.length) {
         setPart(before => extended(before, piece.lines));
       }
-      // a piece may hold lines of other ranks only: it is the server that knows the end
+      // a piece may contain lines of other ranks only: the server knows the end
       return !piece.end;
     } catch (failure) {
       if (mine !== turn.current) {
@@ -128,7 +128,7 @@ export function useLog(
       if (error.status === 0 || error.status >= 500) {
         throw error; // the same again, later
       }
-      setPart(NOTHING); // no such ranks, or no such job: what is shown is another's
+      setPart(NOTHING); // no such ranks, or no such job: the displayed lines are another's
       return false;
     }
   });
@@ -142,7 +142,7 @@ export function useLog(
   }, [key]);
   useEffect(
     () => () => {
-      // what is still on its way is asked for again when this is seen again
+      // pending lines are requested again when this is visible again
       turn.current++;
     },
     []

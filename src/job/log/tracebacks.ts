@@ -6,34 +6,36 @@ const TOGETHER_S = 10;
 /** Lines that follow an error's first line within this interval belong to its message. */
 const MESSAGE_S = 0.1;
 
-/** A traceback of one rank: from its head to the last line of its error's message. */
+/** A traceback of one rank: from its header to the last line of its error's message. */
 export interface IBlock {
   rank: number;
   time: number;
-  /** Where its lines are in the log. */
+  /** Positions of its lines in the log. */
   numbers: number[];
 }
 
-/** What equal tracebacks of several ranks make of a log's lines. */
+/** Effect of merging equal tracebacks of several ranks on a log's lines. */
 export interface IFolded {
-  /** Lines that stand in another rank's traceback. */
+  /** Lines that are merged into another rank's traceback. */
   left: ReadonlySet<number>;
   /** Number of a line of a traceback → the other ranks that wrote it. */
   others: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Is this the head of a traceback? */
+/** Whether this is the header of a traceback. */
 export function isHead(text: string): boolean {
   return text.startsWith('Traceback (');
 }
 
-/** What stands between an error and its cause, beside blank lines. */
+/** Text between an error and its cause, besides blank lines. */
 const AMONG = /^(?:During handling of the above|The above exception was) /;
 
-/** Whole tracebacks with those of their causes, in the order of their last lines. */
+/** Complete tracebacks, with those of their causes, in the order of their last lines. */
 export function blocksIn(lines: readonly LogLine[]): IBlock[] {
   const whole: IBlock[] = [];
-  /** Rank → the traceback that it is in; `behind`: lines after its error, which belong to it if another follows. */
+  /**
+   * Rank → its current traceback; `behind`: lines after its error, which belong to it if another one follows.
+   */
   const begun = new Map<
     number,
     { block: IBlock; behind: number[] | null; at: number }
@@ -82,11 +84,14 @@ export function blocksIn(lines: readonly LogLine[]): IBlock[] {
   );
 }
 
-/** Fold tracebacks that several ranks wrote, word for word, into the last: above it is what each wrote before its own. */
+/**
+ * Merge identical tracebacks of several ranks into the last one: what each rank wrote before its own stays
+ * above.
+ */
 export function foldTracebacks(lines: readonly LogLine[]): IFolded {
   const left = new Set<number>();
   const others = new Map<number, number[]>();
-  /** Text → the traceback that stands for all of them, and the other ranks that wrote it. */
+  /** Text → the traceback that represents all, and the other ranks that wrote it. */
   const known = new Map<string, { block: IBlock; ranks: number[] }>();
   for (const block of blocksIn(lines)) {
     const text = block.numbers.map(number => lines[number].text).join('\n');
@@ -108,7 +113,7 @@ export function foldTracebacks(lines: readonly LogLine[]): IFolded {
   return { left, others };
 }
 
-/** What of a row tells whether it belongs to an error. */
+/** Properties of a row that show whether it belongs to an error. */
 interface IMarked {
   text: string;
   error: boolean;
@@ -118,16 +123,16 @@ interface IMarked {
   failed: boolean;
 }
 
-/** The head of a traceback, also of an error in a group and of one that is the cause of another. */
+/** The header of a traceback, also of an error in a group, and of one that is the cause of another. */
 const HEAD = /^[ |+-]*(?:Exception Group )?Traceback \(/;
 /** The line of an error: "KeyError: 3", "torch.OutOfMemoryError: …", "KeyboardInterrupt". */
 const ERROR =
   /^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)|^Fatal Python error/;
 
-/** Mark what tracebacks consist of, and lines of errors: from its head to the first line that is not indented. */
+/** Mark lines of tracebacks and errors: from the header to the first line that is not indented. */
 export function markFailed(rows: readonly IMarked[]): void {
   const inside = new Set<number>();
-  /** Ranks whose last line was one of these. */
+  /** Ranks whose last line belonged to a traceback. */
   const behind = new Set<number>();
   for (const row of rows) {
     if (!row.error) {

@@ -1,19 +1,19 @@
-/** Parameters as they are typed: lines of "name = value", as the notebook's tagged cell has them. */
+/** Parameters as typed: lines of "name = value", as in the notebook's tagged cell. */
 
-/** A parameter as it is typed; `value` is JSON, as Python writes it, or a plain text. */
+/** A parameter as typed; `value` is JSON, a Python value, or plain text. */
 export interface IParameter {
   name: string;
   value: string;
 }
 
-/** A line that is no assignment. */
+/** A line that is not an assignment. */
 export class NoAssignment extends Error {
   constructor(readonly line: string) {
     super(line);
   }
 }
 
-/** A name as Python takes it, in any alphabet. */
+/** A valid Python name, in any alphabet. */
 export const NAME = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 
 const ASSIGNS = /^[\p{ID_Start}_][\p{ID_Continue}]*\s*(:[^=]+)?=[^=]/u;
@@ -21,7 +21,7 @@ const ANNOTATION = /^([\p{ID_Start}_][\p{ID_Continue}]*)\s*:[^=]+=/u;
 const NUMBER = /^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?$/i;
 
 /**
- * Lines of "name = value", one by one.
+ * Parse lines of "name = value".
  *
  * @throws NoAssignment
  */
@@ -43,7 +43,7 @@ export function linesOf(text: string): IParameter[] {
 }
 
 /**
- * Parameters by name; those that stand in the notebook in the same words are left to it.
+ * Parameters by name, without those with the same text as in the notebook.
  *
  * @throws NoAssignment
  */
@@ -59,7 +59,7 @@ export function parametersOf(
   );
 }
 
-/** The text with another value of one parameter; comments and other lines stay. */
+/** The text with a new value of one parameter; comments and other lines are unchanged. */
 export function withValue(text: string, name: string, value: string): string {
   return text
     .split('\n')
@@ -73,7 +73,7 @@ export function withValue(text: string, name: string, value: string): string {
     .join('\n');
 }
 
-/** The notebook's assignments with the values that were given; those it does not have come after them. */
+/** The notebook's assignments with the given values; additional parameters come last. */
 export function withGiven(
   defaults: string,
   given: Readonly<Record<string, unknown>>
@@ -91,7 +91,7 @@ export function withGiven(
   return text;
 }
 
-/** A value as one types it in Python; in lists and objects, as JSON. */
+/** A value in Python's syntax; lists and objects as JSON. */
 function written(value: unknown): string {
   switch (value) {
     case true:
@@ -106,11 +106,11 @@ function written(value: unknown): string {
 }
 
 /**
- * What was typed, over assignments of the notebook that have changed since: what was not given another value follows
- * the notebook.
+ * Merge typed values with changed assignments of the notebook: parameters without another value follow the
+ * notebook.
  *
- * @param before - the notebook's assignments that the text began with
- * @param now - as they are now
+ * @param before - the notebook's assignments from which the text started
+ * @param now - the current assignments
  */
 export function followed(text: string, before: string, now: string): string {
   try {
@@ -128,18 +128,18 @@ export function followed(text: string, before: string, now: string): string {
     return found;
   } catch (error) {
     if (error instanceof NoAssignment) {
-      return text; // it stays as it was typed, with its fault beside it
+      return text; // it stays as typed, with its error beside it
     }
     throw error;
   }
 }
 
-/** A value to compare: 1.0 and 1 are the same, as they are once they were sent. */
+/** A value for comparison: 1.0 and 1 are equal, as they are once sent. */
 export function plain(value: unknown): string {
   return JSON.stringify(JSON.parse(JSON.stringify(value)));
 }
 
-/** What is sent for a text: JSON, a value as Python writes it, or itself; to count with it, take `numberIn`. */
+/** The value to send for a text: JSON, a Python value, or the text itself; for arithmetic, use `numberIn`. */
 export function valueOf(text: string): unknown {
   const python: Record<string, unknown> = {
     True: true,
@@ -165,13 +165,16 @@ export function valueOf(text: string): unknown {
   }
 }
 
-/** The number that a text is; null where it is none that JSON can carry. */
+/** The number in a text; null if it is not a number that JSON can represent. */
 export function numberIn(text: string): number | null {
   const value = NUMBER.test(text) ? Number(text.replace(/_/g, '')) : NaN;
   return Number.isFinite(value) ? value : null;
 }
 
-/** A number to send: one with a point keeps it where the browser can write it, as an object that is no number here. */
+/**
+ * A number to send: one with a decimal point keeps it, if the browser can serialize it as an object that is
+ * not a number here.
+ */
 function sent(value: number, text: string): unknown {
   const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
   return rawJSON && Number.isInteger(value) && /[.e]/i.test(text)
@@ -179,7 +182,7 @@ function sent(value: number, text: string): unknown {
     : value;
 }
 
-/** What is wrong with a value, beside the one that the notebook has. */
+/** Error of a value, compared with the notebook's. */
 export type ValueFault =
   'empty' | 'no number' | 'number expected' | 'number in quotes' | null;
 
@@ -188,7 +191,7 @@ export function faultOf(text: string, usual: string | undefined): ValueFault {
     return 'empty';
   }
   const value = valueOf(text);
-  // an expression of the notebook, such as 2 ** 3, is left to it
+  // an expression of the notebook, such as 2 ** 3, is unchanged
   if (typeof value !== 'string' || text === usual) {
     return null;
   }
@@ -198,7 +201,7 @@ export function faultOf(text: string, usual: string | undefined): ValueFault {
   return /^[+-]?\.?\d/.test(text) ? 'no number' : null;
 }
 
-/** Simple assignments of the cell that is tagged `parameters`, without the types that stand in it. */
+/** Simple assignments of the cell tagged `parameters`, without type annotations. */
 export function defaultsOf(source: string): string {
   return source
     .split('\n')

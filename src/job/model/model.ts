@@ -12,7 +12,7 @@ import {
 } from '../../tokens';
 import { Wanted } from './request';
 
-/** Where to read in a log, and whose lines. */
+/** Where to read in a log, and of which ranks. */
 export interface ILogQuery {
   offset: string;
   ranks?: string;
@@ -20,7 +20,7 @@ export interface ILogQuery {
   search?: string;
 }
 
-/** Jobs, as the server answers for them. */
+/** Requests about jobs to the server. */
 export class Jobs {
   constructor(private _settings: ServerConnection.ISettings) {}
 
@@ -38,7 +38,7 @@ export class Jobs {
     return request(this._settings, 'POST', path, body);
   }
 
-  /** The plan that was looked at, as it is. */
+  /** Submit the previewed plan unchanged. */
   submit(notebook: string, plan: string): Promise<Job> {
     return request(this._settings, 'POST', 'jobs', { notebook, plan });
   }
@@ -48,7 +48,7 @@ export class Jobs {
     return request(this._settings, 'GET', `slots?${query}`);
   }
 
-  /** End a process of one's own on a GPU. */
+  /** End a process of the user on a GPU. */
   stopHolder(id: string, profile: string): Promise<Slots> {
     const query = new URLSearchParams({ profile });
     return request(
@@ -58,7 +58,7 @@ export class Jobs {
     );
   }
 
-  /** The notebook with what the first rank has shown. */
+  /** The notebook with the first rank's output. */
   executed(id: string): Promise<INotebookContent> {
     return request(this._settings, 'GET', `jobs/${id}/notebook`);
   }

@@ -5,13 +5,13 @@ import { useCallback, useEffect, useRef } from 'react';
 const SLOWEST = 5000;
 
 /**
- * Ask again and again while this is drawn: not while the page is hidden, less often while asking fails, and at
- * once when the network is back.
+ * Poll while a component is drawn: not while the page is hidden, less often while requests fail, and at once
+ * when the network is back.
  *
- * @param name - of what is asked for; another one begins anew
- * @param interval - from an answer to the next question, ms
- * @param ask - resolves to whether to go on; what it throws is tried again later
- * @returns asks at once
+ * @param name - name of the polled object; polling restarts when it changes
+ * @param interval - time from an answer to the next request, ms
+ * @param ask - resolves to whether to continue; after an exception it is retried later
+ * @returns a function that polls at once
  */
 export function usePoll(
   name: string,

@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { RequestError } from '../../request/rest';
 import { Finding } from '../../tokens';
 
-/** A refusal in words; of a server that can't be reached, too. Anything else is thrown on. */
+/** Message of a refusal, or of an unreachable server. Other errors are rethrown. */
 export function refusalOf(
   failure: unknown,
   trans: TranslationBundle
@@ -23,7 +23,7 @@ export function refusalOf(
   throw failure;
 }
 
-/** What else is wrong with a request that is refused. */
+/** The other problems of a refused request. */
 export function alsoOf(error: RequestError | null): readonly Finding[] {
   return (error?.body.details.also as Finding[] | undefined) ?? [];
 }

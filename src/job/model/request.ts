@@ -1,7 +1,7 @@
 import { JobRequest, Profile } from '../../tokens';
 import { parametersOf, withGiven } from './assignments';
 
-/** Fields of the form; texts, as they are typed. */
+/** Fields of the form; texts, as typed. */
 export interface IForm {
   profile: string;
   partition: string;
@@ -24,10 +24,10 @@ export interface IForm {
   stage: string;
 }
 
-/** A request as the server takes it; defaults may be left out. */
+/** A request for the server; defaults may be omitted. */
 export type Wanted = Partial<JobRequest> & { notebook: string };
 
-/** Which field shows what a request's key is about. */
+/** Field of the form for a key of the request. */
 export const FIELDS: Readonly<Record<string, keyof IForm>> = {
   profile: 'profile',
   partition: 'partition',
@@ -49,7 +49,7 @@ export const FIELDS: Readonly<Record<string, keyof IForm>> = {
   stage: 'stage'
 };
 
-/** The form of a notebook that was never submitted: as its profile says. */
+/** The form of a notebook that was never submitted, filled from its profile. */
 export function emptyForm(
   profile: Profile | undefined,
   parameters: string
@@ -78,7 +78,7 @@ export function emptyForm(
   };
 }
 
-/** The form of an earlier job; all but the name is remembered. */
+/** The form of an earlier job, without its name. */
 export function formOf(request: JobRequest, parameters: string): IForm {
   return {
     profile: request.profile,
@@ -109,7 +109,7 @@ export function formOf(request: JobRequest, parameters: string): IForm {
 }
 
 /**
- * What the server is asked, of a form without faults.
+ * The request to the server for a form without errors.
  *
  * @param defaults - assignments of the notebook's tagged cell
  */

@@ -8,12 +8,14 @@ import { headlines } from '../../ui/verdicts/words';
 
 const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
 
-/** It will not change any more. */
+/** Whether it will not change any more. */
 export function hasEnded(job: Job): boolean {
   return ENDED.includes(job.state);
 }
 
-/** How many jobs are queued or under way; trials are one with their sweep, as its row in the list is. */
+/**
+ * Number of jobs that are queued or running; the trials of a sweep count as one, like its row in the list.
+ */
 export function countActive(jobs: readonly Job[]): number {
   return new Set(jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)).size;
 }
@@ -54,7 +56,7 @@ export function jobState(job: Job, trans: TranslationBundle): string {
   return words[job.state];
 }
 
-/** How long it has run, s; null before its start. */
+/** Its duration, s; null before its start. */
 export function ranFor(job: Job, now: number): number | null {
   return job.started_at === null
     ? null
@@ -89,7 +91,10 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
   return job.summary.text;
 }
 
-/** A job's line in a list of jobs: where several have its name, it says when it was submitted, and what it goes on with. */
+/**
+ * A job's line in a list: if several jobs have its name, it says when it was submitted, and which one it
+ * resumes.
+ */
 export function rowLine(
   job: Job,
   among: readonly Job[],
@@ -105,11 +110,11 @@ export function rowLine(
     : trans.__('Submitted %1 · %2', moment(job.created_at), line);
 }
 
-/** Filters of the list: of what ends, each way by its own name. */
+/** Filters of the list, with a separate one for each kind of end. */
 export type JobFilter =
   'all' | 'active' | 'failed' | 'succeeded' | 'cancelled' | 'stopped' | 'lost';
 
-/** Does a filter let through what is in this state, and has ended or not? */
+/** Whether a filter accepts this state, given whether it has ended. */
 export function passesFilter(
   state: string,
   ended: boolean,
@@ -125,7 +130,7 @@ export function passesFilter(
   }
 }
 
-/** Does a job match what was typed: part of its name, state, profile or notebook? */
+/** Whether a job matches the filter: part of its name, state, profile or notebook. */
 export function passesText(
   job: Job,
   text: string,
@@ -145,7 +150,7 @@ export function formatHours(hours: number): string {
   return hoursFormat.format(hours);
 }
 
-/** A point in time, short: its time of day, and its date where that is not today's. */
+/** A short time: its time of day, and its date if that is not today. */
 export function moment(at: number, now = Date.now()): string {
   const date = new Date(at * 1000);
   const today = date.toDateString() === new Date(now).toDateString();
@@ -157,7 +162,7 @@ export function moment(at: number, now = Date.now()): string {
       });
 }
 
-/** Hours that a job may take, and what is left of its account's. */
+/** Hours that a job may use, and the hours left of its account. */
 export function budgetWords(
   budget: NonNullable<JobPlan['budget']>,
   trans: TranslationBundle
@@ -175,7 +180,7 @@ export function budgetWords(
       );
 }
 
-/** What may still be written where a job's folder will be: the less of disk and quota. */
+/** Free space in a job's future folder: the smaller of disk space and quota. */
 export function roomWords(
   room: NonNullable<JobPlan['room']>,
   trans: TranslationBundle
@@ -187,10 +192,10 @@ export function roomWords(
   return free === null ? '' : trans.__('%1 GiB of disk free', formatGiB(free));
 }
 
-/** Why a job's log has no first error to go to; null where it has one. */
+/** Why a job's log has no first error to show; null if it has one. */
 export function whyNoError(job: Job, trans: TranslationBundle): string | null {
   if (job.state === 'cancelled') {
-    // its error is how its ranks were ended, and that is in no line
+    // its error is how its ranks were ended, which is in no line
     return trans.__('The job was cancelled; no rank failed.');
   }
   return (job.error?.rank ?? null) === null

@@ -6,7 +6,7 @@ import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
 import { hasEnded } from '../model/words';
 
-/** What can be done with a job: what helps most comes first. */
+/** Actions for a job, the most helpful first. */
 export function Actions(props: {
   job: Job;
   commands: CommandRegistry;

@@ -9,20 +9,20 @@ import { formatGiB, formatRate, formatValue } from '../../ui/figures/format';
 import { shareInText } from '../../ui/figures/share';
 import { jobState } from '../model/words';
 
-/** px: the log is what people come for. */
+/** px; low, because the log is more important. */
 const HEIGHT = 112;
 
-/** Values of `dt.log` that have a chart, at most; the history has all. */
+/** Maximum number of charts of `dt.log` values; the history has all values. */
 const MOST_VALUES = 4;
 
-/** Throughput, memory and logged values over the job's time; nothing before there are two points. */
+/** Throughput, memory and logged values over the job's time; nothing with fewer than two points. */
 export function Charts(props: {
   job: Job;
   metrics: JobMetrics | null;
   trans: TranslationBundle;
 }): JSX.Element | null {
   const { job, metrics, trans } = props;
-  // what is not known may not be sent at all
+  // unknown values may be missing
   const points = (metrics?.history ?? []).map(p => ({
     ...p,
     at: p.at * 1000,
@@ -39,7 +39,7 @@ export function Charts(props: {
   const until = job.ended_at ? (job.ended_at + 2) * 1000 : Date.now();
   const span = Math.max(10, (until - times[0]) / 1000 + 2);
   const last = points[points.length - 1];
-  // a job that has ended has its mark there
+  // the end of the job is marked there
   const end = job.ended_at ? undefined : trans.__('now');
   const marks = job.ended_at
     ? [{ at: job.ended_at * 1000, label: jobState(job, trans) }]
@@ -80,7 +80,7 @@ export function Charts(props: {
         .slice(0, MOST_VALUES)
         .map(name => {
           const { times, values } = loggedAt(points, name);
-          // as the facts above have it
+          // as in the facts above
           const figure = formatValue(values.filter(v => v !== null).pop());
           return (
             <JobChart

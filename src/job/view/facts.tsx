@@ -8,7 +8,7 @@ import { batchFact } from '../../ui/figures/batch';
 import { formatValue } from '../../ui/figures/format';
 import { moment } from '../model/words';
 
-/** What is known of a job, in short: where, how large, when, how it ended. */
+/** Facts about a job: place, size, times, how it ended. */
 export function Facts(props: {
   job: Job;
   trans: TranslationBundle;

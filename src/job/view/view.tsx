@@ -15,7 +15,7 @@ import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
 import { hasEnded, jobGlyph, jobState } from '../model/words';
 
-/** How often a job is asked for that no frame tells of, ms. */
+/** Polling interval for a job that no frame contains, ms. */
 const LOOK_MS = 2000;
 const HISTORY_MS = 5000;
 
@@ -45,7 +45,7 @@ function useJob(props: IJobProps): { job: Job | null; error: string } {
       const found = await jobs.get(id);
       setKnown(found);
       setError('');
-      // frames tell of its changes, as long as they tell of it
+      // frames report its changes, as long as they contain it
       return !live && !hasEnded(found);
     } catch (failure) {
       const refusal = refusalOf(failure, trans);
@@ -53,7 +53,7 @@ function useJob(props: IJobProps): { job: Job | null; error: string } {
       throw refusal;
     }
   });
-  // a frame leaves the ranks of an ended job out
+  // frames omit the ranks of an ended job
   const job = live && (live.ranks.length || !known) ? live : (known ?? live);
   return { job, error };
 }
@@ -73,7 +73,7 @@ function useHistory(
     try {
       setMetrics(await jobs.metrics(id));
     } catch (failure) {
-      // the job's own sentence says that it can't be asked
+      // the job's own sentence says that it can't be reached
       throw refusalOf(failure, trans);
     }
     return !ended;
