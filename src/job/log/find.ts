@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 
+import { plain } from '../../output/lines/ansi';
 import { useViewState } from '../../ui/viewState';
 import { ILogRow } from './lines';
 import { IReader } from './reader';
@@ -18,7 +19,7 @@ export function nextRow(
 ): number {
   return rows.findIndex(
     (row, i) =>
-      i >= from && [row.text, ...row.written].some(t => t.includes(text))
+      i >= from && [row.text, ...row.written].some(t => plain(t).includes(text))
   );
 }
 

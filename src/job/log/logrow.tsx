@@ -1,6 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
+import { plain } from '../../output/lines/ansi';
+import { Text } from '../../output/text/text';
 import { formatClock } from '../../ui/figures/format';
 import { followsFrom, ICause, shortError } from './follows';
 import { ILogRow, placeOf } from './lines';
@@ -23,7 +25,13 @@ export function LogRow(props: {
   const { row, cause, trans, unfold } = props;
   const place = placeOf(row.text);
   const shown = row.folded > 0 ? shortError(row.text) : row.text;
-  const text = <Marked text={shown} found={props.found} />;
+  const bare = plain(shown);
+  const text =
+    props.found && bare.includes(props.found) ? (
+      <Marked text={bare} found={props.found} />
+    ) : (
+      <Text text={shown} />
+    );
   const more = (text: string): JSX.Element => (
     <button
       type="button"
