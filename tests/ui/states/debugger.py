@@ -12,10 +12,12 @@ from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
 from dtrain_lab.debugger.state import Breakpoint, Collective, Outcome, Place, RankView
 from dtrain_lab.debugger.state import State as Debugged
 from dtrain_lab.debugger.view import view
+from dtrain_lab.wire.cluster import Cluster, World
+from dtrain_lab.wire.summary import Summary
 from tests.ui.states.notebooks import LOOP, START, code, notebook
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import DEBUGGER, NOTEBOOK, State
-from tests.ui.states.worlds import cluster_of, ranks_of
+from tests.ui.states.worlds import cluster_of, paused, ranks_of, resting
 
 CELL = "/tmp/ipykernel_1/1772453191.py"
 HERE = Place(CELL, 10, "<module>")
@@ -104,10 +106,23 @@ FORGETS = """() => {
 }"""
 
 
+def _world(state: Debugged) -> Cluster:
+    """The cluster as its head tells of it meanwhile: its ranks stand, wait for a cell, or are gone."""
+    size = len(state.ranks)
+    name = f"sft-{size}"
+    if state.ended:
+        summary = Summary("stopped", {"lasted_s": 900.0}, "Stopped.")
+        return cluster_of(name, (), state="stopped", summary=summary, world=World(size, 0), may=())
+    ranks = ranks_of(size)
+    if not state.paused:
+        return cluster_of(name, resting(ranks))
+    return paused(name, ranks, waits=any(r.operation for r in state.ranks))
+
+
 def _of(name: str, state: Debugged, rows: tuple[AcrossRow, ...] = (), *, pinned: bool = False) -> State:
     def show(stage: Stage) -> None:
         page = stage.page
-        stage.hear([cluster_of("sft-8", ranks_of(8), state="paused" if state.paused else "ready")])
+        stage.hear([_world(state)])
         stage.notebook("train.ipynb", notebook(START, code(LOOP, (), 7)))
         page.evaluate("() => window.jupyterapp.shell.activateById('jp-debugger-sidebar')")
         page.locator(DEBUGGER).wait_for()

@@ -109,25 +109,30 @@ for step, batch in enumerate(loader):
     opt.step(); opt.zero_grad()
     if step % 50 == 0:
         print(f"step {step} loss {loss.item():.3f}")"""
-TRAIN = notebook(
-    text("# Fine-tune the 1.3B model\n\nEight ranks on this workstation, one per GPU."),
-    START,
-    code(LOOP),
-    code("%distributed pull history 0\nplot(history)"),
-)
 
 
-def trains(stage: Stage, cluster: str) -> None:
-    """Open the notebook whose cell [7] trains on eight ranks since some minutes."""
+def trained(loop: Cell) -> dict[str, Any]:
+    """The notebook with this cell that trains."""
+    return notebook(
+        text("# Fine-tune the 1.3B model\n\nEight ranks on this workstation, one per GPU."),
+        START,
+        loop,
+        code("%distributed pull history 0\nplot(history)"),
+    )
+
+
+def trains(stage: Stage, cluster: str, *, ended: bool = False) -> None:
+    """Open the notebook whose cell [7] trains on eight ranks for minutes; `ended`: until a minute ago."""
     record = CellRecord(
         "run-7",
         "[7]",
         tuple(range(8)),
-        "running",
+        "ended" if ended else "running",
         1,
         str(stage.lab.work / "train.ipynb"),
         "cell-2",
         started_at=NOW - 372,
+        ended_at=NOW - 60 if ended else None,
     )
     losses = [
         (rank, "stdout", f"step {step} loss {2.713 - step / 1500 + rank / 500:.3f}\n")
@@ -136,4 +141,5 @@ def trains(stage: Stage, cluster: str) -> None:
     ]
     loaded = [(rank, "stdout", "loaded 96,000 examples\n") for rank in range(8)]
     runs(stage, cluster, (record, printed(record, *loaded, *losses)))
-    stage.notebook("train.ipynb", TRAIN)
+    cell = code(LOOP, (), 7)
+    stage.notebook("train.ipynb", trained(ran(cell, record) if ended else code(LOOP)))

@@ -27,7 +27,7 @@ from tests.ui.states.notebooks import (
 )
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import NOTEBOOK, State
-from tests.ui.states.worlds import NOW, cluster_of, metrics_of, ranks_of, wobble
+from tests.ui.states.worlds import NOW, cluster_of, metrics_of, ranks_of, resting, wobble
 
 OUTPUTS = (f"{NOTEBOOK} .jp-Notebook",)
 
@@ -194,7 +194,7 @@ def _picture(stage: Stage) -> None:
                 "local-4",
                 ranks,
                 notebooks=(trains.notebook or "",),
-                metrics=metrics_of(ranks, samples_per_s=2140.0, comm_overhead=0.12, comm_overhead_error=0.01),
+                metrics=metrics_of(ranks),
                 summary=Summary("training", {"total": 4}, "Training. All 4 ranks keep pace."),
                 running=(RunningCell("[13]", trains.notebook, trains.ranks, NOW - 41, trains.cell_id),),
             )
@@ -214,7 +214,7 @@ def _opens(name: str, *cells: Cell) -> State:
         ]
         stage.command("filebrowser:hide-main")
         runs(stage, "local-4", *((record, ()) for record in known))
-        stage.hear([cluster_of("local-4", ranks_of(4), notebooks=("prep.ipynb",))])
+        stage.hear([cluster_of("local-4", resting(ranks_of(4)), notebooks=("prep.ipynb",))])
         stage.notebook("prep.ipynb", notebook(*map(ran, cells, known)))
         stage.page.locator(f"{NOTEBOOK} .jp-DtrainOutput-bar").nth(len(cells) - 1).wait_for(state="attached")
         stage.settle()

@@ -51,7 +51,7 @@ def _of(size: int, slow: int) -> State:
             ranks = ranks_of(size, 1700 + n, slow=slow if late else None, local=size == 8)
             verdict = _verdict(size, slow) if late else None
             metrics = _metrics(ranks, verdict)
-            metrics = replace(metrics, values={**metrics.values, "step": 1800 + n})  # logged in each step
+            metrics = replace(metrics, values={**metrics.values, "step": 1700 + n})  # logged in each step
             world = training(name, ranks, metrics=metrics)
             if verdict:
                 world = replace(world, summary=Summary("slow", verdict.values, verdict.text))

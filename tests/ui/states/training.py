@@ -20,7 +20,7 @@ from tests.ui.states import jobs
 from tests.ui.states.notebooks import trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import NOTEBOOK, PANEL, STATUS, State
-from tests.ui.states.worlds import LAST, NOW, cluster_of, metrics_of, past, ranks_of, training
+from tests.ui.states.worlds import LAST, NOW, cluster_of, metrics_of, past, ranks_of, resting, training
 
 ADVICE = Advice(
     id="accumulate",
@@ -166,10 +166,10 @@ def _hungry(stage: Stage) -> None:
 
 
 def _ended(stage: Stage, told: str, **changes: Any) -> None:
-    trains(stage, "sft-8")
+    trains(stage, "sft-8", ended=True)
     stage.answers("GET", "clusters/sft-8/history", past(8))
     metrics = Metrics(current=False, last=LAST, **changes)
-    stage.hear([cluster_of("sft-8", ranks_of(8, 1800), metrics=metrics)], jobs.SIDEBAR)
+    stage.hear([cluster_of("sft-8", resting(ranks_of(8, 1800)), metrics=metrics)], jobs.SIDEBAR)
     stage.page.locator(PANEL).get_by_text(told).wait_for()
 
 

@@ -11,7 +11,7 @@ from dtrain_lab.wire.summary import Summary
 from tests.ui.states.notebooks import trains
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, STATUS, State
-from tests.ui.states.worlds import LAST, NOW, SITE, cluster_of, metrics_of, past, ranks_of, training
+from tests.ui.states.worlds import NOW, SITE, cluster_of, past, paused, ranks_of, resting, training
 
 HPC = {"profile": "hpc-a100"}
 
@@ -42,8 +42,7 @@ def _pending() -> Cluster:
 
 def _degraded() -> Cluster:
     ranks = tuple(
-        replace(r, state="lost" if r.rank == 40 else "idle", pid=None if r.rank == 40 else r.pid)
-        for r in ranks_of(64, local=False)
+        replace(r, state="lost", pid=None) if r.rank == 40 else r for r in resting(ranks_of(64, local=False))
     )
     why = "Killed by signal 9 (SIGKILL). Its memory had reached 494 of 512 GiB."
     values = {"ranks": "40", "how": why, "failed": True}
@@ -90,7 +89,7 @@ def _sign_in() -> Cluster:
 
 
 def _rebuilding() -> Cluster:
-    ranks = tuple(replace(r, state="starting" if r.rank == 5 else "idle") for r in ranks_of(8))
+    ranks = tuple(replace(r, state="starting") if r.rank == 5 else r for r in resting(ranks_of(8)))
     values = {"total": 8, "ranks": "5"}
     summary = Summary("rebuilding_missing", values, "Connecting 8 ranks again: rank 5 is missing.")
     return cluster_of(
@@ -101,7 +100,8 @@ def _rebuilding() -> Cluster:
 def _stopping() -> Cluster:
     values = {"done": 12, "total": 64}
     summary = Summary("stopping", values, "Stopping: 12 of 64 ranks have ended.")
-    return cluster_of("sft-64", ranks_of(64, local=False), state="stopping", summary=summary, may=(), **HPC)
+    ranks = tuple(replace(r, pid=None) if r.rank < 12 else r for r in resting(ranks_of(64, local=False)))
+    return cluster_of("sft-64", ranks, state="stopping", summary=summary, may=(), **HPC)
 
 
 def _stopped() -> Cluster:
@@ -116,15 +116,7 @@ def _stopped() -> Cluster:
 
 
 def _paused() -> Cluster:
-    ranks = tuple(replace(r, state="in collective" if r.rank == 5 else "paused") for r in ranks_of(8))
-    values = {"ranks": "0-4,6-7", "count": 7, "total": 8}
-    return training(
-        "sft-8",
-        ranks,
-        summary=Summary("paused", values, "Paused on 7 ranks. Rank 5 waits in all_reduce."),
-        metrics=metrics_of(ranks, current=False, last=LAST),
-        state="paused",
-    )
+    return paused("sft-8", ranks_of(8))
 
 
 def _ends_soon() -> Cluster:

@@ -109,6 +109,28 @@ def ranks_of(size: int, step: int = 1800, *, slow: int | None = None, local: boo
     return tuple(found)
 
 
+def resting(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+    """The same ranks once their cell has ended: idle, without figures of steps that they make no more."""
+    return tuple(
+        Rank(
+            r.rank,
+            r.node,
+            r.local_rank,
+            r.device,
+            r.pid,
+            "idle",
+            step=r.step,
+            cpu_utilization=0.01,
+            memory_bytes=r.memory_bytes,
+            device_memory_bytes=r.device_memory_bytes,
+            device_memory_total_bytes=r.device_memory_total_bytes,
+            device_utilization=0.0,
+            last_seen_s=r.last_seen_s,
+        )
+        for r in ranks
+    )
+
+
 def nodes_of(ranks: Sequence[Rank]) -> tuple[Node, ...]:
     """The nodes of ranks."""
     return tuple(
@@ -142,7 +164,7 @@ def cluster_of(name: str, ranks: tuple[Rank, ...], **changes: Any) -> Cluster:
 
     Args:
         name: also its id.
-        ranks: of it.
+        ranks: of it; those of one that runs no cell are `resting`.
         changes: whatever else differs.
     """
     size = len(ranks)
@@ -176,6 +198,26 @@ def training(name: str, ranks: tuple[Rank, ...], **changes: Any) -> Cluster:
         "may": ("stop", "restart", "stacks", "interrupt"),
     }
     return cluster_of(name, ranks, **{**known, **changes})
+
+
+def paused(name: str, ranks: tuple[Rank, ...], *, waits: bool = True) -> Cluster:
+    """A cluster whose ranks stand in the debugger; `waits`: but for rank 5, which is in a collective."""
+    size = len(ranks)
+    standing = tuple(
+        replace(r, state="in collective", doing="all_reduce")
+        if waits and r.rank == 5
+        else replace(r, state="paused", doing=None)
+        for r in ranks
+    )
+    count, stand = (size - 1, f"0-4,6-{size - 1}") if waits else (size, f"0-{size - 1}")
+    text = f"Paused on {count} ranks." + (" Rank 5 waits in all_reduce." if waits else "")
+    return training(
+        name,
+        standing,
+        summary=Summary("paused", {"ranks": stand, "count": count, "total": size}, text),
+        metrics=metrics_of(standing, current=False, last=LAST),
+        state="paused",
+    )
 
 
 LAST = Last(samples_per_s=1286.0, step_s=0.204, comm_overhead=0.23, comm_overhead_error=0.02)
