@@ -106,7 +106,9 @@ it('hides nothing that carries a value', () => {
     line(0, 'step 2 loss 0.25'),
     line(1, 'step 2 loss 0.26'),
     line(0, 'epoch 3'),
-    line(1, 'epoch 4')
+    line(1, 'epoch 4'),
+    line(0, '\u001b[32mstep\u001b[0m 5 of 9'),
+    line(1, '\u001b[32mstep\u001b[0m 10 of 9')
   ];
   const rows = rowsOf(lines, true);
   expect(rows.map(r => [r.ranks, r.text, r.like])).toEqual(

@@ -1,3 +1,4 @@
+import { blanked } from '../../output/lines/ansi';
 import { counts, INumber, near, numbersOf } from '../../output/lines/fold';
 import { LogLine } from '../../tokens';
 
@@ -18,8 +19,9 @@ function shapeOf(line: LogLine): IShaped {
   let found = known.get(line);
   if (!found) {
     const { text } = line;
+    const bare = blanked(text);
     const numbers = numbersOf(text).filter(
-      n => n.whole && !COUNTER.test(text.slice(0, n.start))
+      n => n.whole && !COUNTER.test(bare.slice(0, n.start))
     );
     let shape = '';
     let from = 0;
