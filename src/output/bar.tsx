@@ -18,23 +18,23 @@ import {
   troubleText
 } from './state';
 
-/** Rank chips up to here; more are chosen from a list. */
+/** Maximum number of rank chips; with more ranks, a list is used. */
 const MOST_CHIPS = 16;
 
-/** What the bar can do. */
+/** Actions of the bar. */
 export interface IBarActions {
   choose: (choice: Choice) => void;
-  /** Null where it can't be done. */
+  /** Null if impossible. */
   interrupt: (() => void) | null;
   stacks: (() => void) | null;
 }
 
-/** The bar of a cell: state, time, figures; which output is shown, or what to do in trouble. */
+/** The bar of a cell: state, time, figures; choice of the output, or actions in case of trouble. */
 export function Bar(props: {
   standing: IStanding;
   ranks: readonly number[];
   choice: Choice;
-  /** What became of a cell that failed; empty where nothing is known. */
+  /** Outcome of a failed cell; empty if unknown. */
   outcome: IOutcome;
   actions: IBarActions;
   trans: TranslationBundle;
@@ -42,7 +42,7 @@ export function Bar(props: {
   const { standing, ranks, trans, actions } = props;
   const { state, cluster } = standing;
   const trouble = troubleOf(standing);
-  // without a server nothing of it is known now
+  // without a server its current state is unknown
   const unheard = lostText(standing, trans);
   const failing = unheard ? '' : soFar(standing.record, trans);
   const alarm = (isAlarm(trouble) || !!failing) && !unheard;
@@ -55,7 +55,7 @@ export function Bar(props: {
   const failed = state === 'failed' && !stopped;
   const time = unbroken(timeText(standing, trans));
   const failure = rest ? `${head} ${rest}` : head;
-  // a cell that has not come to its cluster yet has no ranks that are known
+  // the ranks of a cell that has not reached its cluster yet are unknown
   const count = ranks.length > 0 && (
     <b>{trans._n('%1 rank', '%1 ranks', ranks.length)}</b>
   );
@@ -76,7 +76,7 @@ export function Bar(props: {
           </>
         ) : alarm && trouble && isAlarm(trouble) ? (
           <>
-            {/* the time goes on: it is read, and not announced each second */}
+            {/* the time changes: it can be read, but is not announced each second */}
             <span className="jp-DtrainUi-hidden" role="alert">
               {trouble.text}
             </span>
@@ -99,7 +99,7 @@ export function Bar(props: {
           <>
             <b title={failure}>{trans.__('Interrupted.')}</b>{' '}
             <span title={failure}>
-              {/* a cluster that was stopped took its record along, and the variables */}
+              {/* a stopped cluster's record is gone, with the variables */}
               {standing.plain || !failure
                 ? standing.record && trans.__('Variables are kept.')
                 : failure}
@@ -148,7 +148,7 @@ export function Bar(props: {
   );
 }
 
-/** A button that says why it can't be pressed, where it can't. */
+/** A button that says why it is disabled. */
 export function Action(props: {
   label: string;
   act: (() => void) | null;
@@ -223,7 +223,7 @@ function Chips(props: {
   );
 }
 
-/** Throughput and communication; of steps that are not made any more, nothing. */
+/** Throughput and communication; empty when no steps are taken any more. */
 function figures(standing: IStanding, trans: TranslationBundle): string {
   const metrics = standing.cluster?.metrics;
   const now = metrics && shownFigures(metrics);

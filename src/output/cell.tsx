@@ -32,24 +32,24 @@ import { CellView } from './view';
 
 /** Minimum interval between two renders of a cell, ms. */
 const EVERY = 200;
-/** Interval at which all lines of a running cell are read again, once the user has asked for them, ms. */
+/** Interval at which all lines of a running cell are read again, once the user has requested them, ms. */
 const AGAIN = 5000;
-/** … and so soon once it has ended, ms. */
+/** … and the delay after its end, ms. */
 const AGAIN_AT_END = 300;
 
-/** What a cell's view leans on. */
+/** Dependencies of a cell's view. */
 export interface IContext {
   clusters: IClusters;
   runs: NotebookRuns;
   commands: CommandRegistry;
   trans: TranslationBundle;
-  /** Show a line of the cell with this name; of the given one where it is its own. */
+  /** Show a line of the cell with this name; of the given cell if it is its own. */
   goTo: (cell: string, line: number, own: CodeCell | null) => void;
   file: IFailureActions['file'];
 }
 
 /**
- * A distributed cell's bar and lines, between its input and its other outputs.
+ * The bar and lines of a distributed cell, between its input and its other outputs.
  *
  * The notebook keeps the ordinary labelled text, and shows it wherever this extension is missing.
  */
@@ -165,7 +165,7 @@ export class CellOutputView extends ReactWidget {
         if (!(error instanceof RequestError)) {
           throw error;
         }
-        // the server is away: asked again later
+        // no server: retried later
       });
     }
     const canShow = !output.left || !!whole || !!found;
@@ -249,7 +249,7 @@ export class CellOutputView extends ReactWidget {
     this.update();
   }
 
-  /** The cell runs again: nothing of its former run is shown. */
+  /** The cell runs again: hide its previous run. */
   private _follow(run: string | null): void {
     if (run !== this._run) {
       this._run = run;
@@ -284,7 +284,7 @@ export class CellOutputView extends ReactWidget {
     this.update();
   }
 
-  /** Seconds go by without any output, too. */
+  /** Elapsed seconds change without output, too. */
   private _tick(on: boolean): void {
     if (on !== this._ticks) {
       this._ticks = on;
@@ -302,7 +302,7 @@ export class CellOutputView extends ReactWidget {
     }
   }
 
-  /** Its figures are those that the panel shows now: it is drawn with the panel, not a frame or two later. */
+  /** Its figures are the panel's: it is drawn together with the panel, not a frame or two later. */
   private _heard(): void {
     if (this._ticks) {
       MessageLoop.sendMessage(this, Widget.Msg.UpdateRequest);
@@ -314,9 +314,9 @@ export class CellOutputView extends ReactWidget {
   }
 
   private _allFigures = false;
-  /** Text that stands among what ranks display. */
+  /** Text between displays of ranks. */
   private _between: Interleaved;
-  /** What the user chose to see; null until then. */
+  /** The user's choice of output; null until then. */
   private _chosen: Choice | null = null;
   private _clock = new Poll({
     auto: false,
@@ -325,19 +325,19 @@ export class CellOutputView extends ReactWidget {
     frequency: { interval: 1000, backoff: false },
     standby: 'when-hidden'
   });
-  /** Lines of the beginning that are drawn. */
+  /** Number of lines drawn at the beginning. */
   private _first = MOST_LINES / 2;
   /** Whether `_whole` was read after the cell's end. */
   private _hasEnd = false;
   private _more: MoreFigures;
-  /** Id of the run that is shown. */
+  /** Id of the displayed run. */
   private _run: string | null = null;
   private _throttle = new Throttler(() => this.update(), { limit: EVERY });
   private _ticks = false;
   private _watchesWidgets = false;
-  /** Whether a widget can be shown is known when its view was asked for. */
+  /** Whether a widget can be displayed is known only after its view was requested. */
   private _widgets = new MutationObserver(() => this._changed());
-  /** All lines, once somebody has asked for those that the page has not kept. */
+  /** All lines, once the user has requested those that the page dropped. */
   private _whole: IAll | null = null;
   private _wholeAt = 0;
 }
@@ -348,7 +348,7 @@ interface IAll {
   displays: ReadonlyMap<number, readonly number[]>;
 }
 
-/** A cell's output with all its lines: between the displays that they were printed between. */
+/** A cell's output with all lines, in order with the displays. */
 function withAll(output: ICellOutput, { lines, displays }: IAll): ICellOutput {
   const seen = new Map<number, number>();
   const parts = output.parts.map((part, i) => {

@@ -7,17 +7,18 @@ import React from 'react';
 import { Choice, countParts, orderOf, WIDE } from './lines/parts';
 import { ICellOutput } from './runs/cellOutput';
 
-/** Figures and tables of ranks, and ranks with widgets, that are shown at first. */
+/** Maximum number of figures, tables and ranks with widgets that are displayed initially. */
 const FIRST = 8;
 
 /**
- * Hide what the view shows in its own way, and say of each picture whose it is.
+ * Hide outputs that the view displays itself, and label each figure with its rank.
  *
- * @param area - of the cell's outputs.
- * @param choice - whose output is looked at.
- * @param ranks - all that there are.
- * @param all - show all of them, not the first ones only.
- * @returns how many are left out, whether any is shown, and how many widgets can't be: no kernel has their models.
+ * @param area - the cell's output area.
+ * @param choice - the ranks whose output is displayed.
+ * @param ranks - all ranks.
+ * @param all - display all of them, not only the first ones.
+ * @returns the number of omitted displays, whether any is displayed, and the number of widgets without a
+ * model in any kernel.
  */
 export function markDisplays(
   area: CodeCell['outputArea'],
@@ -50,7 +51,7 @@ export function markDisplays(
       gone++;
     }
     if (typeof place === 'number' && !hidden) {
-      // a rank's progress bars are shown all or not at all: the last one is the one that moves
+      // a rank's progress bars are shown all or not at all: only the last one moves
       const many =
         kind === 'widget' ? withWidgets.add(place).size : ++seen[kind];
       hidden = !all && many > FIRST;
@@ -61,7 +62,7 @@ export function markDisplays(
       widget.node.dataset.dtrainRank = String(place);
       const wide = kind !== 'figure';
       widget.node.dataset.dtrainKind = wide ? 'wide' : 'figure';
-      // figures side by side, what needs more room after them
+      // figures side by side, wider outputs after them
       const after = (wide ? WIDE : 0) + place;
       const part = Math.min(output.parts[i], parts - 1);
       const from = orderOf(part, parts, place, choice, ranks);
@@ -79,14 +80,14 @@ export function markDisplays(
   return { beyond, any, gone };
 }
 
-/** Has the rank closed this widget? Its view hides itself then. */
+/** Whether the rank has closed this widget, whose view then hides itself. */
 function isClosed(output: Widget): boolean {
   return !!output.node.querySelector(
     ':scope > .jp-OutputArea-output.lm-mod-hidden'
   );
 }
 
-/** Is an error all that there is of this widget? Its model is not known, as in a copy of a notebook. */
+/** Whether only an error is left of this widget: its model is unknown, as in a copy of a notebook. */
 function isGone(output: Widget): boolean {
   const shown = output.node.querySelector(
     ':scope > .jp-OutputArea-output.jupyter-widgets'
@@ -94,7 +95,7 @@ function isGone(output: Widget): boolean {
   return !!shown && !shown.firstElementChild;
 }
 
-/** Below the figures of ranks: those of the other ranks. */
+/** Button below the figures of ranks for those of the other ranks. */
 export class MoreFigures extends ReactWidget {
   constructor(
     private _trans: TranslationBundle,
@@ -105,7 +106,7 @@ export class MoreFigures extends ReactWidget {
     this.hide();
   }
 
-  /** Number of displays that are not shown yet. */
+  /** Number of displays not displayed yet. */
   set count(count: number) {
     this._count = count;
     this.setHidden(!count);

@@ -7,24 +7,24 @@ import { Action } from './bar';
 import { Text } from './text/text';
 import { IFrameText, ITraceback, placeIn } from './lines/traceback';
 
-/** What can be done with a failure. */
+/** Actions for a failure. */
 export interface IFailureActions {
   /** Show a line of a cell. */
   place: (cell: string, line: number) => void;
-  /** How a file is called, and how it is opened; null where it can't be. */
+  /** The name of a file, and a function to open it; null if it can't be opened. */
   file: (path: string) => {
     name: string;
     open: ((line: number) => void) | null;
   };
-  /** Look at a rank in the debugger; or why not. */
+  /** Show a rank in the debugger; or why that is impossible. */
   debug: (rank: number) => { act: (() => void) | null; why: string };
   compare: (rank: number) => { act: (() => void) | null; why: string };
 }
 
-/** What ranks have raised: the first one's traceback, those of others behind a line each. */
+/** Errors of ranks: the first traceback, and one line for each other traceback. */
 export function Failure(props: {
   tracebacks: readonly ITraceback[];
-  /** What the kernel has written, shown where no traceback could be read from it. */
+  /** The kernel's text, displayed if no traceback could be parsed from it. */
   rows: readonly string[];
   actions: IFailureActions;
   trans: TranslationBundle;
@@ -72,7 +72,7 @@ export function Failure(props: {
   );
 }
 
-/** A row as it stands; a place alone leads there. */
+/** A row as it is; if it is only a place, it is a link. */
 function Row(props: {
   row: string;
   actions: IFailureActions;

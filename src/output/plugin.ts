@@ -17,7 +17,7 @@ import { CellRecords } from './runs/records';
 import { NotebookRuns } from './runs/notebookRuns';
 import { importedPath } from './lines/traceback';
 
-/** Output of distributed cells: the bar, the choice of rank, folded lines, progress, failures. */
+/** Output of distributed cells: bar, choice of rank, folded lines, progress, failures. */
 export const outputPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:output',
   description: 'Shows the output of distributed cells by rank.',
@@ -71,7 +71,7 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** Does another view of the same notebook run the cell? */
+/** Whether another view of the same notebook runs the cell. */
 function isLiveElsewhere(
   cell: CodeCell,
   panel: NotebookPanel,
@@ -115,13 +115,13 @@ function goTo(
   }
 }
 
-/** How a file of a traceback is called in this notebook, and how it is opened. */
+/** The name of a traceback's file in this notebook, and a function to open it. */
 function fileOf(
   path: string,
   panel: NotebookPanel,
   opener: IOpener
 ): ReturnType<IFailureActions['file']> {
-  // what is told relative to a folder of a rank is not known here
+  // paths relative to a rank's folder can't be resolved here
   const known = path.startsWith('/') ? labPath(path, serverRoot()) : null;
   if (known === null) {
     return { name: importedPath(path), open: null };

@@ -15,26 +15,26 @@ import { isDetached } from './runs/cellOutput';
 import { IFound, IRun, isOver, RunState, stateOf } from './runs/run';
 import { SummaryPart } from './runs/outcome';
 
-/** How a cell stands, as far as anybody knows. */
+/** State of a cell, as far as known. */
 export interface IStanding {
   state: RunState | null;
   record: CellRecord | null;
   cluster: Cluster | null;
-  /** Seconds that the ranks have run it, or ran it; null where that is not known. */
+  /** Seconds for which the ranks have run it; null if unknown. */
   seconds: number | null;
-  /** Ranks that run it; empty where not known. */
+  /** Ranks that run it; empty if unknown. */
   ranks: readonly number[];
-  /** It was interrupted, and no more than that is told of it. */
+  /** Whether it was interrupted, and nothing else is reported. */
   plain?: boolean;
-  /** What became of it where it failed, in parts. */
+  /** Its result in parts, if it failed. */
   said?: readonly SummaryPart[];
-  /** It was running or waiting when the notebook last heard of it, and no cluster knows how it ended. */
+  /** Whether it was last known to run or wait, and no cluster knows how it ended. */
   noEnd?: boolean;
-  /** There is no connection to the server, and this is from when it was last heard of. */
+  /** Whether there is no connection to the server, so that this is the last known state. */
   unheard?: { since: Date | null };
 }
 
-/** Put together what is known of a cell: by its cluster, by the notebook, by its outputs. */
+/** Combine what the cluster, the notebook and the outputs tell about a cell. */
 export function standingOf(
   cell: CodeCell,
   found: IFound | null,
@@ -62,7 +62,7 @@ export function standingOf(
   if (live) {
     return { ...nothing, state: 'waiting' };
   }
-  // tools that strip outputs, as before a commit, leave the cell's metadata
+  // tools that strip outputs, for example before a commit, keep the cell's metadata
   const stripped =
     run?.state === 'done' &&
     executionCount === null &&
@@ -72,7 +72,7 @@ export function standingOf(
     const times = run.started !== undefined && run.ended !== undefined;
     return {
       ...nothing,
-      // a cluster that was stopped took its record along: the kernel has told the end
+      // a stopped cluster's record is gone: the kernel has reported the end
       state: known ? run.state : failed ? 'failed' : null,
       seconds: known && times ? run.ended! - run.started! : null,
       ranks: run.ranks,
@@ -86,7 +86,7 @@ export function standingOf(
   return { ...nothing, state: failed ? 'failed' : 'done' };
 }
 
-/** What is wrong with the ranks of a cell that runs: what keeps them from going on comes first. */
+/** Problems of a running cell's ranks; those that keep them from continuing come first. */
 export function troubleOf(standing: IStanding): Verdict | null {
   const { state, record, cluster } = standing;
   if (state !== 'running' || !record || !cluster) {
@@ -107,7 +107,7 @@ export function troubleOf(standing: IStanding): Verdict | null {
   );
 }
 
-/** Does nothing go on by itself? */
+/** Whether the ranks can't continue by themselves. */
 export function isAlarm(verdict: Verdict | null): boolean {
   return (
     verdict !== null && ['stuck', 'mismatch', 'lost'].includes(verdict.kind)
@@ -126,7 +126,7 @@ export function troubleText(
   }
   const { operation, ranks, peers } = verdict;
   if (verdict.code !== 'stuck' || !operation) {
-    // a sentence that does not end with who waits: a time at its end would be of something else
+    // only if the sentence ends with the waiting ranks: otherwise the time would refer to something else
     return trans.__('%1 %2', text, formatSpan(since));
   }
   return [
@@ -156,7 +156,7 @@ export function troubleText(
   ].join(' ');
 }
 
-/** Glyph and word of a state; null where none is known. */
+/** Glyph and word of a state; null if unknown. */
 export function glyphOf(
   standing: IStanding,
   trans: TranslationBundle
@@ -196,7 +196,7 @@ export function glyphOf(
   }
 }
 
-/** What is known of a cell that had not ended when the server was last heard of; empty while there is a server. */
+/** Text on a cell that had not ended when the server last answered; empty while there is a server. */
 export function lostText(
   { state, unheard }: IStanding,
   trans: TranslationBundle
@@ -211,7 +211,7 @@ export function lostText(
     : trans.__('No connection to the server.');
 }
 
-/** Whom a cell waits for, or for how long it has run. */
+/** What a cell waits for, or how long it has run. */
 export function timeText(
   standing: IStanding,
   trans: TranslationBundle

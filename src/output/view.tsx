@@ -14,16 +14,16 @@ import { outcomeOf } from './runs/outcome';
 import { parseTracebacks, tracebacksOf } from './lines/traceback';
 import { Choice } from './lines/parts';
 
-/** How a cell of ranks stands. */
+/** State of a cell of ranks. */
 export interface ICellState {
   output: ICellOutput;
   ranks: readonly number[];
   standing: IStanding;
   choice: Choice;
-  /** Text that stands among what ranks display; the rest stands above. */
+  /** Text between displays of ranks; the rest is above. */
   between: readonly IPlacedBlock[];
   left: ILeft;
-  /** Widgets that can't be shown: no kernel has their models. */
+  /** Number of widgets that can't be displayed: no kernel has their models. */
   gone: number;
 }
 
@@ -36,7 +36,7 @@ export function CellView(props: {
   const { state, trans, actions } = props;
   const { choice, ranks, standing, left, between } = state;
   const { output } = state;
-  // by rank, all of it has its place among the displays
+  // by rank, all text is placed between the displays
   const above = !between.length
     ? output.lines
     : choice === 'by rank'
@@ -46,7 +46,7 @@ export function CellView(props: {
     const rows = foldLines(above);
     return { lines: rows, left: rowsOf(left, rows, output.lines) };
   };
-  // how many of the lines that are left out are one rank's is not known
+  // the number of omitted lines of one rank is unknown
   const ofRank = (rows: ILine[]): { lines: ILine[]; left: ILeft } => ({
     lines: rows,
     left: { ...left, uncounted: left.gone > 0 }
@@ -140,7 +140,7 @@ function Block(props: {
 }): JSX.Element {
   const { block, state, trans } = props;
   const { rank, lines, last } = block;
-  // what was left out of the middle is told of once, above
+  // the omission in the middle is reported once, above
   const left = { ...state.left, gone: 0 };
   if (state.choice !== 'by rank' || rank === null) {
     const shown = rank === null ? foldLines(lines) : lines;

@@ -3,7 +3,7 @@ export interface ISpan {
   text: string;
   /** Classes of JupyterLab's own rendered text: `ansi-red-fg`. */
   classes: string;
-  /** Colours that have no name there. */
+  /** Colours without a name there. */
   color?: string;
   background?: string;
   href?: string;
@@ -24,17 +24,17 @@ const CODES =
 const LINK =
   /\b(?:https?:\/\/|www\.)[^\s<>"'`\u001b]*[^\s<>"'`\u001b.,;:!?)\]}]/g;
 
-/** A text whose escape sequences are blanks: places in it are places in the text. */
+/** A text with blanks instead of escape sequences, so that positions are unchanged. */
 export function blanked(text: string): string {
   return text.replace(CODES, code => ' '.repeat(code.length));
 }
 
-/** A text without its sequences. */
+/** A text without escape sequences. */
 export function plain(text: string): string {
   return text.replace(CODES, '');
 }
 
-/** The sequences up to a place of a text: what stands behind it is drawn as they say. */
+/** The escape sequences before a position, which apply to the text after it. */
 export function stylesBefore(text: string, place: number): string {
   return (text.slice(0, place).match(CODES) ?? []).join('');
 }
@@ -55,7 +55,7 @@ const PLAIN: IStyle = {
   inverse: false
 };
 
-/** Is there anything in a text that plain text would not show? */
+/** Whether a text contains styles or links. */
 export function isStyled(text: string): boolean {
   return (
     text.includes('\u001b') || text.includes('://') || text.includes('www.')
@@ -166,7 +166,7 @@ function apply(before: IStyle, codes: string): IStyle {
   return style;
 }
 
-/** A colour of the 256, or of all; and how many codes it took. */
+/** A colour of the 256, or an RGB colour; and the number of codes that it used. */
 function extended(codes: number[]): [string | number | null, number] {
   if (codes[0] === 2) {
     return [`rgb(${codes.slice(1, 4).join(', ')})`, 4];

@@ -20,7 +20,7 @@ const WORD = new RegExp(
     `${UNIT}(?:/\\d+)?[)\\]}"'>,;:.!?]*$`,
   'i'
 );
-/** What is numbered after these words is told apart by its number, and is never a range. */
+/** Numbers after these words are identifiers, and never part of a range. */
 const IDENTITY = new Set(
   (
     'id ids pid ppid uid gid tid uuid key port seed hash sha md5 token cuda gpu device dev node host ip addr ' +
@@ -28,10 +28,10 @@ const IDENTITY = new Set(
     'jan feb mar apr may jun jul aug sep oct nov dec'
   ).split(' ')
 );
-/** From here on a whole number is an id, or a time. */
+/** Integers from here on are ids, or times. */
 const MOST_WHOLE = 1e9;
 
-/** Numbers that may be folded: no part of a date, a time, an address, a path, a version or a name. */
+/** Numbers that may be folded: not part of a date, a time, an address, a path, a version or a name. */
 export function numbersOf(text: string): INumber[] {
   const found: INumber[] = [];
   let before = '';
@@ -64,10 +64,10 @@ function mayDiffer(number: string, key: string): boolean {
   );
 }
 
-/** Whole numbers that lie so near to each other may be told as a range, however small they are. */
+/** Integers this close to each other may be shown as a range, however small they are. */
 const NEAR_WHOLE = 64;
 
-/** Values that belong together: one that stands out keeps its own line. */
+/** Values that are close to each other: an outlier keeps its own line. */
 export function near(low: number, high: number, whole: boolean): boolean {
   if (whole) {
     return high - low <= NEAR_WHOLE || (low > 0 && high <= 3 * low);
@@ -79,7 +79,7 @@ export function near(low: number, high: number, whole: boolean): boolean {
   );
 }
 
-/** Lines of different ranks that are shown as one. */
+/** Lines of different ranks that are displayed as one. */
 class Group {
   constructor(
     readonly shape: string,
@@ -90,7 +90,7 @@ class Group {
     this._add(line, _numbers);
   }
 
-  /** Take a line of other ranks, if no more than one number differs among all of them. */
+  /** Add a line of other ranks, if at most one number differs among all of them. */
   take(line: ILine, numbers: readonly INumber[]): boolean {
     if (line.ranks.some(rank => this.ranks.has(rank))) {
       return false;
@@ -162,17 +162,17 @@ class Group {
     line.ranks.forEach(rank => this.ranks.add(rank));
   }
 
-  /** Which number differs; -1 while none does. */
+  /** Index of the number that differs; -1 while none does. */
   private _at = -1;
   private _run: { line: ILine; numbers: readonly INumber[] }[] = [];
 }
 
-/** Whole numbers of so many ranks are written one by one, where they are in no order. */
+/** Maximum number of ranks whose integers are listed one by one if they have no order. */
 const MOST_LISTED = 8;
 
 /**
- * Whole numbers of several ranks as they stand in one line: "0…3" only where they grow evenly with the rank, so that
- * each rank's can be told from it; else "1, 1, 0, 3" in the order of the ranks, and null of many.
+ * Integers of several ranks in one line: "0…3" only if they grow evenly with the rank, so that each rank's
+ * can be derived; else "1, 1, 0, 3" in the order of the ranks, and null if there are many.
  */
 export function counts(
   of: readonly { rank: number; of: INumber }[]
@@ -189,22 +189,22 @@ export function counts(
   return all.length <= MOST_LISTED ? all.map(n => n.of.text).join(', ') : null;
 }
 
-/** Groups of a shape to which a line is compared. */
+/** Number of groups of a shape with which a line is compared. */
 const MOST_COMPARED = 64;
 
 /**
  * Fold lines of different ranks that differ in no more than one number into the lowest rank's.
  *
- * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also where other lines
- * came between; each rank's own lines keep their order, those of stdout and those of stderr: between the two
- * there is none. A range stands for one number only, so that nothing is said that no rank has printed.
+ * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came
+ * between. Each rank's lines keep their order within stdout and within stderr. A range replaces one number
+ * only, so that no combination is shown that no rank has printed.
  */
 export function foldLines(lines: readonly ILine[]): ILine[] {
   const order = new Order<Group>();
   for (const line of lines) {
     const numbers = line.ranks.length ? numbersOf(line.text) : [];
     const shape = `${line.error}${shapeOf(line.text, numbers)}`;
-    // lines of nobody in particular are not folded
+    // lines without a rank are not folded
     const take = (group: Group): boolean => group.take(line, numbers);
     const known = line.ranks.length
       ? order.find(shape, line, take, MOST_COMPARED)
@@ -214,7 +214,7 @@ export function foldLines(lines: readonly ILine[]): ILine[] {
   return inRankOrder(order.all).map(group => group.line());
 }
 
-/** Neighbours that say the same in other numbers stand in the order of their ranks, not in which they came. */
+/** Adjacent lines that differ in numbers only are in the order of their ranks, not of their arrival. */
 function inRankOrder(groups: readonly Group[]): Group[] {
   const found: Group[] = [];
   let run: Group[] = [];

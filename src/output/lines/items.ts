@@ -1,6 +1,6 @@
 import { IOutput } from '@jupyterlab/nbformat';
 
-/** What a rank has put out: a line, or a display. */
+/** An output of a rank: a line, or a display. */
 export interface IItem {
   ranks: number[];
   time: number;
@@ -16,7 +16,7 @@ export type Row = {
   text: string;
 };
 
-/** What ranks overwrite: the text of those that have cleared their output, then progress bars. */
+/** Output that ranks overwrite: text of ranks that have cleared their output, then progress bars. */
 export function rows(
   texts: ReadonlyMap<number, string>,
   bars: ReadonlyMap<number, ReadonlyMap<number, string>>
@@ -43,7 +43,7 @@ export function rows(
   return found;
 }
 
-/** What a line shows in the end: the text after its last carriage return, or before a trailing one. */
+/** What a line finally shows: the text after its last carriage return, or before a trailing one. */
 export function lastState(line: string): string {
   const parts = line.split('\r').filter(Boolean);
   return parts[parts.length - 1] ?? '';

@@ -1,10 +1,10 @@
-/** A line whose number differs: where it stands, and both ends of what the ranks printed. */
+/** The number that differs in a line: its position, and the lowest and highest value that ranks printed. */
 export interface IRange {
   start: number;
   end: number;
   low: string;
   high: string;
-  /** What stands in the number's place; null where the range follows the line, as "2.137 (2.101 to 2.180)". */
+  /** Text that replaces the number; null if the range follows the line, as in "2.137 (2.101 to 2.180)". */
   inline: string | null;
 }
 
@@ -15,7 +15,7 @@ export interface ILine {
   error: boolean;
   /** Index of its part of the output, as in `Parts`; 0 by default. */
   part?: number;
-  /** Where lines of other ranks were folded into this one: the number that differs, and how far. */
+  /** If lines of other ranks were folded into this one: the number that differs, and its range. */
   range?: IRange;
 }
 
@@ -31,18 +31,18 @@ export function parseRanks(text: string): number[] {
   });
 }
 
-/** Characters of a text that its lines may keep alive. */
+/** Maximum length of a text that its lines may keep alive. */
 const MOST_SHARED = 4096;
 
 /**
- * Lines with a memory of their own. A piece of a string keeps all of it alive, and the page keeps each line as
- * it was first drawn: thousands of them held hundreds of versions of the whole output.
+ * Lines with their own memory. A substring keeps the whole string alive, and the page keeps each line as it
+ * was first drawn: thousands of lines held hundreds of versions of the whole output.
  */
 function apart(rows: string[]): string[] {
   return JSON.parse(JSON.stringify(rows)) as string[];
 }
 
-/** Labelled text as lines; a line without a label belongs to no rank. */
+/** Split labelled text into lines; a line without a label belongs to no rank. */
 export function parseLines(text: string, error: boolean): ILine[] {
   const rows = text.split('\n');
   if (rows[rows.length - 1] === '') {
@@ -65,24 +65,24 @@ export function linesOf(lines: readonly ILine[], rank: number): ILine[] {
   return lines.filter(l => !l.ranks.length || l.ranks.includes(rank));
 }
 
-/** A progress bar as it is drawn. */
+/** A parsed progress bar. */
 export interface IBar {
-  /** What it is of; empty where it has no name. */
+  /** Its description; empty if it has none. */
   label: string;
   share: number;
-  /** How far: "160/250". */
+  /** Progress: "160/250". */
   count: string;
-  /** What tqdm says of time: "00:01<00:02, 57 it/s". */
+  /** tqdm's times: "00:01<00:02, 57 it/s". */
   rest: string;
 }
 
 const BAR =
   /^(.*?):?\s*(\d{1,3})%\s*\|[^|]*\|?\s*([\d.,kMGTB]+\/[\d.,kMGTB]+)?\s*(?:\[(.*?)\]?)?\s*$/;
 
-/** A longer text is no bar of one line; looking for one takes time that grows with its square. */
+/** A longer text is not a bar; parsing takes quadratic time. */
 const MOST_BAR = 1000;
 
-/** Read a progress bar; null where a text is none. */
+/** Parse a progress bar; null if the text is not one. */
 export function parseBar(text: string): IBar | null {
   const match = text.length > MOST_BAR ? null : BAR.exec(text);
   return match

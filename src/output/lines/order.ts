@@ -1,15 +1,15 @@
 import { ILine } from './lines';
 
-/** Something that stands for lines of one or several ranks. */
+/** An entry that represents lines of one or several ranks. */
 interface IEntry {
-  /** Position among all. */
+  /** Its position among all entries. */
   at: number;
   readonly shape: string;
   readonly error: boolean;
   readonly ranks: ReadonlySet<number>;
 }
 
-/** Entries that are looked at, in all, to put some of them before others. */
+/** Maximum total number of entries that are inspected to move some before others. */
 const MOST_LOOKS = 500_000;
 
 /** Entries in an order that keeps that of each rank's lines, those of stdout and those of stderr. */
@@ -30,14 +30,17 @@ export class Order<T extends IEntry> {
     return entry;
   }
 
-  /** An entry stands for this line now: later lines of its ranks come after it. */
+  /** Mark an entry as representing this line: later lines of its ranks come after it. */
   note(line: ILine, entry: T): void {
     for (const rank of line.ranks) {
       this._last.set(`${rank} ${line.error}`, entry);
     }
   }
 
-  /** The first entry of this shape that takes a line, and can stand after all earlier lines of its ranks. */
+  /**
+   * The first entry of this shape that accepts a line, and can be placed after all earlier lines of its
+   * ranks.
+   */
   find(
     shape: string,
     line: ILine,
@@ -60,8 +63,8 @@ export class Order<T extends IEntry> {
   }
 
   /**
-   * The same among those that stand before the last line of these ranks: what only they have printed since is put
-   * before it. Without that, ranks whose lines got out of step once would never be folded again.
+   * The same among entries before the last line of these ranks: lines that only they have printed since are
+   * moved before it. Otherwise ranks whose lines once got out of step would never be folded again.
    */
   private _before(
     alike: readonly T[],
@@ -98,7 +101,7 @@ export class Order<T extends IEntry> {
     return found;
   }
 
-  /** Put some of a stretch of entries at its beginning. */
+  /** Move some entries of a range to its beginning. */
   private _move(from: number, to: number, own: ReadonlySet<T>): void {
     const stretch = this.all.slice(from, to + 1);
     const moved = [
@@ -117,12 +120,12 @@ export class Order<T extends IEntry> {
 
   /** Shape → its entries, in order. */
   private _alike = new Map<string, T[]>();
-  /** Rank and stream → the entry that has its last line. */
+  /** Rank and stream → the entry with its last line. */
   private _last = new Map<string, T>();
   private _looks = 0;
 }
 
-/** Position of the first entry behind a place. */
+/** Index of the first entry after a position. */
 function after<T extends IEntry>(sorted: readonly T[], place: number): number {
   let low = 0;
   let high = sorted.length;

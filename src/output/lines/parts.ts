@@ -1,22 +1,22 @@
 import { ILine, linesOf } from './lines';
 
-/** Which output is shown: of all ranks together, by rank, or of one. */
+/** Displayed output: of all ranks together, by rank, or of one rank. */
 export type Choice = 'together' | 'by rank' | number;
 
 /**
- * Tells which text of ranks stands above what they display, and which below.
+ * Decides which text of ranks is above their displays, and which below.
  *
- * An output has parts: text, then displays; then the text that came after these, and so on. Each rank's own order is
- * kept. Ranks that display the same in the same order have the same parts, whichever of them is ahead; one that
- * displays nothing prints into the part that the others have come to.
+ * An output has parts: text, then displays, then the text after these, and so on. The order of each rank is
+ * kept. Ranks with the same displays in the same order have the same parts, whichever of them is ahead; text
+ * of a rank without displays goes into the part that the others have reached.
  */
 export class Parts {
   /**
-   * @param _displaying - ranks that display anything.
+   * @param _displaying - ranks with displays.
    */
   constructor(private _displaying: ReadonlySet<number>) {}
 
-  /** The part of a line that some ranks have printed; without a rank, of nobody in particular. */
+  /** The part of a line that some ranks have printed; the line may have no rank. */
   text(ranks: readonly number[]): number {
     const own = ranks.filter(rank => this._displaying.has(rank));
     const from = own.length ? own : [...this._displaying];
@@ -32,7 +32,7 @@ export class Parts {
     return part;
   }
 
-  /** The part of what a rank displays. */
+  /** The part of a rank's display. */
   display(rank: number): number {
     this._shown.add(rank);
     return this._at.get(rank) ?? 0;
@@ -42,28 +42,30 @@ export class Parts {
     return (this._at.get(rank) ?? 0) + (this._shown.has(rank) ? 1 : 0);
   }
 
-  /** Rank → the part that it has come to. */
+  /** Rank → its current part. */
   private _at = new Map<number, number>();
-  /** Ranks that have displayed something in their part. */
+  /** Ranks with a display in their current part. */
   private _shown = new Set<number>();
 }
 
-/** Text that stands between displays, and where. */
+/** Text between displays, and its position. */
 export interface IBlock {
-  /** Whose it is; null for all. */
+  /** Its rank; null for all. */
   rank: number | null;
   lines: readonly ILine[];
-  /** As CSS has it. */
+  /** CSS order. */
   order: number;
-  /** The last one of its rank. */
+  /** Whether it is the last text of its rank. */
   last: boolean;
 }
 
-/** Ranks in a part: figures, then what is wide, then the next part's text. */
+/** Order within a part: figures, then wide displays, then the next part's text. */
 export const WIDE = 5000;
 const STEP = 2 * WIDE + 1;
 
-/** Where what stands in a part begins: by rank, all parts of a rank come before those of the next one. */
+/**
+ * First CSS order of a part: with the output by rank, all parts of a rank come before those of the next rank.
+ */
 export function orderOf(
   part: number,
   parts: number,
@@ -75,12 +77,12 @@ export function orderOf(
   return (before + part) * STEP + 1;
 }
 
-/** How many parts there are. */
+/** Number of parts. */
 export function countParts(lines: readonly ILine[]): number {
   return lines.reduce((most, { part }) => Math.max(most, part ?? 0), 0) + 1;
 }
 
-/** The text that does not stand above all displays. */
+/** The text that is not above all displays. */
 export function blocksOf(
   lines: readonly ILine[],
   choice: Choice,

@@ -3,32 +3,32 @@ import { components } from '../../api/types';
 type Failure = components['schemas']['Failure'];
 type Frame = components['schemas']['Frame'];
 
-/** A frame of a traceback: where, and its lines. */
+/** A frame of a traceback: its place and lines. */
 export interface IFrameText {
   /** Number of a cell, "[12]"; null for a file. */
   cell: string | null;
   file: string | null;
   line: number;
-  /** What follows the place: ", in normalize". */
+  /** Text after the place: ", in normalize". */
   inside: string;
   /** `here`: the line that raised. */
   lines: { text: string; here: boolean }[];
 }
 
-/** Library frames that were left out at a place. */
+/** Library frames omitted at this position. */
 export interface IFolded {
   folded: number;
 }
 
-/** What one or more ranks have raised. */
+/** An error of one or more ranks. */
 export interface ITraceback {
   ranks: readonly number[];
   /** "ValueError: max() arg is an empty sequence". */
   what: string;
-  /** More lines of the message. */
+  /** Further lines of the message. */
   more: readonly string[];
   frames: readonly (IFrameText | IFolded)[];
-  /** All frames, those of libraries too; null where only the kernel's text is known, which has left them out. */
+  /** All frames, including those of libraries; null if only the kernel's text is known, which omits them. */
   all: readonly IFrameText[] | null;
   /** Lines below the frames: the error's cause, its notes, a syntax error's place. */
   detail: readonly string[];
@@ -37,7 +37,7 @@ export interface ITraceback {
 /** Width of the column of line numbers, the arrow included: as in the text that the notebook keeps. */
 const MARGIN = 7;
 
-/** What ranks have raised, as their cluster knows it: each distinct traceback once. */
+/** Errors of ranks, from their cluster: each distinct traceback once. */
 export function tracebacksOf(failures: readonly Failure[]): ITraceback[] {
   const groups = new Map<string, [Failure, number[]]>();
   for (const failure of failures) {
@@ -101,10 +101,10 @@ const FOLDED = /^ {2}… (\d+) library frames?$/;
 const SOURCE = /^(-+> ?\d+|\s+\d+)(?: (.*))?$/;
 
 /**
- * Read what the kernel has written of a failed cell, below its sentence.
+ * Parse the kernel's text on a failed cell, below its sentence.
  *
- * For notebooks whose cluster has ended: a notebook keeps an error as text and as nothing else. What can't be read
- * is shown as it stands.
+ * For notebooks whose cluster has ended: a notebook keeps errors only as text. Text that can't be parsed is
+ * displayed unchanged.
  */
 export function parseTracebacks(rows: readonly string[]): ITraceback[] {
   const found: {
@@ -150,7 +150,7 @@ export function parseTracebacks(rows: readonly string[]): ITraceback[] {
   return found;
 }
 
-/** Ranks of "0, 2–3", and as notebooks of earlier versions have them: "0, 2 and 3-4". */
+/** Parse ranks such as "0, 2–3", or, in notebooks of earlier versions, "0, 2 and 3-4". */
 function ranksIn(text: string): number[] {
   return [...text.matchAll(/(\d+)(?:[-–](\d+))?/g)].flatMap(match => {
     const first = Number(match[1]);
@@ -159,7 +159,7 @@ function ranksIn(text: string): number[] {
   });
 }
 
-/** A library's file as it is imported, "torch/nn/modules/conv.py"; any other one as it stands. */
+/** A library's file as it is imported, "torch/nn/modules/conv.py"; any other file unchanged. */
 export function importedPath(file: string): string {
   return file.replace(
     /^.*\/(?:(?:site|dist)-packages|lib\/python3[^/]*)\//,

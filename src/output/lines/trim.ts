@@ -1,27 +1,34 @@
 import { LABEL, parseRanks } from './lines';
 
-/** Characters of one stream that a page keeps; of more, the middle goes. The head's journal has it all. */
+/**
+ * Maximum characters of one stream that a page keeps; beyond that, the middle is omitted. The head's journal
+ * has everything.
+ */
 export const MOST_KEPT = 400_000;
-/** Characters that are left on each side. */
+/** Characters kept on each side. */
 const SIDE = 100_000;
-/** Characters of one line that are kept and drawn; of a longer one, both ends. */
+/** Maximum characters of one line that are kept and drawn; of a longer line, both ends. */
 export const MOST_LINE = 20_000;
 const LINE_SIDE = 8_000;
 const LONG_LINE = new RegExp(`[^\\n]{${MOST_LINE + 1},}`, 'g');
 const LINE_MARK = / … (\d+) characters of this line are left out … /;
-/** What says that lines are left out: of the page, of the kernel (`kernel/output/rate_limit.py`), and of notebooks of before. */
+/**
+ * Notices of omitted lines: of the page, of the kernel (`kernel/output/rate_limit.py`), and of earlier
+ * versions.
+ */
 const MARK = /^… (\d+) lines are left out (?:of the middle|here)[.:].*\n/gm;
 
-/** How it is said that lines are left out. */
+/** The notice of omitted lines. */
 export const MARK_TEXT = (lines: number): string =>
   `… ${lines} lines are left out of the middle.\n`;
 
-/** A text without its middle, and how many lines that was; null where it is short enough. */
+/** A text without its middle, and the number of omitted lines; null if it is short enough. */
 export function trimmed(whole: string): string | null {
   if (whole.length <= MOST_KEPT) {
     return null;
   }
-  // first within lines: a line that is longer than a side has no end to cut at, and all of the text would go
+  // long lines first: a line that is longer than a side has no line end to cut at, and all text would be
+  // omitted
   const text = shortLines(whole);
   if (text.length <= MOST_KEPT) {
     return text;
@@ -37,10 +44,10 @@ export function trimmed(whole: string): string | null {
   return text.slice(0, first) + MARK_TEXT(cut) + kept + end;
 }
 
-/** Lines of a rank that are kept where others have printed much after it. */
+/** Number of a rank's last lines that are kept if others have printed much after them. */
 export const LAST_OF_RANK = 20;
 
-/** What ranks printed last that have no line in the end. */
+/** The last lines of ranks that have no line in the remaining end. */
 export function lastOfRanks(middle: string, end: string): string {
   const rows = middle.split('\n').slice(0, -1);
   const kept = lastRows(
@@ -50,7 +57,7 @@ export function lastOfRanks(middle: string, end: string): string {
   return kept.map(i => `${rows[i]}\n`).join('');
 }
 
-/** Indices of the last rows of each rank that is not among these. */
+/** Indices of the last rows of each other rank. */
 export function lastRows(
   rows: readonly (readonly number[])[],
   known: ReadonlySet<number>
@@ -76,14 +83,14 @@ function ranksOf(row: string): number[] {
   return match ? parseRanks(match[1]) : [];
 }
 
-/** A text whose long lines have lost their middles, and say how many characters that was. */
+/** A text with the middles of long lines replaced by the number of omitted characters. */
 export function shortLines(text: string): string {
   return text.length > MOST_LINE
     ? text.replace(LONG_LINE, line => shortLine(line))
     : text;
 }
 
-/** Both ends of a line; one that was cut before and has grown is cut at the same place. */
+/** Both ends of a line; a line that was cut before and has grown is cut at the same position. */
 function shortLine(line: string): string {
   const mark = LINE_MARK.exec(line);
   const before = mark ? Number(mark[1]) : 0;
@@ -94,12 +101,12 @@ function shortLine(line: string): string {
   return `${line.slice(0, first)} … ${cut} characters of this line are left out … ${line.slice(last)}`;
 }
 
-/** A place near to this one that does not part the two halves of a character. */
+/** A nearby position that does not split a surrogate pair. */
 function between(line: string, at: number): number {
   return /[\uDC00-\uDFFF]/.test(line.charAt(at)) ? at + 1 : at;
 }
 
-/** The text around what was left out, and how many lines that was. */
+/** The text around the omission, and the number of omitted lines. */
 export function around(text: string): [string, number] {
   let left = 0;
   const rest = text.replace(MARK, (_, lines: string) => {

@@ -5,26 +5,26 @@ import { showState } from './olderCells';
 import { readOutputs } from './cellOutput';
 import { isOver, readRun, RUN_KEY } from './run';
 
-/** What cells are watched for, and who hears of it. */
+/** Events of cells, and their listeners. */
 export interface IWatchOptions {
   /** This page runs a cell by this message. */
   asked: (request: string) => void;
   /** Another page runs a cell that this page had run by this message. */
   released: (request: string) => void;
-  /** A cell of ranks has begun or ended. */
+  /** A cell of ranks has started or ended. */
   moved: () => void;
-  /** Is the document changed by another page? */
+  /** Whether the current change of the document comes from another page. */
   isForeign: () => boolean;
-  /** Does this page run the cell, in whichever view of its notebook? */
+  /** Whether this page runs the cell, in any view of its notebook. */
   isLive: (cell: CodeCell) => boolean;
-  /** Is it changed by ourselves, not by a person? */
+  /** Whether the current change is our own, not the user's. */
   isWriting: () => boolean;
 }
 
-/** Cell → the message by which this page has run it last, in whichever view of its notebook. */
+/** Cell → the message of this page's last run of it, in any view of its notebook. */
 const asked = new WeakMap<ICodeCellModel, string>();
 
-/** A cell whose output is text of ours: its words are kept whole. */
+/** A cell whose output is our own text: words are not broken. */
 function markMagic(cell: CodeCell): void {
   cell.toggleClass(
     'jp-DtrainOutput-magic',
@@ -32,11 +32,11 @@ function markMagic(cell: CodeCell): void {
   );
 }
 
-/** By which message this page has run its cells, when they have ended, and when somebody clears them. */
+/** Tracks the messages by which this page runs cells, their ends, and when outputs are cleared. */
 export class CellWatch {
   constructor(private _options: IWatchOptions) {}
 
-  /** The message by which this page has run a cell last. */
+  /** The message of this page's last run of a cell. */
   asked(cell: CodeCell): string | undefined {
     return asked.get(cell.model);
   }
@@ -61,7 +61,7 @@ export class CellWatch {
         } else if (before) {
           this._endedAt.set(cell, Math.round(Date.now()) / 1000);
         }
-        // the message is made right after the state has changed
+        // the message is created right after the state has changed
         queueMicrotask(() => {
           const request = requestOf(cell);
           if (request) {
@@ -76,7 +76,7 @@ export class CellWatch {
     });
     model.outputs.changed.connect(() => {
       const run = readRun(model.getMetadata(RUN_KEY));
-      // another page tells of what is cleared there, and of a run that begins
+      // another page reports cleared outputs and starting runs itself
       const own = !this._options.isWriting() && !this._options.isForeign();
       if (
         own &&
@@ -100,7 +100,9 @@ export class CellWatch {
     }
   }
 
-  /** A cell that failed as its cluster was stopped has no record any more: keep what the kernel has told. */
+  /**
+   * The record of a cell that failed because its cluster was stopped is gone: keep what the kernel reported.
+   */
   endUnrecorded(cell: CodeCell): void {
     const run = readRun(cell.model.getMetadata(RUN_KEY));
     const ended = this._endedAt.get(cell);
@@ -117,7 +119,7 @@ export class CellWatch {
     }
   }
 
-  /** Cell → when the kernel has told this page that it ended, seconds since 1970. */
+  /** Cell → when the kernel reported its end to this page, seconds since 1970. */
   private _endedAt = new WeakMap<CodeCell, number>();
   private _watched = new WeakSet<CodeCell>();
 }

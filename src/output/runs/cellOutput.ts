@@ -24,7 +24,7 @@ import {
   trimmed
 } from '../lines/trim';
 
-/** Characters of a cell's text that are read; the middle of more is left out. */
+/** Maximum characters of a cell's text that are read; beyond that, the middle is omitted. */
 const MOST_TEXT = 200_000;
 
 /** A row of the area that ranks overwrite: a progress bar, or text after `clear_output`. */
@@ -33,19 +33,19 @@ export interface IAreaRow {
   text: string;
 }
 
-/** Figures lie side by side; tables and widgets take the room that they need. */
+/** Figures are side by side; tables and widgets take the width that they need. */
 export type DisplayKind = 'figure' | 'table' | 'widget';
 
-/** What a distributed cell has put out, as its outputs have it. */
+/** The output of a distributed cell, from its notebook outputs. */
 export interface ICellOutput {
   lines: readonly ILine[];
-  /** Lines that were left out of the middle. */
+  /** Number of lines omitted in the middle. */
   left: number;
   area: readonly IAreaRow[];
   /**
-   * The sentence of a failure, and its tracebacks; null where there is none.
+   * The sentence of a failure, and its tracebacks; null if there is none.
    *
-   * `interrupted`: by the user, and by nothing else. `stopped`: since somebody stopped the cluster.
+   * `interrupted`: only by the user. `stopped`: because somebody stopped the cluster.
    */
   failure: {
     sentence: string;
@@ -53,30 +53,30 @@ export interface ICellOutput {
     interrupted: boolean;
     stopped?: boolean;
   } | null;
-  /** Ranks that have put out anything, in order. */
+  /** Ranks with output, in order. */
   ranks: readonly number[];
   /** Layout of each output. */
   kinds: readonly DisplayKind[];
-  /** Rank of each output that stays a picture; null for one that the view shows in its own way. */
+  /** Rank of each output that stays a display; null for one that the view displays itself. */
   places: readonly (number | null | undefined)[];
-  /** Part of each output that stays a picture, as `Parts` has them. */
+  /** Part of each output that stays a display, as in `Parts`. */
   parts: readonly number[];
 }
 
-/** Does a cell go on by itself (`--no-wait`): its end says nothing of the ranks'? */
+/** Whether a cell runs in the background (`--no-wait`), so that its end is not that of the ranks. */
 export function isDetached(source: string): boolean {
   return /^%%distributed\b[^\n]*\s--no-wait\b/.test(source);
 }
 
-/** What the magic of a cell asks for. */
+/** Options of a cell's magic. */
 export interface IMagic {
-  /** The ranks that it names; null for all. */
+  /** Its ranks; null for all. */
   ranks: number[] | null;
-  /** Does it ask for a block of output for each rank? */
+  /** Whether it requests one block of output per rank. */
   byRank: boolean;
 }
 
-/** Is this a cell of ranks, and what does its magic ask for? Null for another cell. */
+/** Options of a cell of ranks; null for other cells. */
 export function magicOf(source: string): IMagic | null {
   const match = /^%%distributed\b([^\n]*)/.exec(source);
   if (!match) {
@@ -90,7 +90,7 @@ export function magicOf(source: string): IMagic | null {
   };
 }
 
-/** Read a cell's outputs. */
+/** Parse a cell's outputs. */
 export function readOutputs(cell: CodeCell): ICellOutput {
   const { outputs } = cell.model;
   const lines: ILine[] = [];
@@ -151,10 +151,10 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   return { lines, left, area, failure, ranks, places, parts, kinds };
 }
 
-/** What the magic raises for a cell that it sends to no rank. */
+/** Errors that the magic raises for a cell that it sends to no rank. */
 const REFUSED = 'BadCell';
 
-/** A syntax error: its place, the line and the caret, and what is wrong; null for what has no place. */
+/** A syntax error: its place, line, caret and message; null if it has no place. */
 function refusedBy({ evalue, traceback }: IError): ICellOutput['failure'] {
   const rows = traceback.map(plain);
   return placeIn(rows[0] ?? '')
@@ -166,7 +166,7 @@ function isOurs(name: string): boolean {
   return [FAILED, INTERRUPTED, STOPPED].includes(name);
 }
 
-/** The rank that displays an output; null where none does, or has cleared it. */
+/** The rank that displays an output; null if none does, or if it was cleared. */
 function rankOf(output: IOutput): number | null {
   if (!isDisplayData(output) && !isDisplayUpdate(output)) {
     return null;
@@ -176,7 +176,7 @@ function rankOf(output: IOutput): number | null {
   return ours?.area || isBlank(output) ? null : (ours?.rank ?? null);
 }
 
-/** Did the rank clear what stood here? */
+/** Whether the rank has cleared this output. */
 function isBlank(output: IOutput): boolean {
   const data = (output.data as object | undefined) ?? {};
   return Object.values(data).every(value => value === '');
@@ -195,10 +195,10 @@ function kindOf(output: IOutput): DisplayKind {
 }
 
 /**
- * Leave out the middle of streams that are too long for a page, in the notebook that it shows and saves.
+ * Omit the middle of streams that are too long, in the notebook that the page displays and saves.
  *
- * @param shared - do other pages follow the notebook? They lose an output that is replaced, and follow changes
- * of the last one's text.
+ * @param shared - whether other pages follow the notebook: they lose an output that is replaced, but follow
+ * changes of the last one's text.
  */
 export function trimOutputs(cell: CodeCell, shared: boolean): void {
   const { outputs } = cell.model;
@@ -217,7 +217,7 @@ export function trimOutputs(cell: CodeCell, shared: boolean): void {
         model.streamText.insert(same, short.slice(same));
       } else if (short !== null) {
         outputs.set(i, { ...output, text: short });
-        // the cell's model stays connected to the text that was there, and would keep all of it
+        // the cell's model stays connected to the previous text, and would keep all of it in memory
         if (model.streamText) {
           Signal.clearData(model.streamText);
         }
@@ -226,7 +226,7 @@ export function trimOutputs(cell: CodeCell, shared: boolean): void {
   }
 }
 
-/** How many characters two texts have in common at their beginning. */
+/** Length of the common prefix of two texts. */
 function alike(one: string, other: string): number {
   let at = 0;
   while (at < one.length && one.charAt(at) === other.charAt(at)) {

@@ -4,14 +4,14 @@ import { JSONExt, JSONObject } from '@lumino/coreutils';
 
 import { IRun, RUN_KEY } from './run';
 
-/** Is this a cell of ranks, by its magic? */
+/** Whether this is a cell of ranks, by its magic. */
 export function isDistributed(cell: CodeCell): boolean {
   return /^%%distributed\b/.test(cell.model.sharedModel.getSource());
 }
 
 const DROPPED = /^IOPub (?:data|message) rate exceeded\./m;
 
-/** Has the server said that it dropped output of this cell, which came faster than it passes on? */
+/** Whether the server reported that it dropped output of this cell, which came faster than its limit. */
 export function isDropped(cell: CodeCell): boolean {
   const { outputs } = cell.model;
   return Array.from({ length: outputs.length }, (_, i) => outputs.get(i)).some(
@@ -23,10 +23,10 @@ export function isDropped(cell: CodeCell): boolean {
 
 type Future = CodeCell['outputArea']['future'];
 
-/** Those of cells that another page has run since. */
+/** Those of cells that another page has run since then. */
 const past = new WeakSet<Future>();
 
-/** Id of the message by which this page runs a cell now; null where it does not. */
+/** Id of the message by which this page runs a cell now; null if it does not. */
 export function requestOf(cell: CodeCell): string | null {
   const future = futureOf(cell);
   const isOurs = future && !future.isDisposed && !past.has(future);
@@ -35,7 +35,7 @@ export function requestOf(cell: CodeCell): string | null {
     : null;
 }
 
-/** Another page runs the cell now: what this one has asked for is over, which its future does not say. */
+/** Another page runs the cell now: this page's run is over, which its future does not show. */
 export function forgetRequest(cell: CodeCell): void {
   const future = futureOf(cell);
   if (future) {
@@ -43,12 +43,12 @@ export function forgetRequest(cell: CodeCell): void {
   }
 }
 
-/** The future of the cell's last run by this page; undefined where there was none. */
+/** The future of the cell's last run by this page; undefined if there was none. */
 function futureOf(cell: CodeCell): Future | undefined {
   return cell.outputArea.future as Future | undefined;
 }
 
-/** Keep a run in the notebook, outside of what can be undone. */
+/** Store a run in the notebook, outside of the undo history. */
 export function write(cell: CodeCell, run: IRun): void {
   const value = run as unknown as JSONObject;
   const before = cell.model.getMetadata(RUN_KEY) as JSONObject | undefined;
@@ -59,7 +59,7 @@ export function write(cell: CodeCell, run: IRun): void {
   }
 }
 
-/** Make outputs what they should be; those that are so already are not drawn again. */
+/** Replace outputs; those that are already equal are not drawn again. */
 export function put(cell: CodeCell, wanted: readonly IOutput[]): void {
   const { outputs } = cell.model;
   if (outputs.length > wanted.length) {

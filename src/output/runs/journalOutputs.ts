@@ -10,23 +10,23 @@ import { MARK_TEXT, trimmed } from '../lines/trim';
 
 type Entry = components['schemas']['Output'];
 
-/** All that ranks have put out. */
+/** The complete output of ranks. */
 export interface IWhole {
   lines: { name: string; text: string; part: number }[];
   /** Rank → the part of each of its displays, in order. */
   displays: Map<number, number[]>;
 }
 
-/** Lines of one text that ranks print within this time are one line of all of them, s. */
+/** Equal lines that ranks print within this time are merged, s. */
 const TOGETHER = 1;
-/** Lines that are kept; of more the middle goes, and the journal has it. */
+/** Maximum number of kept lines; beyond that, the middle is only in the journal. */
 const MOST = 40_000;
-/** A progress bar below another one: down, the bar, up again. */
+/** A progress bar below another one: cursor down, the bar, cursor up. */
 const NESTED = /(\n+)\r([^\n\r\u001b]*)((?:\u001b\[A)+)/g;
 
-/** The journal of a cell, as its notebook would have it: labelled lines, displays, progress, the failure. */
+/** Converts the journal of a cell to notebook outputs: labelled lines, displays, progress, the failure. */
 export class JournalOutputs {
-  /** Take what came next. */
+  /** Add the next entries. */
   add(entries: readonly Entry[]): void {
     for (const entry of entries) {
       const rank = entry.ranks[0];
@@ -42,7 +42,7 @@ export class JournalOutputs {
     this._shorten();
   }
 
-  /** All of it, as outputs of a cell. */
+  /** Everything as outputs of a cell. */
   outputs(record: CellRecord): IOutput[] {
     const found: IOutput[] = [];
     const ended = record.state === 'ended';
@@ -86,13 +86,13 @@ export class JournalOutputs {
     return found;
   }
 
-  /** Every line, none left out; only where all of them were asked for. */
+  /** All lines, without omissions; only if all were requested. */
   keepAll(): this {
     this._keepsAll = true;
     return this;
   }
 
-  /** Lines as labelled text of each stream, in order, and which part of the output each and each display is in. */
+  /** Lines as labelled text of each stream, in order, and the part of each line and display. */
   whole(): IWhole {
     const items = [...this._items, ...this._last(true)];
     const displaying = items.filter(item => item.display);
@@ -153,7 +153,9 @@ export class JournalOutputs {
     }
   }
 
-  /** A line of a rank: its own, or one that another rank has printed at about this time. */
+  /**
+   * Add a line of a rank: as a new line, or merged with one that another rank has printed at about this time.
+   */
   private _line(rank: number, name: string, text: string, time: number): void {
     const key = `${name} ${text}`;
     const behind = this._lasts.get(rank) ?? -1;
@@ -164,7 +166,7 @@ export class JournalOutputs {
         break;
       }
       if (!item.ranks.includes(rank)) {
-        // the first of them that this rank has not got: its lines keep their order
+        // the first one that this rank does not have yet: its lines keep their order
         let first = i;
         while (
           first > 0 &&
@@ -212,7 +214,7 @@ export class JournalOutputs {
     }
   }
 
-  /** What a rank has cleared goes when it puts out something new. */
+  /** Cleared output of a rank is removed at its next output. */
   private _clearNow(rank: number): void {
     if (this._clears.delete(rank)) {
       this._texts.set(rank, '');
@@ -223,7 +225,9 @@ export class JournalOutputs {
     }
   }
 
-  /** What ranks have printed without an end of line. While the cell runs, a line of progress is a bar instead. */
+  /**
+   * Text that ranks have printed without a line end. While the cell runs, a progress line is a bar instead.
+   */
   private _last(ended: boolean): IItem[] {
     const found: IItem[] = [];
     for (const [key, tail] of this._tails) {
@@ -268,7 +272,7 @@ export class JournalOutputs {
 
   private _bars = new Map<number, Map<number, string>>();
   private _clears = new Set<number>();
-  /** Lines that were left out, at `_first`. */
+  /** Number of lines omitted at `_first`. */
   private _cut = 0;
   private _first = 0;
   private _items: IItem[] = [];
@@ -278,6 +282,6 @@ export class JournalOutputs {
   /** Rank → index of its last item. */
   private _lasts = new Map<number, number>();
   private _tails = new Map<string, string>();
-  /** Text of ranks that have cleared their output: all that they print may be overwritten. */
+  /** Text of ranks that have cleared their output: everything they print may be overwritten. */
   private _texts = new Map<number, string>();
 }

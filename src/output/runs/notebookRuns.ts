@@ -25,10 +25,10 @@ import { CellWatch } from './cellEvents';
 import { ISharedNotebook, Writers } from './writer';
 
 /**
- * The runs of a notebook's cells: what is known of each, and what the notebook has missed put back.
+ * The runs of a notebook's cells: their state, and restoring of missed output.
  *
- * Cells run on ranks also while no page, or no kernel, is there to show what they put out: the head's journal has
- * it. So whatever a document had saved of a run is replaced by all of it, and a cell that still runs is followed.
+ * Cells run on ranks even without a page or a kernel to display their output, which is in the head's journal.
+ * So the saved output of a run is replaced by the complete one, and a running cell is followed.
  */
 export class NotebookRuns implements IDisposable {
   constructor(
@@ -57,7 +57,7 @@ export class NotebookRuns implements IDisposable {
     void this._sync();
   }
 
-  /** Emitted when more is known of a cell. */
+  /** Emitted when a cell's state has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
@@ -76,7 +76,7 @@ export class NotebookRuns implements IDisposable {
     }
   }
 
-  /** The run that a cell shows, where its cluster still knows it. */
+  /** The run that a cell shows, if its cluster still knows it. */
   found(cell: CodeCell): IFound | null {
     const asked = requestOf(cell);
     if (asked) {
@@ -85,14 +85,14 @@ export class NotebookRuns implements IDisposable {
     const found = this._records.find(this._notebook(), cell.model.id);
     const run = this.run(cell);
     const known = run?.run === found?.record.id;
-    // the page that runs it may not have said so in the notebook yet
+    // the page that runs it may not have written it to the notebook yet
     const shown = known
       ? !run?.cleared
       : this._writers.isClaimed(found?.record.request ?? null);
     return shown ? found : null;
   }
 
-  /** The run that a cell shows, as the notebook keeps it. */
+  /** The run that a cell shows, as stored in the notebook. */
   run(cell: CodeCell): IRun | null {
     return readRun(cell.model.getMetadata(RUN_KEY));
   }
@@ -110,24 +110,24 @@ export class NotebookRuns implements IDisposable {
     );
   }
 
-  /** Is this page's kernel running the cell, or about to? */
+  /** Whether this page's kernel runs the cell, or is about to. */
   isLive(cell: CodeCell): boolean {
     return requestOf(cell) !== null;
   }
 
-  /** May other people have the notebook open, too, and see at once what this page changes? */
+  /** Whether other people may have the notebook open, and see this page's changes at once. */
   get isShared(): boolean {
     return !!this._panel.context.model.collaborative;
   }
 
-  /** Is it this page that leaves out the middle of what the cell has put out? */
+  /** Whether this page omits the middle of the cell's output. */
   trims(cell: CodeCell): boolean {
     if (!this.isShared || this.isLive(cell)) {
       return true;
     }
     const { id, executionCount, executionState } = cell.model;
     const record = this._records.find(this._notebook(), id)?.record;
-    // what is known of the cell may be from before another page has run it
+    // the known state may be from before another page ran the cell
     return (
       executionState !== 'running' &&
       (!record || numberOf(record) === executionCount) &&
@@ -135,12 +135,12 @@ export class NotebookRuns implements IDisposable {
     );
   }
 
-  /** Somebody has pressed Interrupt, or a cell has begun: ask at once. */
+  /** Request records at once, because Interrupt was pressed or a cell has started. */
   refresh(): void {
     this._records.refresh();
   }
 
-  /** Everything that a run has put out. */
+  /** The complete output of a run. */
   async all(found: IFound): Promise<JournalOutputs> {
     const journal = new JournalOutputs().keepAll();
     const { record, cluster } = found;
@@ -172,7 +172,7 @@ export class NotebookRuns implements IDisposable {
       if (this.isLive(cell)) {
         const found = this.found(cell);
         const known = found && runOf(found.record);
-        // its end is written when the kernel has told all of it
+        // its end is written when the kernel has sent everything
         if (known && !isOver(known.state)) {
           write(cell, known);
         }
@@ -180,7 +180,7 @@ export class NotebookRuns implements IDisposable {
         continue;
       }
       if (this._isLiveElsewhere(cell)) {
-        continue; // that view's future fills the outputs, which both share
+        continue; // that view's future fills the shared outputs
       }
       const found = this._records.find(this._notebook(), cell.model.id);
       if (!found) {
@@ -206,7 +206,7 @@ export class NotebookRuns implements IDisposable {
         waits = waits || record.state !== 'ended';
         void this._follow(cell, found);
       } else if (run?.run !== record.id || !run.cleared) {
-        // a cell begun with --no-wait, or one whose end the page was told of before the head's record
+        // a cell started with --no-wait, or one whose end the page received before the head's record
         waits = waits || record.state !== 'ended';
         write(cell, runOf(record));
       }
@@ -215,7 +215,7 @@ export class NotebookRuns implements IDisposable {
     this._changed.emit();
   }
 
-  /** Put back what there is of a run so far. */
+  /** Restore the output of a run so far. */
   private async _follow(cell: CodeCell, found: IFound): Promise<void> {
     const { record, cluster } = found;
     let known = this._followed.get(cell);
@@ -239,7 +239,7 @@ export class NotebookRuns implements IDisposable {
       if (!(error instanceof RequestError)) {
         throw error;
       }
-      // the cluster has ended, or the server is away: what the cell shows stays until the next records come
+      // the cluster has ended, or there is no server: the cell is unchanged until the next records arrive
       return;
     } finally {
       known.busy = false;
@@ -284,7 +284,7 @@ export class NotebookRuns implements IDisposable {
     IReading & { run: string; busy?: boolean }
   >();
   private _isDisposed = false;
-  /** Runs of which the server had dropped output, which was put back. */
+  /** Runs with output that the server had dropped, and that was restored. */
   private _mended = new Set<string>();
   private _watch: CellWatch;
   private _writers: Writers;

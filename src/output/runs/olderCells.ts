@@ -5,10 +5,10 @@ type State = ICodeCellModel['executionState'];
 /** JupyterLab 4.2 does not say in a cell's model whether the cell runs, as newer ones do. */
 const IS_OLDER = !('executionState' in CodeCellModel.prototype);
 
-/** Where JupyterLab does not, let the models of cells say whether they run. */
+/** Add the running state to models of cells, if JupyterLab does not. */
 export function addCellStates(): void {
   if (!IS_OLDER || 'executionState' in CodeCellModel.prototype) {
-    return; // JupyterLab's own, or ours from before
+    return; // JupyterLab's own, or already ours
   }
   const states = new WeakMap<CodeCellModel, State>();
   Object.defineProperty(CodeCellModel.prototype, 'executionState', {
@@ -28,7 +28,7 @@ export function addCellStates(): void {
   const told: typeof execute = async (cell, ...more) => {
     const { model, outputArea } = cell;
     const before = outputArea.future;
-    const reply = execute(cell, ...more); // which asks the kernel at once
+    const reply = execute(cell, ...more); // which sends a request to the kernel at once
     const { future } = outputArea;
     if (future === before) {
       return reply; // a cell without text, or no kernel
@@ -37,7 +37,7 @@ export function addCellStates(): void {
     try {
       return await reply;
     } finally {
-      // it may have been run again meanwhile
+      // it may have been started again meanwhile
       if (!cell.isDisposed && outputArea.future === future) {
         model.executionState = 'idle';
       }
@@ -46,7 +46,7 @@ export function addCellStates(): void {
   Object.assign(CodeCell, { execute: told });
 }
 
-/** Where JupyterLab does not, show whether a cell runs. */
+/** Show whether a cell runs, if JupyterLab does not. */
 export function showState(cell: CodeCell): void {
   if (IS_OLDER) {
     const { executionCount, executionState } = cell.model;

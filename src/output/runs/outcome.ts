@@ -5,7 +5,7 @@ import { CellRecord } from '../../tokens';
 import { formatRanks, listed, NBSP } from '../../ui/figures/format';
 import { ranksIn } from '../../ui/ranks';
 
-/** One part of a cell's result: its code and values, and its English text where that is known. */
+/** One part of a cell's result: its code and values, and its English text if known. */
 export type SummaryPart = Pick<
   components['schemas']['Summary'],
   'code' | 'values'
@@ -13,7 +13,7 @@ export type SummaryPart = Pick<
   text?: string;
 };
 
-/** The result of a cell, in words. */
+/** The result of a cell, as text. */
 export interface IOutcome {
   /** The rank that failed, and how. */
   head: string;
@@ -38,8 +38,8 @@ export function isStopped(
  * The result of a cell in the user's language, built from the codes of its parts.
  *
  * @param sentence - the result in English: shown if a part's code is unknown, or if there are no parts
- * @param tracebackShown - the exception stands below, and is not repeated here
- * @param kept - the ranks are still there, and with them the variables that an interrupt has kept
+ * @param tracebackShown - the exception is displayed below, and not repeated here
+ * @param kept - the ranks still exist, and with them the variables that an interrupt has kept
  */
 export function outcomeOf(
   parts: readonly SummaryPart[] | undefined,
@@ -142,7 +142,7 @@ function words(
   }
 }
 
-/** Which ranks were interrupted, and in which operations as far as that is known. */
+/** Which ranks were interrupted, and in which operations, as far as known. */
 function interrupted(
   values: SummaryPart['values'],
   numbers: readonly number[],
@@ -182,7 +182,7 @@ function interrupted(
   );
 }
 
-/** What has become so far of a cell that still runs; empty where no rank has failed. */
+/** Failures so far of a running cell; empty if no rank has failed. */
 export function soFar(
   record: CellRecord | null,
   trans: TranslationBundle

@@ -7,16 +7,16 @@ import { JournalOutputs } from './journalOutputs';
 
 type Entry = components['schemas']['Output'];
 
-/** Entries that are asked for at once. */
+/** Number of entries per request. */
 const PIECE = 2000;
 
-/** What was read of a cell's journal, and the number of the last entry that was read. */
+/** Entries of a cell's journal, and the number of the last one that was read. */
 export interface IReading {
   journal: JournalOutputs;
   after: number;
 }
 
-/** Read a cell's journal from where it was read to; `to.after` moves on with each piece. */
+/** Continue to read a cell's journal; `to.after` advances with each piece. */
 export async function readJournal(
   to: IReading,
   record: CellRecord,

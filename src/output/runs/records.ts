@@ -7,10 +7,10 @@ import { request, RequestError } from '../../request/rest';
 import { CellRecord, IClusters } from '../../tokens';
 import { IFound, INotebook, isOf } from './run';
 
-/** How often a cell is asked for that runs, ms. */
+/** Polling interval for a running cell, ms. */
 const EVERY = 1000;
 
-/** The last run of each cell, as the heads of all clusters have it. */
+/** The last run of each cell, from the heads of all clusters. */
 export class CellRecords implements IDisposable {
   constructor(
     private _model: IClusters,
@@ -35,7 +35,7 @@ export class CellRecords implements IDisposable {
     Signal.clearData(this);
   }
 
-  /** Somebody waits for what becomes of a cell, or no longer. */
+  /** Start or stop waiting for the outcome of a cell. */
   want(who: object, wanted: boolean): void {
     if (wanted) {
       this._wanted.add(who);
@@ -47,13 +47,13 @@ export class CellRecords implements IDisposable {
     }
   }
 
-  /** Read them now; while they are being read, once more: an answer on its way may be from before. */
+  /** Read them now; if they are being read, once more, because the pending answer may be outdated. */
   refresh(): void {
     this._again = true;
     void this._poll.refresh();
   }
 
-  /** The run that a message of this page has asked for. */
+  /** The run that a message of this page has requested. */
   byRequest(id: string): IFound | null {
     return this._last(record => record.request === id);
   }
@@ -85,7 +85,7 @@ export class CellRecords implements IDisposable {
     return found;
   }
 
-  /** Something has begun or ended somewhere, or is in the way. */
+  /** Poll if a cell has started or ended, or if a verdict has changed. */
   private _look(): void {
     const seen = JSON.stringify(
       this._model.clusters.map(c => [
@@ -126,7 +126,7 @@ export class CellRecords implements IDisposable {
           this._records.set(id, await request(this._settings, 'GET', path));
         } catch (error) {
           if (!(error instanceof RequestError)) {
-            throw error; // no server: what is known stays, and it is asked again
+            throw error; // no server: known records are kept, and the request is retried
           }
           this._records.delete(id);
         }

@@ -2,16 +2,16 @@ import { labPath } from '../../places/find';
 import { CellRecord, Cluster } from '../../tokens';
 import { SummaryPart } from './outcome';
 
-/** How a run of a cell stands. */
+/** State of a run of a cell. */
 export type RunState =
   'waiting' | 'running' | 'done' | 'failed' | 'interrupted' | 'not run';
 
-/** What an error of ranks is called in a notebook, and one that is a user's own interrupt, or stop, and nothing else. */
+/** Names in a notebook of an error of ranks, and of one that is only a user's interrupt or stop. */
 export const FAILED = 'RanksFailed';
 export const INTERRUPTED = 'RanksInterrupted';
 export const STOPPED = 'RanksStopped';
 
-/** What the error of a cell is called: as the kernel does. */
+/** Name of a cell's error, as in the kernel. */
 export function enameOf(
   result: Pick<NonNullable<CellRecord['result']>, 'interrupted' | 'failures'>
 ): string {
@@ -20,52 +20,52 @@ export function enameOf(
   return interrupted ? INTERRUPTED : stopped ? STOPPED : FAILED;
 }
 
-/** Where a cell's own metadata has its last run on ranks. */
+/** Key of the last run on ranks in a cell's metadata. */
 export const RUN_KEY = 'dtrain';
 
 /**
- * A run as the notebook keeps it: so that a notebook which is opened again still says what is known, and what
- * the journal has more is put back.
+ * A run as stored in the notebook, so that a reopened notebook still shows its state, and missing output is
+ * restored from the journal.
  */
 export interface IRun {
   /** The head's id of it. */
   run: string;
   state: RunState;
   ranks: number[];
-  /** Seconds since 1970, when the ranks began and ended. */
+  /** Start and end on the ranks, seconds since 1970. */
   started?: number;
   ended?: number;
-  /** It was interrupted, and no more than that is told of it. */
+  /** Whether it was interrupted, and nothing else is reported. */
   plain?: boolean;
-  /** What became of it where it failed, in parts: by code, without the text that its output has. */
+  /** Its result in parts, if it failed: codes, without the text that is in its output. */
   said?: SummaryPart[];
-  /** The user has cleared its output: it stays so. */
+  /** Whether the user has cleared its output, which is not restored. */
   cleared?: boolean;
 }
 
-/** A record, and the cluster that has it. */
+/** A record, and its cluster. */
 export interface IFound {
   record: CellRecord;
   cluster: Cluster;
 }
 
-/** What tells a notebook from its copies. */
+/** Properties that distinguish a notebook from its copies. */
 export interface INotebook {
   /** Id of its kernel; null without one. */
   kernel: string | null;
   /** Its path in the server's root. */
   path: string;
-  /** The server's folder; empty where it is not known. */
+  /** The server's folder; empty if unknown. */
   root: string;
-  /** Is another notebook open with this kernel? */
+  /** Whether another notebook is open with this kernel. */
   elsewhere: (kernel: string) => boolean;
 }
 
 /**
- * Was a cell run by this notebook?
+ * Whether a cell was run by this notebook.
  *
- * By the same kernel, whatever its notebook is called by now; or under this very path, by a kernel that no other
- * notebook has: a notebook that was renamed has taken its runs along.
+ * That is the case if the kernel is the same, whatever its notebook is called now; or if the path is the
+ * same, and no other notebook has that kernel: a renamed notebook keeps its runs.
  */
 export function isOf(record: CellRecord, notebook: INotebook): boolean {
   if (record.kernel && record.kernel === notebook.kernel) {
@@ -79,7 +79,7 @@ export function isOf(record: CellRecord, notebook: INotebook): boolean {
   return root ? labPath(known, root) === path : known.endsWith(`/${path}`);
 }
 
-/** State of a run by the head's record. */
+/** State of a run from the head's record. */
 export function stateOf(record: CellRecord): RunState {
   if (record.state !== 'ended') {
     return record.state;
@@ -94,12 +94,12 @@ export function stateOf(record: CellRecord): RunState {
   return failures.length ? 'failed' : 'done';
 }
 
-/** Has a run come to its end? */
+/** Whether a run has ended. */
 export function isOver(state: RunState): boolean {
   return state !== 'waiting' && state !== 'running';
 }
 
-/** A record as the notebook keeps it. */
+/** Convert a record to the form stored in the notebook. */
 export function runOf(record: CellRecord): IRun {
   const run: IRun = {
     run: record.id,
@@ -125,17 +125,17 @@ function round(seconds: number): number {
   return Math.round(seconds * 1000) / 1000;
 }
 
-/** Number of a cell by its name: 3 of "[3]". */
+/** Number of a cell from its name: 3 for "[3]". */
 export function numberOf(record: CellRecord): number {
   return Number(record.cell.replace(/\D/g, ''));
 }
 
 /**
- * Does a cell lack what its run has put out?
+ * Whether a cell lacks output of its run.
  *
  * @param count - the cell's execution count: set when its kernel has told the page of the end, and of all before
- * @param asked - the message by which this page has run the cell last; null where it has not
- * @param dropped - has the server dropped some of it on its way to this page?
+ * @param asked - the message of this page's last run of the cell; null for none
+ * @param dropped - whether the server has dropped some output
  */
 export function misses(
   record: CellRecord,
@@ -162,7 +162,7 @@ function isSummaryPart(value: unknown): value is SummaryPart {
   return typeof code === 'string' && typeof values === 'object' && !!values;
 }
 
-/** The run in a cell's metadata; null where there is none that can be read. */
+/** The run in a cell's metadata; null if there is none, or it is invalid. */
 export function readRun(value: unknown): IRun | null {
   const run = value as Partial<IRun> | undefined;
   if (!run || typeof run.run !== 'string' || !Array.isArray(run.ranks)) {

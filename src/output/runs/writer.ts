@@ -1,4 +1,4 @@
-/** Where pages tell each other what they do: a shared document's awareness. */
+/** The awareness of a shared document, through which pages inform each other. */
 export interface IAwareness {
   readonly clientID: number;
   getStates: () => Map<number, Record<string, unknown>>;
@@ -13,35 +13,35 @@ export interface IPages {
   removed: readonly number[];
 }
 
-/** What a document tells of changes to it: ours, or those of another page. */
+/** A change event of a document: from this page or from another one. */
 export interface IChanges {
   on: (name: string, hear: (change: { local: boolean }) => void) => void;
   off: (name: string, hear: (change: { local: boolean }) => void) => void;
 }
 
-/** A notebook that several pages may show at once. */
+/** A notebook that several pages may display at the same time. */
 export interface ISharedNotebook {
   awareness?: IAwareness;
   ydoc?: IChanges;
 }
 
 const FIELD = 'dtrain';
-/** Messages that a page is known by; of more, the first ones are forgotten. */
+/** Maximum number of messages per page; older ones are forgotten. */
 const MOST = 100;
-/** For another page to say that a run is its own, ms. */
+/** Time for another page to claim a run, ms. */
 export const PATIENCE = 3000;
 
 /**
- * Which page writes what a run has put out, where several people have the notebook open.
+ * Decides which page writes the output of a run if several people have the notebook open.
  *
- * Two pages that replace an output at the same time leave both of theirs in the document, or neither. So the page
- * that has run a cell writes; once that one is closed, the one with the lowest number of those that are left.
+ * If two pages replace an output at the same time, the document contains both results or none. So the page
+ * that ran a cell writes; once it is closed, the remaining page with the lowest number.
  */
 export class Writers {
   /**
-   * @param notebook - null where no other page can have it open as the same document
-   * @param moved - a page has come or gone
-   * @param now - ms
+   * @param notebook - null if no other page can have the same document open
+   * @param moved - called when a page was opened or closed
+   * @param now - current time, ms
    */
   constructor(
     private _notebook: ISharedNotebook | null,
@@ -54,7 +54,7 @@ export class Writers {
     this._tell();
   }
 
-  /** Is the change that the document tells of now another page's? */
+  /** Whether the current change of the document is from another page. */
   get isForeign(): boolean {
     return this._foreign;
   }
@@ -65,7 +65,7 @@ export class Writers {
     this._notebook?.ydoc?.off('afterTransaction', this._ends);
   }
 
-  /** This page has run a cell by this message. */
+  /** Note that this page has run a cell by this message. */
   claim(request: string): void {
     if (this._awareness && !this._claims.includes(request)) {
       this._claims = [...this._claims, request].slice(-MOST);
@@ -73,17 +73,17 @@ export class Writers {
     }
   }
 
-  /** Another page has run that cell since. */
+  /** Note that another page has run that cell since. */
   release(request: string): void {
     this._claims = this._claims.filter(claim => claim !== request);
     this._tell();
   }
 
   /**
-   * Does this page write what a run has put out? Where that is not sure yet it does not: ask again later.
+   * Whether this page writes the output of a run; false while that is uncertain, so ask again later.
    *
-   * @param run - its id, or whatever else stands for it
-   * @param request - the message by which a page has run it; null where that is not known
+   * @param run - its id, or another key
+   * @param request - the message by which a page has run it; null if unknown
    */
   writes(run: string, request: string | null): boolean {
     if (!this._awareness) {
@@ -103,12 +103,12 @@ export class Writers {
     return this._now() - since >= PATIENCE;
   }
 
-  /** May this page come to write it, once others have had time to say that they do? */
+  /** Whether this page may become the writer, after others have had time to claim the run. */
   isUnsure(run: string): boolean {
     return this._since.has(run);
   }
 
-  /** Has another page, which is still open, run a cell by this message? */
+  /** Whether another open page has run a cell by this message. */
   isClaimed(request: string | null): boolean {
     return this._others().some(
       ([, claims]) => request !== null && claims.includes(request)
@@ -133,7 +133,7 @@ export class Writers {
     this._awareness?.setLocalStateField(FIELD, this._claims);
   }
 
-  /** A page that comes is told of by the server, and is not told of those that are there. */
+  /** The server announces a new page to the others, but not the others to it. */
   private _changed = ({ added, removed }: IPages): void => {
     if (added.some(id => id !== this._awareness?.clientID)) {
       this._tell();
@@ -154,6 +154,6 @@ export class Writers {
   /** Messages by which this page has run cells. */
   private _claims: string[] = [];
   private _foreign = false;
-  /** Run → since when it looks as if it were this page's to write, ms. */
+  /** Run → since when this page seems to be its writer, ms. */
   private _since = new Map<string, number>();
 }

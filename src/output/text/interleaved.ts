@@ -1,11 +1,11 @@
 import { IBlock } from '../lines/parts';
 
-/** A block of text, and the element that it is drawn in. */
+/** A block of text, and its element. */
 export interface IPlacedBlock extends IBlock {
   host: HTMLElement;
 }
 
-/** Elements for text that stands among a cell's displays: they are beside these in the cell's output. */
+/** Elements for text between a cell's displays: they are siblings of the displays in the cell's output. */
 export class Interleaved {
   constructor(private _area: HTMLElement) {}
 

@@ -8,22 +8,22 @@ import { Text } from './text';
 import { lastRows } from '../lines/trim';
 import { stylesBefore } from '../lines/ansi';
 
-/** Lines that are drawn at first; the middle of more is left out, and comes in steps of as many. */
+/** Maximum number of lines drawn initially; the middle is omitted, and added in steps of this size. */
 export const MOST_LINES = 2000;
 
-/** Lines that are left out of the middle, and how they come. */
+/** Omitted lines in the middle, and how to show them. */
 export interface ILeft {
-  /** About how many of these rows neither page nor notebook have: the journal has them. */
+  /** Approximate number of rows that only the journal has. */
   gone: number;
-  /** Lines of the beginning that are drawn. */
+  /** Number of lines drawn at the beginning. */
   first: number;
-  /** Whether it is unknown how many of them are rows of this list. */
+  /** Whether the number of omitted rows of this list is unknown. */
   uncounted?: boolean;
-  /** Show more of them; null where nobody has them any more. */
+  /** Show more of them; null if they are no longer available. */
   show: (() => void) | null;
 }
 
-/** Labelled lines, one below the other. */
+/** Labelled lines in one column. */
 export function Lines(props: {
   lines: readonly ILine[];
   left: ILeft;
@@ -87,9 +87,9 @@ export function Lines(props: {
 }
 
 /**
- * How many of the lines that are left out will be rows of the list of all ranks.
+ * Number of omitted lines that will be rows of the list of all ranks.
  *
- * They are counted as ranks printed them; as rows they are folded, as those are that the page has.
+ * They are counted as ranks printed them; as rows they are folded, like those that the page has.
  */
 export function rowsOf(
   left: ILeft,
@@ -100,13 +100,13 @@ export function rowsOf(
   return { ...left, gone: Math.ceil(left.gone * share) };
 }
 
-/** A number that is no more exact than it is known. */
+/** A number rounded to its accuracy. */
 function roundly(count: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
   return Math.round(count / unit) * unit;
 }
 
-/** The last lines, and before them what other ranks printed last. */
+/** The last lines, preceded by the last lines of other ranks. */
 function endOf(
   lines: readonly ILine[],
   from: number,
@@ -195,7 +195,7 @@ function LineText(props: {
   );
 }
 
-/** Which ranks a row is of: beside its text, and not copied with it. */
+/** The ranks of a row: beside its text, and not copied with it. */
 export function Label(props: { ranks: readonly number[] }): JSX.Element {
   const { ranks } = props;
   return (
@@ -212,7 +212,7 @@ function Progress(props: {
   bar: IBar;
   ranks: readonly number[];
   text: string;
-  /** Say what it has said of time, too. */
+  /** Also show its times. */
   time?: boolean;
 }): JSX.Element {
   const { bar, ranks, text, time } = props;
@@ -232,7 +232,7 @@ function Progress(props: {
   );
 }
 
-/** Progress bars, and text that ranks overwrite. */
+/** Progress bars and other overwritten text. */
 export function Area(props: {
   rows: readonly IAreaRow[];
   rank: number | null;
@@ -263,7 +263,7 @@ export function Area(props: {
   ) : null;
 }
 
-/** Bars of one name that stand at the same count are one. */
+/** Merge bars with the same name and count. */
 function mergeBars(rows: readonly IAreaRow[]): IAreaRow[] {
   const merged = new Map<string, IAreaRow>();
   rows.forEach((row, i) => {
