@@ -16,6 +16,16 @@ export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
   return !!answer?.body?.isStarted;
 }
 
+/** The bug in a notebook's toolbar. */
+export function bugOf(panel: NotebookPanel): ToolbarButton | undefined {
+  return [...panel.toolbar.children()].find(
+    (w): w is ToolbarButton =>
+      w instanceof ToolbarButton &&
+      (w.hasClass('jp-DebuggerBugButton') ||
+        w.node.querySelector('.jp-DebuggerBugButton') !== null)
+  );
+}
+
 /**
  * Press the bug button of the current notebook: JupyterLab has no command for it.
  *
@@ -24,14 +34,11 @@ export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
  */
 export async function pressDebugButton(
   panel: NotebookPanel,
-  service: IDebugger
+  service: IDebugger,
+  turns: { ended(): Promise<void> }
 ): Promise<void> {
-  const bug = [...panel.toolbar.children()].find(
-    (w): w is ToolbarButton =>
-      w instanceof ToolbarButton &&
-      w.node.querySelector('.jp-DebuggerBugButton') !== null
-  );
-  await (bug?.onClick() as unknown as Promise<void> | undefined);
+  await (bugOf(panel)?.onClick() as unknown as Promise<void> | undefined);
+  await turns.ended(); // the button tells of no end in newer versions of JupyterLab
   // when it starts, JupyterLab stops following the frames of a rank that has stopped meanwhile
   await service.restoreState(false);
   const { callstack } = service.model;

@@ -42,6 +42,7 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
     tracker: {} as INotebookTracker,
     debug: {} as IDebugger,
     model: model as unknown as DebugModel,
+    turns: { ended: async () => {} },
     trans: nullTranslator.load('x'),
     onError: error => expect(error).toBeUndefined()
   });

@@ -14,6 +14,7 @@ import { IClusters, Job } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
 import { untilOn } from './model/until';
+import { Turns } from './turns';
 
 interface IAround {
   app: JupyterFrontEnd;
@@ -21,6 +22,7 @@ interface IAround {
   tracker: INotebookTracker;
   debug: IDebugger;
   model: DebugModel;
+  turns: Pick<Turns, 'ended'>;
   trans: TranslationBundle;
   onError: (error: unknown) => void;
 }
@@ -72,7 +74,7 @@ export function addDebugJob(around: IAround): void {
 async function running(
   job: Job,
   panel: NotebookPanel,
-  { app, debug, model, trans }: IAround
+  { app, debug, model, turns, trans }: IAround
 ): Promise<void> {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
@@ -83,10 +85,11 @@ async function running(
     throw new Error(error.evalue);
   }
   app.shell.activateById(panel.id);
+  await turns.ended();
   if (!model.view?.on) {
     const pressed = isDebugged(panel).then(async is => {
       if (!is) {
-        await pressDebugButton(panel, debug);
+        await pressDebugButton(panel, debug, turns);
       }
     });
     // a notebook may lack the bug button; JupyterLab's initial globals would replace a rank's variables
@@ -106,7 +109,7 @@ async function running(
 async function failed(
   job: Job,
   panel: NotebookPanel,
-  { app, clusters, debug, model, trans, onError }: IAround
+  { app, clusters, debug, model, turns, trans, onError }: IAround
 ): Promise<void> {
   app.shell.activateById(panel.id);
   const at = job.error;
@@ -139,8 +142,9 @@ async function failed(
       await app.commands.execute(CommandIDs.attachNotebook, { id });
     }
   }
+  await turns.ended();
   if (!model.view?.on) {
-    pressDebugButton(panel, debug).catch(onError);
+    pressDebugButton(panel, debug, turns).catch(onError);
   }
   app.shell.activateById('jp-debugger-sidebar');
   Notification.info(

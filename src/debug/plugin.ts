@@ -10,6 +10,7 @@ import {
 import {
   IDebugger,
   IDebuggerDisplayRegistry,
+  IDebuggerHandler,
   IDebuggerSidebar
 } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
@@ -27,6 +28,7 @@ import { CellNames } from './model/names';
 import { notebookOf } from './model/notebookOf';
 import { untilOn, untilStands } from './model/until';
 import { addSections } from './sidebar/sections';
+import { IUpdates, Turns } from './turns';
 
 /** All ranks in JupyterLab's own debugger. */
 export const debugPlugin: JupyterFrontEndPlugin<void> = {
@@ -38,6 +40,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     IDebugger,
     IDebuggerSidebar,
     IDebuggerDisplayRegistry,
+    IDebuggerHandler,
     ICommandPalette,
     ITranslator
   ],
@@ -48,6 +51,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     debug: IDebugger | null,
     sidebar: IDebugger.ISidebar | null,
     names: IDebuggerDisplayRegistry | null,
+    handler: IDebugger.IHandler | null,
     palette: ICommandPalette | null,
     translator: ITranslator | null
   ): void => {
@@ -70,6 +74,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const ours = new CellNames(debug, tracker, clusters, trans);
     const args = { model, debug, clusters, names: ours, trans, onError };
     new RankMarks(model, debug, tracker, trans);
+    const turns = new Turns(handler as IUpdates | null, app.shell, debug, () =>
+      model.refresh()
+    );
     addSections(sidebar, args);
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
@@ -92,8 +99,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       app.shell.activateById(panel.id);
       if (!model.view?.on) {
         const on = untilOn(model, trans);
+        await turns.ended();
         if (!(await isDebugged(panel))) {
-          const shown = pressDebugButton(panel, debug);
+          const shown = pressDebugButton(panel, debug, turns);
           // JupyterLab's initial globals would replace a rank's variables; while a cell runs they come later
           if (panel.sessionContext.session?.kernel?.status === 'idle') {
             await Promise.race([shown, on.then(() => after(SHOWN_WITHIN))]);
@@ -259,7 +267,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         }
       }
     });
-    addDebugJob({ app, clusters, tracker, debug, model, trans, onError });
+    const around = { app, clusters, tracker, debug, model, turns, trans };
+    addDebugJob({ ...around, onError });
     let on = false;
     model.changed.connect(() => {
       if (on !== !!model.view?.on) {

@@ -310,3 +310,41 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
     across.locator("[data-variable='limit']").wait_for(state="detached")
     page.locator(".jp-DebuggerBugButton").click()
     lab.request("DELETE", "clusters/failed")
+
+
+OPEN = """path => window.jupyterapp.commands.execute('docmanager:open', { path, factory: 'Notebook' })
+    .then(panel => panel.sessionContext.ready).then(() => null)"""
+
+
+def test_after_a_reload_each_notebook_has_the_debugger_that_it_had(lab: Lab, page: Any) -> None:
+    start = START.replace("dbg", "anew").replace("4", "2")
+    others = [lab.notebook(f"beside{n}.ipynb", [f"{n} + 1"]) for n in range(2)]
+    book = lab.notebook("anew.ipynb", [start, CELL])
+    open_notebook(page, lab, book)
+    run_cell(page, 0)
+    page.get_by_text("anew is ready").wait_for()
+    for path in (*others, book):
+        page.evaluate(OPEN, path)
+    front = page.locator(".jp-NotebookPanel:visible")
+    ranks = page.locator(".jp-DtrainDebug-ranks")
+    front.get_by_role("button", name="Enable Debugger").click()
+    ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
+    cell = front.locator(".jp-CodeCell").nth(1)
+    cell.locator(".cm-breakpoint-gutter").first.wait_for()
+    toggle_breakpoint(page, cell, 5)
+    page.locator(".jp-DtrainDebug-points li").get_by_text("cell 2/2:5").first.wait_for()
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    stack(page, 5)
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    page.reload()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    page.locator(".lm-TabBar-tab").get_by_text(others[1]).wait_for()
+    front.get_by_role("button", name="Disable Debugger").wait_for()
+    ranks.get_by_text("Paused on 2 ranks.").wait_for()
+    for path in (*others, book):
+        page.evaluate(OPEN, path)
+        state = "Disable Debugger" if path == book else "Enable Debugger"
+        front.get_by_role("button", name=state).wait_for()
+        stack(page, 5)  # the sidebar stays with the one that is debugged
+    lab.request("DELETE", "clusters/anew")

@@ -133,6 +133,13 @@ export class DebugModel {
     this._changed.emit();
   }
 
+  /** Ask the kernel how its ranks stand, where it may have told while nobody heard. */
+  refresh(): void {
+    if (this._debugger.session?.isStarted) {
+      this.send('dtrain/state', {}).catch(() => undefined);
+    }
+  }
+
   forget(expression: string): void {
     this._expressions = this._expressions.filter(e => e !== expression);
     this._rows.delete(expression);
