@@ -40,48 +40,48 @@ export type UnreadableSweep = Schemas['UnreadableSweep'];
 export type Trial = Schemas['Trial'];
 export type SweepRequest = Schemas['SweepRequest'];
 
-/** How the browser stands to the server. */
+/** State of the connection to the server. */
 export type Link = 'connecting' | 'open' | 'lost';
 
-/** How a server was stopped: its machine's clusters stop with it, or wait for the next one. */
+/** How a server was stopped: clusters of its machine stop with it, or wait for the next server. */
 export type Stopped = 'with clusters' | 'alone';
 
-/** One point of a cluster's recent past; null where not known. */
+/** One point of a cluster's recent history; null if unknown. */
 export interface IPoint {
-  /** When, ms. */
+  /** Time, ms. */
   at: number;
   samples: number | null;
   overhead: number | null;
-  /** Share of the step that is waiting for slower ranks. */
+  /** Share of the step spent waiting for slower ranks. */
   waiting: number | null;
-  /** Generation of the world: it grows when the group is rebuilt. */
+  /** Generation of the world, which grows when the group is rebuilt. */
   generation: number;
-  /** Own time of each rank, s; NaN where not known. */
+  /** Own time of each rank, s; NaN if unknown. */
   own: Float32Array;
-  /** Median of these; null where none is known. */
+  /** Median of these; null if none is known. */
   middle: number | null;
-  /** Ranks that have been slow for some seconds now, and were not before. */
+  /** Ranks that have become slow, and have been so for some seconds. */
   slowed: readonly number[];
-  /** Ranks that the head calls slow; null where that is not known: before this page looked. */
+  /** Ranks that the head calls slow; null if unknown, as before this page was opened. */
   slow: readonly number[] | null;
-  /** Share by which own times may be off, as communication is estimated. */
+  /** Relative error of own times, from the estimate of communication. */
   unsure: number;
-  /** Memory of the rank that uses most, in bytes: of its GPU, or else of its process. */
+  /** Memory of the rank that uses most, bytes: of its GPU, or else of its process. */
   memory: number | null;
-  /** Bytes a second that the busiest node sends and receives. */
+  /** Bytes per second that the busiest node sends and receives. */
   network: number | null;
-  /** The same of half of the nodes; null of what was before this page looked. */
+  /** The same for the median node; null before this page was opened. */
   networkMiddle: number | null;
   /** The user's own values, by `dt.log`; the latest of each. */
   values: Readonly<Record<string, number>>;
 }
 
-/** What a user may choose, as the settings have it. */
+/** The user's settings. */
 export interface IPreferences {
   updatesPerSecond: number;
   notifyTrouble: boolean;
   notifyCells: boolean;
-  /** Seconds; the end of a shorter cell is no news. */
+  /** Seconds; the end of a shorter cell is not notified. */
   notifyCellsAfter: number;
 }
 
@@ -93,31 +93,37 @@ export interface IClusters {
   /** Emitted at each change, at most a few times a second. */
   readonly changed: ISignal<IClusters, void>;
   readonly clusters: readonly Cluster[];
-  /** One that was just asked for is shown before the next frame. */
+  /** Show a cluster that was just requested before the next frame. */
   add(cluster: Cluster): void;
-  /** Put aside what holds a cluster up, in this browser, until that changes or ends: it is not among its verdicts. */
+  /**
+   * Ignore what holds a cluster up, in this browser, until that changes or ends: it is then not among its
+   * verdicts.
+   */
   ignore(id: string): void;
-  /** Show again what was put aside of a cluster. */
+  /** Show the ignored verdicts of a cluster again. */
   showIgnored(id: string): void;
-  /** What is put aside of a cluster; null where nothing is. */
+  /** The ignored verdict of a cluster; null for none. */
   ignored(id: string): Verdict | null;
-  /** Jobs that run or ended lately, newest first; of one that has ended without its ranks. */
+  /** Jobs that run or ended recently, newest first; ended ones without their ranks. */
   readonly jobs: readonly Job[];
   readonly site: Site | null;
   readonly profiles: readonly Profile[];
-  /** Profiles were written: these are all. */
+  /** Set all profiles, after they were written. */
   takeProfiles(profiles: readonly Profile[]): void;
   readonly link: Link;
-  /** When the last frame came; null before the first. */
+  /** Time of the last frame; null before the first. */
   readonly seen: Date | null;
-  /** When the next attempt to connect is made; null while connected. */
+  /** Time of the next attempt to connect; null while connected. */
   readonly retryAt: number | null;
-  /** Without a connection: what the server has said of its own end; null where it was not stopped. */
+  /** Without a connection: the server's announcement of its own end; null if it was not stopped. */
   readonly stopped: Stopped | null;
   reconnect(): void;
   /** Recent figures of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
-  /** Frames are asked for only while somebody looks: a viewer says when it begins and when it ends. */
+  /**
+   * Frames are requested only while there are viewers: a viewer registers when it becomes visible, and
+   * unregisters when hidden.
+   */
   setVisible(visible: boolean, viewer: string): void;
 }
 
@@ -126,37 +132,39 @@ export const IClusters = new Token<IClusters>(
   'All clusters and jobs of this user, live while somebody looks.'
 );
 
-/** The current notebook: new ranks belong to it. */
+/** The current notebook, to which new ranks belong. */
 export interface ICurrentNotebook {
-  /** Its path: new ranks start in its folder; null for the server's root. */
+  /** Its path: new ranks start in its folder; null for the server's root folder. */
   path: string | null;
-  /** Its path as its kernel has it, where it was renamed since the kernel started: clusters name it so. */
+  /** Its path as known to its kernel, which differs after a rename; clusters use this path. */
   startedAs?: string | null;
-  /** Name of the kernelspec whose environment new ranks run in; null for the server's. */
+  /** Name of the kernelspec in whose environment new ranks run; null for the server's. */
   kernel: string | null;
-  /** Its kernel has no dtrain-lab: what to do is said as long as it is so. */
+  /** Whether its kernel has no dtrain-lab; the panel then says what to do. */
   lacks: boolean;
 }
 
-/** What all views show: a cluster, a rank of it, the current notebook, and what somebody has put aside. */
+/**
+ * Selection that all views share: a cluster, one of its ranks, the current notebook, and dismissed advice.
+ */
 export interface ISelection {
-  /** Emitted when somebody has chosen something else, and not with each frame. */
+  /** Emitted when the selection changes, not with each frame. */
   readonly changed: ISignal<ISelection, void>;
   /** The cluster that the panel shows; it may have ended. */
   readonly cluster: Cluster | null;
   select(id: string): void;
-  /** Show a cluster that was just asked for, in place of those that have ended. */
+  /** Show a cluster that was just requested, instead of ended ones. */
   begin(id: string): void;
-  /** Clusters that ended while somebody looked, until they are forgotten. */
+  /** Clusters that ended while the page was open, until they are forgotten. */
   readonly ended: readonly Cluster[];
   forget(id: string): void;
   /** The rank that sidebar and Ranks view show; null for none. */
   readonly rank: number | null;
   selectRank(rank: number | null): void;
-  /** Advice on a cluster that somebody does not want to see again. */
+  /** Dismissed advice on a cluster. */
   isDismissed(id: string, advice: string): boolean;
   dismiss(id: string, advice: string, dismissed?: boolean): void;
-  /** Whether a change that advice on a cluster suggests was put into its cell, and is there. */
+  /** Whether a change that advice suggests was applied to its cell, and is still there. */
   isKept(id: string, diff: string): boolean;
   keep(id: string, diff: string, kept: boolean): void;
   readonly notebook: ICurrentNotebook;
@@ -168,29 +176,29 @@ export const ISelection = new Token<ISelection>(
   'The cluster, the rank and the notebook that all views show.'
 );
 
-/** What can be done with clusters, and asked of them. */
+/** Actions on clusters, and requests to them. */
 export interface IClusterActions {
   start(request: Partial<StartRequest>): Promise<Cluster>;
   stop(id: string): Promise<void>;
   interrupt(id: string): Promise<void>;
-  /** New processes for ranks; with the variables of another, if one is named. */
+  /** Start new processes for ranks, with the variables of another rank if one is named. */
   restart(
     id: string,
     ranks: number[] | null,
     source?: number | null
   ): Promise<void>;
-  /** Go on without lost ranks. */
+  /** Continue without lost ranks. */
   leaveOut(id: string, ranks: number[]): Promise<void>;
   resize(id: string, ranks: number): Promise<void>;
-  /** What takes a step's time; between cells, steps run again for it. */
+  /** Measure what takes a step's time; between cells, steps are repeated for it. */
   diagnose(id: string): Promise<Diagnosis>;
-  /** What advice gains; steps run with the change and without it, and are taken back. */
+  /** Measure the gain of advice: steps run with and without the change, and are undone. */
   tryAdvice(id: string, advice: string): Promise<Tried>;
-  /** The end of what was printed, oldest first; where possible from before the last output of each of these ranks. */
+  /** The end of the output, oldest first; if possible from before the last output of each of these ranks. */
   lastOutput(id: string, ranks: readonly number[]): Promise<readonly Output[]>;
-  /** Cells that a cluster knows of, oldest first. */
+  /** Cells that a cluster knows, oldest first. */
   cells(id: string): Promise<readonly CellRecord[]>;
-  /** Where a cluster's past can be had as a file. */
+  /** URL of a cluster's history as a file. */
   exportUrl(id: string, format: 'csv' | 'json' | 'tensorboard'): string;
 }
 
@@ -199,7 +207,7 @@ export const IClusterActions = new Token<IClusterActions>(
   'What can be done with clusters of this user.'
 );
 
-/** A sweep that is asked for; defaults may be left out. */
+/** Request for a sweep; defaults may be omitted. */
 export type WantedSweep = Partial<SweepRequest> &
   Pick<SweepRequest, 'notebook' | 'space' | 'objective'>;
 
@@ -210,12 +218,12 @@ export interface ISweeps {
   /** Those whose records can't be read: another version wrote them, or they are damaged. */
   unreadable(): Promise<UnreadableSweep[]>;
   get(id: string): Promise<Sweep>;
-  /** What would begin; nothing does. `ask`: the scheduler, too. */
+  /** Plan a sweep without starting it. `ask`: also ask the scheduler. */
   plan(wanted: WantedSweep, ask: boolean): Promise<SweepPlan>;
   begin(wanted: WantedSweep): Promise<Sweep>;
-  /** Its trials end; their checkpoints stay. */
+  /** End its trials; their checkpoints are kept. */
   stop(id: string): Promise<Sweep>;
-  /** Trials that were stopped go on from their checkpoints, or begin anew without one; the others begin. */
+  /** Resume stopped trials from their checkpoints, or from the beginning without one; start the others. */
   resume(id: string): Promise<Sweep>;
 }
 

@@ -11,7 +11,7 @@ import { ranksText } from '../ui/verdicts/sentence';
 
 const MINUTES = [1, 5, 15, 60];
 
-/** What the view shows, as its reader has chosen. */
+/** The user's choice of what the view shows. */
 export interface IChoice {
   filter: string;
   minutes: number;
@@ -20,10 +20,10 @@ export interface IChoice {
   paused: boolean;
 }
 
-/** Which cluster this is; what of it is shown, and the rest of what can be done. */
+/** Header: the cluster, filters, and further actions. */
 export function ViewHead(props: {
   cluster: Cluster;
-  /** It can still be asked. */
+  /** Whether it can still be reached. */
   live: boolean;
   choice: IChoice;
   /** Ranks that pass the filter. */

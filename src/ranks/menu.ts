@@ -2,7 +2,7 @@ import { CommandIDs } from '../commands';
 import { Cluster } from '../tokens';
 import { IMenuItem } from '../ui/menu';
 
-/** What can be done with some ranks of a cluster: one, or those of a node. */
+/** Menu with actions for ranks of a cluster: one, or those of a node. */
 export function menuOfRanks(
   cluster: Cluster,
   ranks: readonly number[]

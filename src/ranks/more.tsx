@@ -13,7 +13,7 @@ import { IAxis } from './charts/charts';
 import { hasNetwork } from './model/figures';
 import { StepParts } from './parts';
 
-/** Less often needed: parts of a step, memory, network, and what nodes do as a whole. */
+/** Less frequently needed figures: parts of a step, memory, network, and activity of nodes. */
 export function MoreFigures(props: {
   cluster: Cluster;
   points: readonly IPoint[];
@@ -71,7 +71,7 @@ function Memory(props: IChartProps): JSX.Element {
   );
 }
 
-/** What the nodes tell each other: the busiest, and the one in the middle. */
+/** Network traffic of the busiest and the median node. */
 function Network(props: IChartProps): JSX.Element {
   const { points, axis, trans } = props;
   const most = points.map(p => p.network);
@@ -106,7 +106,7 @@ function Network(props: IChartProps): JSX.Element {
   );
 }
 
-/** What each node does as a whole: its cores, its network, and whether it is slowed down. */
+/** Activity of each whole node: its cores, its network, and whether it is slowed down. */
 function Nodes(props: {
   cluster: Cluster;
   trans: TranslationBundle;

@@ -18,11 +18,11 @@ export interface IPart {
 }
 
 /**
- * Where a step's time goes, in the order it is drawn; empty where that is not known.
+ * Parts of a step's time, in drawing order; empty if unknown.
  *
- * step = data + compute + transfer + waiting + optimizer + the rest, means over the ranks. Transfer and waiting are the
- * communication that is shown everywhere else. The other parts are measured one by one: where they add up to more
- * than the rest of the step, they are scaled down together.
+ * step = data + compute + transfer + waiting + optimizer + the rest, means over the ranks. Transfer and
+ * waiting are the communication that is displayed everywhere else. The other parts are measured separately:
+ * if they add up to more than the rest of the step, they are scaled down together.
  */
 export function partsOf(metrics: Cluster['metrics']): IPart[] {
   const { step_s, compute_s } = metrics;
@@ -52,7 +52,7 @@ export function partsOf(metrics: Cluster['metrics']): IPart[] {
   }));
 }
 
-/** How long each of two ranks waits, where that differs: what lies between is true of neither. */
+/** Waiting of each of two ranks, if that differs: their mean applies to neither. */
 export function waitsOf(
   ranks: readonly Rank[],
   trans: TranslationBundle
@@ -66,7 +66,7 @@ export function waitsOf(
     : trans.__('rank 0: %1, rank 1: %2', formatTime(a), formatTime(b));
 }
 
-/** A step apart, as a bar and in words. */
+/** The parts of a step, as a bar and as text. */
 export function StepParts(props: {
   metrics: Cluster['metrics'];
   ranks: readonly Rank[];
@@ -120,7 +120,7 @@ export function StepParts(props: {
   );
 }
 
-/** How many bytes are averaged, and how much of the network that takes. */
+/** Bytes that are averaged, and their share of the network. */
 function Gradients(props: {
   metrics: Cluster['metrics'];
   trans: TranslationBundle;
@@ -147,7 +147,7 @@ function Gradients(props: {
   );
 }
 
-/** Whose the parts are: means, which add up. */
+/** Note that the parts are means, which add up. */
 function ofWhom(size: number, trans: TranslationBundle): string {
   switch (size) {
     case 1:

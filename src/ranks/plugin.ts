@@ -115,7 +115,7 @@ const FORMATS: Record<string, string> = {
   tensorboard: 'TensorBoard'
 };
 
-/** Have the browser keep a file. */
+/** Download a file. */
 function save(url: string): void {
   const link = document.createElement('a');
   link.href = url;

@@ -48,10 +48,10 @@ interface ISnapshot {
   at: number;
 }
 
-/** States of a cluster whose ranks are no longer there. */
+/** States of a cluster whose ranks no longer exist. */
 const ENDS: readonly Cluster['state'][] = ['stopping', 'stopped', 'failed'];
 
-/** How a cluster stands that ends, and what its ranks did last. */
+/** State of an ending cluster, with the last activity of its ranks. */
 function atItsEnd(before: ISnapshot, cluster: Cluster): ISnapshot {
   return { ...before, cluster: { ...cluster, ranks: before.cluster.ranks } };
 }
@@ -145,7 +145,7 @@ function View(props: IViewProps): JSX.Element {
         now={Date.now()}
       />
       {live && (
-        // what has ended can't be measured or changed
+        // an ended cluster can't be measured or changed
         <ShownAdvice
           cluster={cluster}
           selection={selection}
@@ -154,7 +154,7 @@ function View(props: IViewProps): JSX.Element {
         />
       )}
       {
-        // ranks that somebody looks for come first: below the charts they are out of view
+        // searched ranks come first: below the charts they would be out of view
         choice.filter ? [ranksPart, ...charts] : [...charts, ranksPart]
       }
       <MoreFigures {...{ cluster, points, axis, trans }} />
@@ -162,7 +162,7 @@ function View(props: IViewProps): JSX.Element {
   );
 }
 
-/** Own time over time, and now. */
+/** Own time, over time and currently. */
 function Maps(props: {
   cluster: Cluster;
   points: readonly IPoint[];
@@ -268,7 +268,7 @@ function slowest(
       );
 }
 
-/** The Ranks view of one cluster, in the main area. Drawn only while it is seen. */
+/** The Ranks view of one cluster, in the main area. Drawn only while visible. */
 export class RanksView extends VisibleWidget {
   constructor(private _props: IViewProps & { name: string }) {
     super(
@@ -284,7 +284,7 @@ export class RanksView extends VisibleWidget {
     this.node.setAttribute('aria-label', trans.__('Ranks of %1', name));
   }
 
-  /** What a restored layout opens it with. */
+  /** Arguments with which a restored layout opens it. */
   get args(): { id: string; name: string } {
     return { id: this._props.id, name: this._props.name };
   }

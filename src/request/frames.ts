@@ -1,6 +1,6 @@
 import { Cluster, Frame, Rank } from '../tokens';
 
-/** Ranks as `live?ranks=columns` sends them: what is the same for all once, the rest a list a field. */
+/** Ranks as sent by `live?ranks=columns`: equal values once, other fields as one list each. */
 interface IColumns {
   count: number;
   same: Partial<Rank>;
@@ -11,7 +11,7 @@ type Sent = Omit<Frame, 'clusters'> & {
   clusters: (Omit<Cluster, 'ranks'> & { ranks: IColumns | Rank[] })[];
 };
 
-/** A frame from its text; a server of an earlier version sends ranks one by one. */
+/** Parse a frame; a server of an earlier version sends ranks one by one. */
 export function decode(text: string): Frame {
   const sent = JSON.parse(text) as Sent;
   const clusters = sent.clusters.map(cluster => ({
@@ -24,7 +24,7 @@ export function decode(text: string): Frame {
 function rows({ count, same, each }: IColumns): Rank[] {
   const columns = Object.entries(each) as [keyof Rank, unknown[]][];
   const ranks: Record<string, unknown>[] = [];
-  // a copy that has all fields from its beginning never grows: half the time, and half the garbage
+  // a copy created with all fields never grows, which halves time and garbage
   const first: Record<string, unknown> = { ...same };
   for (const [field, values] of columns) {
     first[field] = values[0];

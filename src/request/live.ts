@@ -18,12 +18,17 @@ const STOPPED: Readonly<Record<string, Stopped>> = {
   'stopped with clusters': 'with clusters',
   'stopped alone': 'alone'
 };
-/** Silence after which a server that has sent frames is gone, ms; it sends its last one again every 5 s. */
+/**
+ * Silence after which a server that has sent frames counts as gone, ms; it repeats its last frame every 5 s.
+ */
 const SILENT_MS = 12_000;
-/** Time between two looks at the silence; it takes two, so that a page that was busy or asleep reads first. */
+/**
+ * Interval between two checks for silence; two are required, so that a page that was busy or asleep reads
+ * first.
+ */
 const LOOK_MS = 2_000;
 
-/** The WebSocket `live`: connects again by itself until it is disposed. */
+/** The WebSocket `live`: reconnects by itself until it is disposed. */
 export class Live implements IDisposable {
   readonly frame = new Signal<this, Frame>(this);
   readonly link = new Signal<this, Link>(this);
@@ -38,12 +43,12 @@ export class Live implements IDisposable {
     return this._disposed;
   }
 
-  /** When the next attempt is made; null while connected. */
+  /** Time of the next attempt; null while connected. */
   get retryAt(): number | null {
     return this._retryAt;
   }
 
-  /** What the server has said of its own end before it was gone; null where it was not stopped. */
+  /** The server's announcement of its own end; null if it was not stopped. */
   get stopped(): Stopped | null {
     return this._stopped;
   }
@@ -110,7 +115,7 @@ export class Live implements IDisposable {
     };
   }
 
-  /** Take a server that is silent for gone: a dead network closes no socket. */
+  /** Treat a silent server as gone: a dead network closes no socket. */
   private _look(): void {
     const silent = Date.now() - this._heardAt > SILENT_MS;
     if (silent && this._doubted) {
@@ -120,7 +125,7 @@ export class Live implements IDisposable {
     this._doubted = silent;
   }
 
-  /** The browser has no network any more: ask the server, which may be on this machine. */
+  /** The browser has lost the network: check the server, which may be on this machine. */
   private _doubt = (): void => {
     const socket = this._socket;
     const { baseUrl } = this._settings;
@@ -152,7 +157,7 @@ export class Live implements IDisposable {
 
   private _attempt = 0;
   private _disposed = false;
-  /** Whether the last look found the server silent. */
+  /** Whether the last check found the server silent. */
   private _doubted = false;
   private _heardAt = 0;
   private _looker = 0;

@@ -1,7 +1,7 @@
 /**
- * Does what a key names once at a time: a second call (a double click) gets the first one's promise.
+ * Runs an action once at a time per key: a second call (a double click) gets the first one's promise.
  *
- * @returns a function of the key and of what is done
+ * @returns a function of the key and the action
  */
 export function onceAtATime(): <T>(
   key: string,

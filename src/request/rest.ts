@@ -3,7 +3,7 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { ApiError } from '../tokens';
 
-/** An error that the server told of: what was wrong, and what to do. */
+/** An error from the server: message and hint. */
 export class RequestError extends Error {
   constructor(
     readonly status: number,
@@ -48,7 +48,7 @@ function readError(status: number, text: string): ApiError {
       details: error.details ?? {}
     };
   } catch {
-    // a proxy's page, say: no JSON of ours
+    // not our JSON, but for example a proxy's page
     return {
       code: `http_${status}`,
       message: `HTTP ${status}`,

@@ -37,7 +37,7 @@ interface IBodyProps {
   trans: TranslationBundle;
 }
 
-/** Sections that are folded, or open, since somebody chose so. */
+/** Sections that the user has folded or opened. */
 type Folds = Readonly<Record<string, boolean>>;
 
 function Body(props: IBodyProps): JSX.Element {
@@ -119,7 +119,7 @@ function Body(props: IBodyProps): JSX.Element {
   );
 }
 
-/** The cluster that was chosen; without one, how to have one. */
+/** The selected cluster; without one, how to start one. */
 function Shown(props: IBodyProps): JSX.Element {
   const { model, selection, commands, trans } = props;
   const { site, profiles } = model;
@@ -220,7 +220,7 @@ function alive(cluster: Cluster, trans: TranslationBundle): string {
   );
 }
 
-/** The sidebar. Nothing is sent or drawn while it is hidden. */
+/** The sidebar. It requests and draws nothing while hidden. */
 export class DistributedPanel extends VisibleWidget {
   constructor(
     private _model: IClusters,
@@ -237,7 +237,7 @@ export class DistributedPanel extends VisibleWidget {
     this.node.setAttribute('aria-label', _trans.__('Distributed training'));
   }
 
-  /** Into the panel by keyboard: to the chosen cluster, else to its first button. */
+  /** Focus the panel: the selected cluster, else its first button. */
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
     this.node.focus();
@@ -245,7 +245,7 @@ export class DistributedPanel extends VisibleWidget {
     requestAnimationFrame(() => this._focusFirst());
   }
 
-  /** As soon as it is drawn: until the server has answered there is nothing to do. */
+  /** As soon as it is drawn: until the server has answered, there is nothing to focus. */
   private _focusFirst(): void {
     if (!this._seeksFirst) {
       return;
@@ -275,7 +275,7 @@ export class DistributedPanel extends VisibleWidget {
     return all.find(isInView) ?? all[0] ?? null;
   }
 
-  /** What had the focus is gone, as Start once a cluster starts. */
+  /** The focused element is gone, such as Start when a cluster starts. */
   protected override focusAgain(): void {
     this._first()?.focus();
   }

@@ -62,7 +62,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
     addClusterCommands(commands, model, selection, actions, trans);
     const { serverSettings } = app.serviceManager;
     addProfileCommands(commands, model, serverSettings, trans);
-    // before that nothing is in view yet, and all of it would be told again after a reload
+    // before that nothing is visible yet, and everything would be notified again after a reload
     void app.restored.then(() =>
       announceTrouble(model, trans, cluster => troubleInView(cluster))
     );

@@ -7,7 +7,7 @@ import { IClusters, ISelection } from '../tokens';
 import { Action } from '../ui/action';
 import { IMenuItem, openMenu } from '../ui/menu';
 
-/** What the panel can always do: start, submit, and the rest in a menu. */
+/** Actions that are always available: start, submit, and others in a menu. */
 export function PanelToolbar(props: {
   model: IClusters;
   selection: ISelection;
@@ -72,7 +72,7 @@ export function PanelToolbar(props: {
   );
 }
 
-/** The rest of what the panel can do; what is not installed is left out. */
+/** Further actions; those that are not installed are left out. */
 function menu(commands: CommandRegistry): IMenuItem[] {
   const items: IMenuItem[] = [
     { command: CommandIDs.showRanks, args: {} },

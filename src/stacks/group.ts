@@ -1,20 +1,20 @@
 import { Stack, StackFrame, Verdict } from '../tokens';
 import { isAlarm } from '../ui/verdicts/verdict';
 
-/** Frames that follow each other and are all the user's own, or all of libraries. */
+/** Consecutive frames that are all the user's own, or all of libraries. */
 export interface IRun {
   library: boolean;
   frames: readonly StackFrame[];
 }
 
-/** Ranks whose main threads stand at the same place in the same way. */
+/** Ranks whose main threads have the same stack. */
 export interface IStackGroup {
   ranks: readonly number[];
-  /** Others wait for at least one of them. */
+  /** Whether others wait for at least one of them. */
   blamed: boolean;
-  /** It goes on by itself: it is slow, not stuck. */
+  /** Whether it continues by itself: it is slow, not stuck. */
   moves: boolean;
-  /** The collective that they wait in; null where none is known. */
+  /** The collective in which they wait; null if unknown. */
   operation: string | null;
   runs: readonly IRun[];
   /** Why there is no stack. */
@@ -24,9 +24,9 @@ export interface IStackGroup {
 }
 
 /**
- * Equal stacks together: those at fault first, then the smaller groups, since those differ.
+ * Group equal stacks: those at fault first, then smaller groups, which are more conspicuous.
  *
- * @param verdict - on the world that they are of.
+ * @param verdict - the verdict on their world.
  */
 export function groupStacks(
   stacks: readonly Stack[],
@@ -60,7 +60,7 @@ export function groupStacks(
 }
 
 function keyOf(stack: Stack): unknown {
-  // threads of different ranks are never quite alike; what the main one does is what matters
+  // threads of different ranks are never quite equal; only the main thread matters
   return stack.frames?.length ? stack.frames : Boolean(stack.text);
 }
 
@@ -69,7 +69,7 @@ function operationOf(verdict: Verdict | null, rank: number): string | null {
   return standing?.operation ?? null;
 }
 
-/** Frames in order, outermost first, library frames that follow each other together. */
+/** Frames in order, outermost first, with consecutive library frames grouped. */
 export function runsOf(frames: readonly StackFrame[]): IRun[] {
   const runs: { library: boolean; frames: StackFrame[] }[] = [];
   for (const frame of frames) {
@@ -84,7 +84,7 @@ export function runsOf(frames: readonly StackFrame[]): IRun[] {
   return runs;
 }
 
-/** The innermost frame of the user's own; null where there is none. */
+/** The innermost frame of the user's code; null if there is none. */
 export function userFrame(group: IStackGroup): StackFrame | null {
   const own = group.runs.filter(run => !run.library);
   return own[own.length - 1]?.frames.slice(-1)[0] ?? null;

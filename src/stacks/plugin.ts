@@ -54,7 +54,7 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
       const known = (kind === 'job' ? model.jobs : model.clusters).find(
         world => world.id === id
       );
-      // whoever asks for stacks wants to know who is waited for, also after it was put aside
+      // a user who requests stacks wants to know which rank is awaited, also if the verdict was ignored
       return model.ignored(id) ?? known?.metrics?.verdicts[0] ?? null;
     };
 

@@ -16,13 +16,13 @@ interface IGroupProps {
   trans: TranslationBundle;
 }
 
-/** Ranks that stand at one place: who, what they do, their frames. */
+/** Ranks with the same stack: their numbers, activity and frames. */
 export function Group(props: IGroupProps): JSX.Element {
   const { group, trans } = props;
   const title = titleOf(group, trans);
   const doing = doingOf(group, trans);
   const own = userFrame(group);
-  // where it is the only one of the user's, the same link stands right below
+  // if it is the user's only frame, the same link is right below
   const seen = group.runs.flatMap(run => (run.library ? [] : run.frames));
   return (
     <section

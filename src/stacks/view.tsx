@@ -12,19 +12,19 @@ import { groupStacks } from './group';
 import { Group } from './rows';
 import { sentenceOf, stacksText } from './words';
 
-/** Whose stacks a view shows. */
+/** Source of the stacks of a view. */
 export interface IStacksOf {
   kind: 'cluster' | 'job';
   id: string;
   name: string;
 }
 
-/** Where they come from. */
+/** Name of the source. */
 export interface IStacksProps {
   of: IStacksOf;
   /** Asks the ranks. */
   ask: () => Promise<readonly Stack[]>;
-  /** What is said of the world now. */
+  /** The current verdict on the world. */
   verdict: () => Verdict | null;
   /** Emitted when that may have changed. */
   changed: ISignal<unknown, void>;
@@ -87,13 +87,13 @@ function View(
     };
   }, [refresh, props.asked]);
 
-  // a page that was just loaded learns a little later what is said of the world
+  // a page that was just loaded receives the verdict a little later
   const unsaid = answer !== null && answer.verdict === null;
   useEffect(() => {
     const look = (): void => {
       const said = verdict();
       if (said) {
-        // of older stacks it says nothing
+        // it does not apply to older stacks
         setAnswer(known =>
           known && Date.now() - known.at.getTime() < SAID_WITHIN_MS
             ? { ...known, verdict: said }
@@ -109,7 +109,7 @@ function View(
     };
   }, [unsaid, verdict, props.changed]);
 
-  // what was said when the ranks were asked may be over by now
+  // the verdict at the time of the request may be over by now
   const [over, setOver] = useState(false);
   const said = answer?.verdict ?? null;
   useEffect(() => {
@@ -237,19 +237,19 @@ export class StacksView extends VisibleWidget {
     this.node.setAttribute('aria-label', trans.__('Stacks of %1', of.name));
   }
 
-  /** What a restored layout opens it with. */
+  /** Arguments with which a restored layout opens it. */
   get of(): IStacksOf {
     return this._props.of;
   }
 
-  /** Ask the ranks anew, and show these only; null for all. */
+  /** Request the stacks again, and show only these ranks; null for all. */
   ask(ranks: readonly number[] | null): void {
     this._only = ranks;
     this._asked++;
     this.update();
   }
 
-  /** Ranks are not asked anew each time it is seen. */
+  /** Stacks are not requested again each time it becomes visible. */
   protected override get drawn(): boolean {
     return true;
   }

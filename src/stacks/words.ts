@@ -7,7 +7,7 @@ import { IStackGroup } from './group';
 /** Maximum length of a list of ranks in a title. */
 const MOST_NAMED = 24;
 
-/** Whose stack it is: "Rank 5", "Ranks 0–4, 6", "63 ranks". */
+/** Ranks of a stack: "Rank 5", "Ranks 0–4, 6", "63 ranks". */
 export function titleOf(group: IStackGroup, trans: TranslationBundle): string {
   const { ranks } = group;
   if (ranks.length === 1) {
@@ -19,7 +19,7 @@ export function titleOf(group: IStackGroup, trans: TranslationBundle): string {
     : trans.__('Ranks %1', named);
 }
 
-/** What they do, as far as it is known. */
+/** Their activity, as far as known. */
 export function doingOf(
   group: IStackGroup,
   trans: TranslationBundle
@@ -44,7 +44,7 @@ export function frameWords(frame: StackFrame): string {
   return cell ? `cell ${cell}, line ${line}` : `${file}:${line}`;
 }
 
-/** All of it as plain text. */
+/** Everything as plain text. */
 export function stacksText(
   name: string,
   groups: readonly IStackGroup[],
@@ -68,7 +68,7 @@ export function stacksText(
   return [trans.__('Stacks: %1', name), ...parts].join('\n\n') + '\n';
 }
 
-/** The one sentence: who stands apart. */
+/** The one sentence: which ranks differ. */
 export function sentenceOf(
   groups: readonly IStackGroup[],
   trans: TranslationBundle

@@ -10,7 +10,7 @@ import { statusText } from './words';
 const PANEL = 'dtrain-lab-panel';
 const CLASS = 'jp-DtrainStatus-trouble';
 
-/** A red dot on the sidebar's tab, with the trouble as its words, for as long as a cluster needs somebody. */
+/** A red dot on the sidebar's tab, labelled with the problem, while a cluster needs attention. */
 export function markTab(
   shell: JupyterFrontEnd.IShell,
   model: IClusters,

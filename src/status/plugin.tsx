@@ -26,10 +26,10 @@ import { sentence } from '../ui/verdicts/sentence';
 import { markTab } from './dot';
 import { ISubject, jobsText, statusOf, subjectOf } from './words';
 
-/** While nothing runs, the server is asked this often whether something does, ms. */
+/** Polling interval while nothing runs, ms. */
 const LOOK_EVERY = 10_000;
 
-/** The status bar's item: how the notebook's cluster stands. */
+/** The status bar's item: state of the notebook's cluster. */
 export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:status',
   description: 'How the cluster stands, in the status bar.',
@@ -52,7 +52,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     };
     markTab(app.shell, model, trans);
     const item = new StatusItem(model, app.commands, trans, subject);
-    // before the first look it is not known whether there is a cluster
+    // before the first poll it is unknown whether there is a cluster
     let looked = false;
     const firstLook = new Signal<StatusItem, void>(item);
     const seen = (): void => {
@@ -93,7 +93,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       if (model.seen) {
         seen();
       }
-      // nothing is left: from here on the poll is enough
+      // nothing is left: the poll is sufficient from now on
       const idle = !model.clusters.length && !countActive(model.jobs);
       if (idle && model.seen) {
         model.setVisible(false, item.id);
@@ -114,7 +114,7 @@ async function look(
   }
 }
 
-/** Is there a cluster, or a job that has not ended? */
+/** Whether there is a cluster, or a job that has not ended. */
 async function anything(
   settings: ServerConnection.ISettings
 ): Promise<boolean> {

@@ -24,7 +24,7 @@ import { isVague, shareInText } from '../ui/figures/share';
 import { alarmOf } from '../ui/verdicts/verdict';
 import { briefly } from '../ui/verdicts/words';
 
-/** "rank 5 is stuck", of a cluster that needs somebody. */
+/** "rank 5 is stuck", for a cluster that needs attention. */
 export function troubleWords(
   cluster: Cluster,
   trans: TranslationBundle
@@ -63,13 +63,13 @@ export function troubleWords(
     : sentence(cluster, trans).replace(/\.$/, '');
 }
 
-/** "rank 37 is slow"; null where no rank holds the others up. */
+/** "rank 37 is slow"; null if no rank holds the others up. */
 function slowWords(cluster: Cluster, trans: TranslationBundle): string | null {
   const slow = cluster.metrics.verdicts.find(v => v.kind === 'slow');
   return slow ? briefly(slow, trans) : null;
 }
 
-/** "starting, 49 of 64 ranks", "waiting, starts in about 22 min"; null once all ranks are there. */
+/** "starting, 49 of 64 ranks", "waiting, starts in about 22 min"; null once all ranks are connected. */
 function startWords(
   cluster: Cluster,
   trans: TranslationBundle,
@@ -96,29 +96,29 @@ function startWords(
     : null;
 }
 
-/** What the status bar shows. */
+/** Contents of the status bar. */
 export interface IStatus {
   text: string;
-  /** How it begins: as much as is shown where there is little room. */
+  /** Its beginning, which is shown alone if there is little room. */
   short: string;
   glyph: GlyphKind;
   /** The glyph's text. */
   word: string;
-  /** Somebody is needed. */
+  /** Whether attention is needed. */
   trouble: boolean;
 }
 
-/** What the status bar speaks of. */
+/** The subject of the status bar. */
 export interface ISubject {
-  /** Null where a cell of the notebook in front would run on none. */
+  /** Null if a cell of the current notebook would run on none. */
   cluster: Cluster | null;
-  /** How many others there are then. */
+  /** Number of other clusters in that case. */
   others: number;
 }
 
 /**
- * What the status bar speaks of: the current notebook's cluster, one that needs somebody, or, without a notebook, the
- * one that the panel shows.
+ * The subject of the status bar: the current notebook's cluster, one that needs attention, or, without a
+ * notebook, the panel's.
  *
  * @param path - the notebook's, as its kernel has it; null without one
  */
@@ -136,7 +136,7 @@ export function subjectOf(
   return { cluster: null, others };
 }
 
-/** How a cluster stands, as far as that is known: without a server it is not. */
+/** State of a cluster, if known; without a server it is unknown. */
 export function statusOf(
   cluster: Cluster | null,
   link: Link,
@@ -150,7 +150,7 @@ export function statusOf(
     return { text, short: text, glyph: 'off', word, trouble: false };
   }
   if (!cluster) {
-    // as the picker in the notebook's toolbar says
+    // as in the picker of the notebook's toolbar
     const short = trans.__('No cluster');
     const text = others
       ? trans._n(
@@ -171,7 +171,7 @@ export function statusOf(
   };
 }
 
-/** "2 jobs active", as the panel counts them; null where none is. */
+/** "2 jobs active", counted as in the panel; null if none is. */
 export function jobsText(
   jobs: readonly Job[],
   trans: TranslationBundle

@@ -22,7 +22,7 @@ import { sweepIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../places/views';
 import type { SweepFormView, SweepView } from './widgets';
 
-/** What the commands lean on; what a front end lacks is null. */
+/** Dependencies of the commands; null if the front end lacks them. */
 export interface IAroundSweeps {
   app: JupyterFrontEnd;
   model: IClusters;
@@ -35,7 +35,7 @@ export interface IAroundSweeps {
   trans: TranslationBundle;
 }
 
-/** Arguments of commands that are about a sweep. */
+/** Arguments of commands for a sweep. */
 const SWEEP_ARGS = {
   args: {
     type: 'object',
@@ -46,7 +46,7 @@ const SWEEP_ARGS = {
   }
 } as const;
 
-/** Begin a sweep, show it, stop it, resume it. */
+/** Commands to start, show, stop and resume a sweep. */
 export function addSweepCommands(around: IAroundSweeps): void {
   const { app, sweeps, views, trans } = around;
   const { commands, shell } = app;
@@ -136,7 +136,8 @@ function addForm(around: IAroundSweeps): void {
     const view: SweepFormView = new SweepFormView({
       notebook: {
         path,
-        // by the view, later: JupyterLab's layout waits for this command, and the notebook for the layout
+        // read later, by the view: JupyterLab's layout waits for this command, and the notebook for the
+        // layout
         read: () =>
           openedNotebook(path, {
             tracker: notebooks,

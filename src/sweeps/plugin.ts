@@ -15,7 +15,7 @@ import { addSweepCommands } from './commands';
 import { Sweeps } from './model/model';
 import type { SweepView } from './widgets';
 
-/** Sweeps: the form, the views, and what can be done with them. */
+/** Sweeps: form, views and commands. */
 export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
   id: 'dtrain-lab:sweeps',
   description: 'Varies parameters of a notebook over many jobs.',

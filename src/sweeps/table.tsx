@@ -22,7 +22,7 @@ import {
   trialTime
 } from './model/words';
 
-/** Rows drawn at first; the rest when asked for. */
+/** Rows drawn initially; the rest on request. */
 const ROWS = 100;
 
 /** All trials, best first. */

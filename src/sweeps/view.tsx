@@ -24,9 +24,9 @@ import { Parallel } from './charts/parallel';
 import { Trials } from './table';
 import { parametersLine } from './model/words';
 
-/** How often a sweep that runs is asked for, ms. */
+/** Polling interval for a running sweep, ms. */
 const LOOK_MS = 1000;
-/** A sweep that has ended may be resumed elsewhere, ms. */
+/** Polling interval for an ended sweep, which may be resumed elsewhere, ms. */
 const CALM_MS = 10_000;
 
 export interface ISweepProps {
@@ -88,7 +88,7 @@ export function SweepBody(props: ISweepProps): JSX.Element {
 function Head(
   props: ISweepProps & {
     sweep: Sweep;
-    /** Why it is not as it stands now; empty where it is. */
+    /** Why the displayed state is not current; empty if it is. */
     error: string;
     take: (sweep: Sweep) => void;
   }

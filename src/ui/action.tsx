@@ -3,13 +3,13 @@ import React, { useRef, useState } from 'react';
 
 import { Icon, IconKind } from './icons/icon';
 
-/** How long a word on what was pressed is shown, ms. */
+/** Duration of a message on a pressed button, ms. */
 export const TOAST_MS = 5000;
 
 /**
- * A button that always answers: it acts, or says why it can't.
+ * A button that always responds: it acts, or says why it can't.
  *
- * One that can't stays focusable; its reason is its title, and a toast when it is pressed.
+ * A disabled one stays focusable; its reason is its title, and a notification when it is pressed.
  */
 export function Action(props: {
   label: string;
@@ -20,9 +20,9 @@ export function Action(props: {
   icon?: IconKind;
   primary?: boolean;
   wide?: boolean;
-  /** In place of a button's look. */
+  /** Class that replaces a button's look. */
   className?: string;
-  /** Only the icon is drawn where there is little room. */
+  /** Whether only the icon is drawn if there is little room. */
   compact?: boolean;
   hasMenu?: boolean;
   pressed?: boolean;

@@ -1,7 +1,7 @@
 import { ISignal } from '@lumino/signaling';
 import { useEffect, useReducer } from 'react';
 
-/** Draw again whenever one of two signals is emitted. */
+/** Redraw whenever one of two signals is emitted. */
 export function useChanges(
   one: ISignal<unknown, void>,
   other: ISignal<unknown, void>

@@ -1,6 +1,6 @@
 import React from 'react';
 
-/** Filters of a list as chips, each with how many entries it leaves. */
+/** Filters of a list as chips, each with its number of entries. */
 export function FilterChips<K extends string>(props: {
   label: string;
   filters: readonly (readonly [K, string])[];

@@ -6,7 +6,7 @@ interface IErrorBoundaryProps {
   children: React.ReactNode;
 }
 
-/** A view that fails as it is drawn says so: else React takes all of it away, and it is blank. */
+/** Shows an error if drawing a view fails; otherwise React would remove it and leave it blank. */
 export class ErrorBoundary extends React.Component<
   IErrorBoundaryProps,
   { failure: unknown }

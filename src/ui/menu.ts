@@ -9,7 +9,7 @@ export interface IMenuItem {
   args: ReadonlyJSONObject;
 }
 
-/** Open a menu of commands at a place of the window; it is gone once it closes. */
+/** Open a menu of commands at a position of the window; it is disposed when it closes. */
 export function openMenu(
   commands: CommandRegistry,
   items: readonly IMenuItem[],
@@ -24,7 +24,7 @@ export function openMenu(
     requestAnimationFrame(() => {
       menu.dispose();
       const { activeElement, body } = document;
-      // Escape, or a command that leads nowhere else: back to where it was opened
+      // Escape, or a command that does not move the focus: restore it
       if (!activeElement || activeElement === body) {
         before?.focus();
       }
@@ -33,7 +33,7 @@ export function openMenu(
   menu.open(x, y);
 }
 
-/** Open it where a context menu was asked for: under the pointer, or at the element by Shift+F10. */
+/** Open it at the position of a context menu event: under the pointer, or at the element for Shift+F10. */
 export function openContextMenu(
   event: React.MouseEvent<HTMLElement>,
   commands: CommandRegistry,

@@ -3,16 +3,16 @@ import React, { useRef } from 'react';
 /** Minimum interval between two changes of the order, ms: a row must not jump away from the pointer. */
 const EVERY = 5000;
 
-/** A figure that changes by a smaller share of itself has not changed, as far as an order goes. */
+/** Relative change of a figure below which the order does not change. */
 const NOISE = 0.05;
 
-/** What rows are sorted by: figures, words, or null where nothing is known. */
+/** Sort keys of rows: figures, texts, or null if unknown. */
 export type SortValue = number | string | null;
 
 /**
- * What rows are sorted by from now on: a figure stays what it was for as long as it changes by noise only.
+ * New sort keys: a figure keeps its previous value as long as it changes by noise only.
  *
- * Otherwise ranks that are equally fast would change places each time.
+ * Otherwise equally fast ranks would change places each time.
  */
 export function settled(
   before: ReadonlyMap<number, SortValue>,
@@ -30,7 +30,7 @@ export function settled(
   );
 }
 
-/** An order of rows, when it was made, and for what. */
+/** An order of rows, with its time and reason. */
 interface IOrder {
   reason: string;
   at: number;
@@ -38,10 +38,10 @@ interface IOrder {
 }
 
 /**
- * Keep rows where they are for some seconds, and for as long as somebody points at them or has the focus there.
+ * Keep the order of rows for some seconds, and as long as the pointer or the focus is on them.
  *
- * @param sort gives the keys of the rows in their present order; asked only when that order shall hold.
- * @param reason when this changes (another column, other rows), the new order holds at once.
+ * @param sort returns the keys of the rows in their current order; called only when that order is needed.
+ * @param reason when this changes (another column, other rows), the new order applies at once.
  * @param host element of the rows.
  * @returns the keys in the order to show them.
  */
@@ -56,7 +56,7 @@ export function useSteadyOrder(
   return kept.current.keys;
 }
 
-/** The order that holds from now on. */
+/** The order that applies from now on. */
 export function steady(
   before: IOrder,
   sort: () => readonly number[],

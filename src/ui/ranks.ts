@@ -1,10 +1,10 @@
 import { formatRanks } from './figures/format';
 
 /**
- * Ranks as a person writes them: "0,2-3".
+ * Parse ranks as typed by a user: "0,2-3".
  *
  * @param size ranks of the world; an empty text means all of them.
- * @returns null where the text names none, or one that does not exist
+ * @returns null if the text names none, or one that does not exist
  */
 export function parseRanks(text: string, size: number): number[] | null {
   const parts = text
@@ -28,12 +28,12 @@ export function parseRanks(text: string, size: number): number[] | null {
   return [...found].sort((a, b) => a - b);
 }
 
-/** Ranks as fields and commands take them: [0, 2, 3] is "0,2-3". */
+/** Format ranks for fields and commands: [0, 2, 3] is "0,2-3". */
 export function rankSet(ranks: readonly number[]): string {
   return formatRanks(ranks).replace(/–/g, '-').replace(/, /g, ',');
 }
 
-/** Ranks as the server writes them: "0,2-3"; none of an empty text. */
+/** Parse ranks from the server: "0,2-3"; an empty text means none. */
 export function ranksIn(value: unknown): number[] {
   return typeof value === 'string' && value
     ? (parseRanks(value, Infinity) ?? [])

@@ -6,10 +6,13 @@ import React from 'react';
 import { ViewStateContext, ViewState, useViewScroll } from './viewState';
 import { ErrorBoundary } from './errorBoundary';
 
-/** A widget that is drawn, and asks for frames, only while it is seen. What was chosen in it stays (`useViewState`). */
+/**
+ * A widget that is drawn, and requests frames, only while it is visible. The user's choices persist
+ * (`useViewState`).
+ */
 export abstract class VisibleWidget extends ReactWidget {
   /**
-   * @param look - told with the widget's id when it comes into view, and when it goes.
+   * @param look - called with the widget's id when it becomes visible or hidden.
    */
   constructor(
     private _look: (seen: boolean, viewer: string) => void,
@@ -38,7 +41,7 @@ export abstract class VisibleWidget extends ReactWidget {
   /** What it shows. */
   protected abstract draw(): JSX.Element;
 
-  /** Is it drawn now? A form stays as it is while it is hidden. */
+  /** Whether it is drawn now; a form stays drawn while it is hidden. */
   protected get drawn(): boolean {
     return this._seen;
   }
@@ -53,12 +56,12 @@ export abstract class VisibleWidget extends ReactWidget {
     ) : null;
   }
 
-  /** What had the focus is gone, as advice that was dismissed: the keyboard stays in the view. */
+  /** The focused element is gone, such as dismissed advice: keep the focus in the view. */
   protected focusAgain(): void {
     this.node.focus({ preventScroll: true });
   }
 
-  /** Something in it was drawn, or is gone. */
+  /** Called when something in it was drawn or removed. */
   protected onDrawn(): void {
     const { activeElement, body } = document;
     if (
@@ -71,7 +74,7 @@ export abstract class VisibleWidget extends ReactWidget {
     }
   }
 
-  /** Keys go to what is in front; JupyterLab, too, takes it for the current view only then. */
+  /** Focus the widget in front; only then JupyterLab regards it as the current view. */
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
     if (!this.node.contains(document.activeElement)) {
@@ -91,7 +94,7 @@ export abstract class VisibleWidget extends ReactWidget {
 
   protected override onCloseRequest(message: Message): void {
     super.onCloseRequest(message);
-    // else its tracker would find it again, with no place to show it
+    // otherwise its tracker would find it again, without a place to show it
     this.dispose();
   }
 
@@ -117,7 +120,7 @@ export abstract class VisibleWidget extends ReactWidget {
   private _seen = false;
 }
 
-/** What stands in the widget, which is scrolled to where it was. */
+/** The content of the widget, scrolled to its previous position. */
 function Drawn(props: {
   node: HTMLElement;
   children: React.ReactNode;

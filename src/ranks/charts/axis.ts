@@ -5,26 +5,29 @@ const STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600,
   43_200, 86_400
 ];
-/** From a tick to the end of the axis, in halves of a time's room, where a word stands at the end. */
+/**
+ * Minimum distance from a tick to the end of the axis, in halves of a time's width, if there is a word at the
+ * end.
+ */
 const BEFORE_WORD = 1.6;
-/** As many ticks as have room beside each other. */
+/** Number of ticks that fit. */
 const MOST_TICKS = 6;
 
-/** A tick of a time axis: when, s, and what stands below it. */
+/** A tick of a time axis: time, s, and the text below it. */
 export interface ITick {
   at: number;
   label: string;
 }
 
 /**
- * Ticks of a time axis: round times in the user's way of writing them, and "now" at the right end.
+ * Ticks of a time axis: round times in the user's format, and "now" at the right end.
  *
  * @param from beginning of the axis, s.
  * @param to its end, s.
- * @param end what stands at the end; an ended job has its time there.
+ * @param end text at the end; for an ended job its time.
  * @param ticks as many as there is room for.
- * @param free seconds at the beginning that are left free, and at an end without a word: what stands left of the
- *   axis is not touched, and no time is cut.
+ * @param free seconds left free at the beginning, and at an end without a word, so that no label is cut or
+ * touches text left of the axis.
  */
 export function timeTicks(
   from: number,
@@ -37,7 +40,8 @@ export function timeTicks(
     STEPS.find(s => (to - from) / s <= Math.min(ticks, MOST_TICKS)) ??
     STEPS[STEPS.length - 1];
   const found: ITick[] = [];
-  // one that would touch the word at the end is left out: half a time and half a word have to fit between them
+  // a tick that would touch the word at the end is omitted: half a time and half a word have to fit between
+  // them
   const last =
     end === null ? to - free : to - Math.max(step * 0.6, free * BEFORE_WORD);
   const first = Math.ceil((from + free) / step) * step;
@@ -45,14 +49,14 @@ export function timeTicks(
     found.push({ at, label: formatClock(at * 1000, step < 60) });
   }
   if (!found.length && (end === null || from + free <= last)) {
-    // no round time has room: one that is not round tells more than none
+    // no round time fits: another time is better than none
     const at = Math.round((from + free + last) / 2);
     found.push({ at, label: formatClock(at * 1000, true) });
   }
   return end === null ? found : [...found, { at: to, label: end }];
 }
 
-/** The top of a value axis that begins at 0, above what is shown; its half has one digit, too. */
+/** The top of a value axis from 0, above all values; its half also has one significant digit. */
 export function niceTop(most: number): number {
   if (!(most > 0)) {
     return 1;
@@ -62,19 +66,19 @@ export function niceTop(most: number): number {
   return (factor ?? 10) * power;
 }
 
-/** The ends of a value axis: it has 0, and all that is shown. */
+/** The ends of a value axis, which includes 0 and all values. */
 export function valueRange(least: number, most: number): [number, number] {
   return least < 0
     ? [-niceTop(-least), most > 0 ? niceTop(most) : 0]
     : [0, niceTop(most)];
 }
 
-/** What stands beside a value axis: its ends, and 0 or its middle between them. */
+/** Labels of a value axis: its ends, and 0 or its middle. */
 export function valueTicks(from: number, to: number): number[] {
   return [from, from < 0 && to > 0 ? 0 : (from + to) / 2, to];
 }
 
-/** A number beside an axis, as short as can be: 0, 5k, 10k, 1.2M, 0.25. */
+/** A short number for an axis: 0, 5k, 10k, 1.2M, 0.25. */
 export function formatTick(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6) {
@@ -86,13 +90,13 @@ export function formatTick(value: number): string {
   return formatDigits(value, 3, false);
 }
 
-/** A mark's name: where it begins, and the middle of its line of text, pixels. */
+/** Position of a mark's name: its left end, and the middle of its line of text, pixels. */
 export interface IPlaced {
   from: number;
   y: number;
 }
 
-/** What is drawn at an x, from one y to another, pixels. */
+/** Something drawn at an x, from one y to another, pixels. */
 export interface IDrawn {
   x: number;
   top: number;
@@ -103,14 +107,14 @@ export interface IDrawn {
 const BESIDE = 5;
 
 /**
- * Places for names beside their lines: each to the right of its own, or to the left where there is no room; as low as
- * neither a curve, nor another name or another mark's line is under it.
+ * Positions for names beside their lines: to the right of the line, or to the left if there is no room; at
+ * the lowest position that covers no curve, no other name and no other mark's line.
  *
  * @param names x of each line and width of its name, pixels, from left to right.
  * @param plot the plot, pixels.
  * @param row height of a name.
  * @param drawn curves and areas.
- * @returns a place for each; null for a name without room: its line stands alone.
+ * @returns a position for each; null for a name that does not fit, whose line is unlabelled.
  */
 export function placeNames(
   names: readonly { x: number; width: number }[],

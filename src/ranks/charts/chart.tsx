@@ -19,30 +19,30 @@ export interface ISeries {
   /** Name of a CSS variable. */
   colour: string;
   filled?: boolean;
-  /** Filled with stripes, as waiting is everywhere. */
+  /** Whether it is filled with stripes, like waiting everywhere. */
   hatched?: boolean;
 }
 
-/** Something that happened at a time, ms. */
+/** An event at a time, ms. */
 export interface IMark {
   at: number;
   label: string;
 }
 
-/** A chart over time, with marks of what happened. `summary` is what a screen reader says. */
+/** A chart over time, with marks of events. `summary` is for screen readers. */
 export function TimeChart(props: {
   times: readonly number[];
   series: readonly ISeries[];
   marks: readonly IMark[];
   window: number;
-  /** End of the axis, ms; now unless told. */
+  /** End of the axis, ms; now by default. */
   until?: number;
-  /** What stands below the end of the axis; its time where there is no word. */
+  /** Text below the end of the axis; its time by default. */
   end?: string;
   /** Formats the values beside the axis. */
   format?: (value: number) => string;
   summary: string;
-  /** px, with its axis. */
+  /** Height with the axis, px. */
   height?: number;
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -85,12 +85,12 @@ export function TimeChart(props: {
 
 const HEIGHT = 140;
 const NAME_HEIGHT = 14;
-/** Room to the left for numbers: the same in all charts, so that their times stand below each other. */
+/** Space to the left for numbers: the same in all charts, so that their times are aligned. */
 const LEFT = 46;
 const RIGHT = 16;
-/** A value that stands alone, px across. */
+/** Diameter of an isolated value, px. */
 const DOT = 4;
-/** Room for a time below the axis. */
+/** Space for times below the axis. */
 const TICK_WIDTH = 76;
 
 function data(props: {
@@ -169,7 +169,7 @@ function options(
           show: false,
           size: DOT,
           fill: colour(s.colour),
-          // a dot for what no line would show
+          // a dot for isolated values, which have no line
           filter: (plot: uPlot, i: number) =>
             s.filled || s.hatched ? null : alone([...plot.data[i]])
         }
@@ -207,7 +207,7 @@ function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
   const row = NAME_HEIGHT * devicePixelRatio;
   placeNames(shown, bbox, row, drawn(plot)).forEach((place, i) => {
     if (place) {
-      // on its own ground, also over a line of the grid
+      // with its own background, also over a grid line
       ctx.fillStyle = ground;
       ctx.fillRect(place.from - 2, place.y - row / 2, shown[i].width + 4, row);
       ctx.fillStyle = ink;
@@ -217,7 +217,7 @@ function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
   ctx.restore();
 }
 
-/** All that is drawn: areas down to 0, and lines with what leads from one point to the next. */
+/** Everything that is drawn: areas down to 0, and lines with the segments between points. */
 function drawn(plot: uPlot): IDrawn[] {
   const bottom = plot.bbox.top + plot.bbox.height;
   const [times, ...series] = plot.data;
@@ -242,7 +242,7 @@ function drawn(plot: uPlot): IDrawn[] {
   });
 }
 
-/** Points of a line, so near each other that no name fits between them. */
+/** Points of a line, so close to each other that no name fits between them. */
 function between(
   from: { x: number; y: number },
   to: { x: number; y: number }

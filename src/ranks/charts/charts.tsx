@@ -23,7 +23,7 @@ import { alarmOf } from '../../ui/verdicts/verdict';
 import { IMark, TimeChart } from './chart';
 import { rebuilds } from '../model/figures';
 
-/** What all charts of a view have in common: one axis of times. */
+/** The time axis that all charts of a view share. */
 export interface IAxis {
   times: readonly number[];
   marks: readonly IMark[];
@@ -58,7 +58,7 @@ export function axisOf(
   };
 }
 
-/** Throughput and communication, on one axis of times. */
+/** Throughput and communication, on the same time axis. */
 export function Charts(props: {
   cluster: Cluster;
   points: readonly IPoint[];
@@ -70,7 +70,7 @@ export function Charts(props: {
   const error = metrics.comm_overhead_error;
   const now = shownFigures(metrics);
   const was = !now.current && now.samples !== null;
-  // as the panel says it: nothing is trained while ranks stand
+  // as in the panel: nothing is trained while ranks are stuck
   const rate = was
     ? alarmOf(metrics)
       ? '0'
@@ -81,7 +81,7 @@ export function Charts(props: {
     ? shareAsKnown(metrics.comm_overhead, error)
     : UNKNOWN;
   const split = splitOf(metrics);
-  // where no steps are made now, the panel's words
+  // if no steps are taken now, the panel's text
   const ofStep =
     lastShare(now, metrics.measured, trans) ??
     (metrics.comm_bound === 'lower'
@@ -167,7 +167,7 @@ export function Charts(props: {
   );
 }
 
-/** The rate of the last steps, where none are made now. */
+/** The rate of the last steps, if none are taken now. */
 function wasText(
   metrics: Cluster['metrics'],
   samples: number | null,
@@ -180,7 +180,7 @@ function wasText(
   );
 }
 
-/** What stands beside the rate; "(a guess)" where samples or steps are one. */
+/** Text beside the rate; "(a guess)" if samples or steps are guessed. */
 function throughputTexts(
   metrics: Cluster['metrics'],
   trans: TranslationBundle

@@ -1,16 +1,16 @@
 import { median } from '../../ui/figures/ownTime';
 
-/** Intervals on each side that say how far apart points usually are there. */
+/** Number of intervals on each side from which the usual distance of points is derived. */
 const NEAR = 3;
 /** A gap is a distance between two points of `FACTOR` times the usual one, and of at least `LEAST_S` seconds. */
 const FACTOR = 3;
 const LEAST_S = 3;
 
 /**
- * Lines with a gap wherever there is one between points: nobody knows what was between two runs.
+ * Insert gaps into lines: values between two runs are unknown.
  *
  * @param times - s, ascending
- * @param lines - a value at each time, null where it is not known
+ * @param lines - a value at each time, null if unknown
  * @returns times and lines, with a null in each gap
  */
 export function withGaps(
@@ -18,7 +18,7 @@ export function withGaps(
   lines: readonly (readonly (number | null)[])[]
 ): [number[], ...(number | null)[][]] {
   const apart = times.slice(1).map((time, i) => time - times[i]);
-  // older points are thinned out: those on either side may be further apart
+  // older points are thinned out: distances on the two sides may differ
   const usual = (i: number): number =>
     Math.max(
       median(apart.slice(Math.max(0, i - NEAR), i)) ?? 0,
@@ -39,7 +39,7 @@ export function withGaps(
   ];
 }
 
-/** Places of values that stand alone, as no line leads to them, nor from them; null where there is none. */
+/** Isolated values, which have no line to or from them; null elsewhere. */
 export function alone(
   values: readonly (number | null | undefined)[]
 ): number[] | null {

@@ -6,20 +6,23 @@ import { ITick } from './axis';
 import { FAINT } from '../../ui/figures/ownTime';
 import { IHeat } from '../model/figures';
 
-/** Room for the names of rows, px. */
+/** Space for the names of rows, px. */
 export const HEAT_LEFT = 52;
 const AXIS = 20;
 const HEIGHT = 300;
 const GAP = 3;
-/** Room around the rows for the frame of the chosen one. */
+/** Space around the rows for the frame of the selected one. */
 const EDGE = 1;
 const FAST = -0.06;
 const SLOW = 0.2;
-/** A rank that differs by less is like the others. */
+/** Deviations below this count as none. */
 const LEVEL = 0.02;
 const STEPS = 4;
 
-/** Rank × time: grey at the median, blue faster, orange slower, deep where the head called it slow; times below. */
+/**
+ * Rank × time: grey at the median, blue faster, orange slower, deep if the head called the rank slow; times
+ * below.
+ */
 export function HeatMap(props: {
   heat: IHeat;
   ticks: readonly ITick[];
@@ -27,9 +30,9 @@ export function HeatMap(props: {
   from: number;
   to: number;
   selected: number | null;
-  /** A rank that is named in its row: the slow one. */
+  /** The slow rank, which is named in its row. */
   marked: number | null;
-  /** What is written there. */
+  /** Its label. */
   markText: string;
   summary: string;
 }): JSX.Element {
@@ -53,7 +56,7 @@ export function HeatMap(props: {
   );
 }
 
-/** What its colours mean: from faster than usual to slower; and deep, what is called slow. */
+/** Legend of the colours: from faster than usual to slower; deep for slow ranks. */
 export function Scale(props: { trans: TranslationBundle }): JSX.Element {
   const squares = (steps: number[]): JSX.Element[] =>
     steps.map(step => <i key={step} data-step={step} />);
@@ -67,7 +70,7 @@ export function Scale(props: { trans: TranslationBundle }): JSX.Element {
   );
 }
 
-/** The tint of a deviation, as a mix of theme colours: [variable, share of it], in steps. */
+/** The tint of a deviation, as a mix of theme colours: [variable, its share], in steps. */
 export function tint(over: number): [string, number] {
   if (Number.isNaN(over)) {
     return ['--jp-layout-color2', 0];
@@ -80,13 +83,13 @@ export function tint(over: number): [string, number] {
     : ['--jp-warn-color0', step];
 }
 
-/** The same as a colour of CSS. */
+/** The same as a CSS colour. */
 export function tintOf(over: number): string {
   const [name, share] = tint(over);
   return `color-mix(in srgb, var(${name}) ${Math.round(share * 100)}%, var(--jp-layout-color2))`;
 }
 
-/** Few ranks get room; many still fit. */
+/** Height of a row, by number of ranks. */
 function rowHeight(rows: number): number {
   return Math.max(2, Math.min(18, Math.floor(HEIGHT / Math.max(1, rows))));
 }
@@ -111,7 +114,7 @@ function draw(
   context.scale(ratio, ratio);
   const room = width - HEAT_LEFT - EDGE;
   const column = room / heat.columns;
-  // to whole pixels of the screen: half-covered ones would be seams
+  // rounded to whole pixels: half-covered ones would be seams
   const edge = (at: number): number =>
     Math.round((HEAT_LEFT + at * column) * ratio) / ratio;
   const ground = themeColour('--jp-layout-color2');
@@ -150,7 +153,7 @@ function draw(
   }
 }
 
-/** Top of each row: nodes stand apart from each other. */
+/** Top of each row, with space between nodes. */
 function topsOf(heat: IHeat, row: number): number[] {
   let top = EDGE;
   return heat.rows.map((entry, i) => {
@@ -162,7 +165,7 @@ function topsOf(heat: IHeat, row: number): number[] {
   });
 }
 
-/** Names of nodes beside their rows, or of rows where there are no nodes to tell apart. */
+/** Names of nodes beside their rows, or of rows if there is only one node. */
 function drawNames(
   context: CanvasRenderingContext2D,
   font: string,
@@ -203,7 +206,7 @@ function drawNames(
   }
 }
 
-/** The name of the slow rank, to the left of where it became slow. */
+/** The name of the slow rank, to the left of the time when it became slow. */
 function drawMark(
   context: CanvasRenderingContext2D,
   font: string,
@@ -219,7 +222,7 @@ function drawMark(
   while (at > 0 && slow(at - 1)) {
     at -= 1;
   }
-  // unknown times before the first are no slow ones
+  // unknown times before the first one don't count as slow
   while (
     at < heat.columns &&
     Number.isNaN(heat.cells[index * heat.columns + at])

@@ -8,14 +8,14 @@ import { ownTimes, shownNow } from '../../ui/figures/ownTime';
 import { tint } from './heat';
 import { rankWord } from '../model/words';
 
-/** Colours as the canvas takes them. */
+/** Colours for the canvas. */
 type Rgb = readonly [number, number, number];
 
 /**
- * A square a rank, for worlds too large for elements of their own. Own time against the median gives the
- * tint; stuck and lost ranks have the colour of errors. One tab stop: arrows, Home and End choose a rank.
+ * One square per rank, for worlds too large for separate elements. Own time relative to the median gives the
+ * tint; stuck and lost ranks have the colour of errors. One tab stop: arrows, Home and End select a rank.
  *
- * The canvas has one pixel a rank, and is scaled up: thousands of squares cost no more than a picture.
+ * The canvas has one pixel per rank, and is scaled up: thousands of squares cost no more than a picture.
  */
 export function RankMap(props: {
   ranks: readonly Rank[];
@@ -122,7 +122,7 @@ export function RankMap(props: {
   );
 }
 
-/** Draws into `image`, or a new one, which it returns. */
+/** Draws into `image`, or into a new one; returns it. */
 function draw(
   canvas: HTMLCanvasElement,
   ranks: readonly Rank[],
@@ -158,7 +158,7 @@ function draw(
   return image;
 }
 
-/** Any colour of CSS as numbers: the canvas itself writes what it was given in one of two ways. */
+/** Any CSS colour as numbers: the canvas normalizes it to one of two formats. */
 function rgbOf(context: CanvasRenderingContext2D, value: string): Rgb {
   context.fillStyle = value;
   const text = String(context.fillStyle);

@@ -6,10 +6,10 @@ import { formatValue, UNKNOWN } from '../../ui/figures/format';
 import { TimeChart } from './chart';
 import { IAxis } from './charts';
 
-/** The user's own values with most points first; beyond these the export has them. */
+/** Maximum number of charted values; the export has all. */
 const MOST_CHARTS = 6;
 
-/** Names of the user's own values in these points. */
+/** Names of the user's values in these points. */
 export function namesOf(points: readonly Pick<IPoint, 'values'>[]): string[] {
   const names = new Set<string>();
   for (const point of points) {
@@ -21,12 +21,12 @@ export function namesOf(points: readonly Pick<IPoint, 'values'>[]): string[] {
   return [...names];
 }
 
-/** What of a point says which values were logged by then. */
+/** Key of a point's values, to detect new ones. */
 type ILogged = Pick<IPoint, 'at' | 'values'>;
 
 /**
- * A value that the user logs, at the times when something was logged. Points in between repeat the latest: a line
- * through them would go on where nobody measures any more.
+ * A value that the user logs, at the times when something was logged. Points in between repeat the latest
+ * value: a line through them would continue where nothing is measured any more.
  */
 export function loggedAt(
   points: readonly ILogged[],
@@ -60,7 +60,7 @@ export function OwnValues(props: {
     <div className="jp-DtrainUi-charts">
       {names.slice(0, MOST_CHARTS).map(name => {
         const { times, values } = loggedAt(points, name);
-        // of an earlier cell, or no number: none is current
+        // of an earlier cell, or not a number: there is no current value
         const last = values[values.length - 1] ?? null;
         const text = last === null ? UNKNOWN : formatValue(last, 3);
         return (

@@ -15,7 +15,7 @@ import { stateWord } from '../../ui/verdicts/sentence';
 import { shareInText } from '../../ui/figures/share';
 import { waitingOf } from '../../ui/figures/split';
 
-/** What a rank does, in a few words. */
+/** A rank's activity, as short text. */
 export function doing(rank: Rank, trans: TranslationBundle): string {
   const { where } = rank;
   if (rank.state === 'stuck' && where?.line) {
@@ -29,7 +29,7 @@ export function doing(rank: Rank, trans: TranslationBundle): string {
   return rank.doing ?? stateWord(rank.state, trans);
 }
 
-/** Where a rank of a world stands that does not go on: its own line, or the collective that it waits in. */
+/** Position of a rank in a stuck world: its own line, or the collective in which it waits. */
 export function standsAt(
   rank: Rank,
   verdict: Verdict,

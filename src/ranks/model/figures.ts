@@ -2,11 +2,11 @@ import { Cluster, IPoint, Rank } from '../../tokens';
 import { ownTimes, shownOver, usualOf } from '../../ui/figures/ownTime';
 import { waitingOf } from '../../ui/figures/split';
 
-/** What the table shows of a rank; seconds, null where not known. */
+/** Figures of a rank in the table; seconds, null if unknown. */
 export interface IRankFigures {
   rank: Rank;
   own: number | null;
-  /** Own time against that of other ranks (`usualOf`): 0.1 is 10 % slower; null where not known. */
+  /** Own time relative to other ranks (`usualOf`): 0.1 is 10 % slower; null if unknown. */
   over: number | null;
   transfer: number | null;
   waiting: number | null;
@@ -14,7 +14,9 @@ export interface IRankFigures {
 
 const known = new WeakMap<Cluster, IRankFigures[]>();
 
-/** own = step × (1 − overhead), waiting = wait, transfer = the rest. Worked out once a frame for all views. */
+/**
+ * own = step × (1 − overhead), waiting = wait, transfer = the rest. Computed once per frame for all views.
+ */
 export function figuresOf(cluster: Cluster): readonly IRankFigures[] {
   const before = known.get(cluster);
   if (before) {
@@ -40,7 +42,7 @@ export function figuresOf(cluster: Cluster): readonly IRankFigures[] {
   return figures;
 }
 
-/** Does a filter let a rank through? "0-7", "0,3", a node's name, a device, or a state such as "slow". */
+/** Whether a filter accepts a rank: "0-7", "0,3", a node's name, a device, or a state such as "slow". */
 export function passes(filter: string, rank: Rank): boolean {
   const words = filter
     .toLowerCase()
@@ -64,29 +66,29 @@ export function passes(filter: string, rank: Rank): boolean {
   });
 }
 
-/** Is there a network between the nodes of this world, or are they one machine? */
+/** Whether there is a network between the nodes of this world; otherwise they are one machine. */
 export function hasNetwork(cluster: Cluster): boolean {
   return new Set(cluster.nodes.map(n => n.address)).size > 1;
 }
 
-/** A heat map: a row a rank, or a node's slowest where there are too many. */
+/** A heat map: one row per rank, or the slowest rank per node if there are too many. */
 export interface IHeat {
   rows: { label: string; group: string; ranks: readonly number[] }[];
-  /** Row × column: own time against that of other ranks (`usualOf`), as it is shown; NaN where not known. */
+  /** Row × column: displayed own time relative to other ranks (`usualOf`); NaN if unknown. */
   cells: Float32Array;
   columns: number;
 }
 
-/** Columns in a row without a point of their own that make no gap: points come when they come. */
+/** Maximum number of consecutive columns without a point that are not a gap: points are irregular. */
 const MOST_GAP = 2;
 
-/** Rows of a heat map up to here; above, a row a node. */
+/** Maximum number of rows of a heat map; above that, one row per node. */
 export const MOST_HEAT_ROWS = 128;
 
 /**
- * Own time of ranks over time, against that of the others at that time.
+ * Own time of ranks over time, relative to the others at that time.
  *
- * Columns divide the time from `from` to `to`, ms, so that the map stands below the charts of that time.
+ * Columns divide the time from `from` to `to`, ms, so that the map is aligned with the charts above.
  */
 export function heatOf(
   cluster: Cluster,
@@ -120,7 +122,7 @@ export function heatOf(
   return { rows, cells, columns };
 }
 
-/** Short gaps between points are drawn like what was before them. */
+/** Fill short gaps between points with the previous value. */
 function bridged(known: ReadonlyMap<number, IPoint>): Map<number, IPoint> {
   const all = new Map(known);
   const columns = [...known.keys()].sort((a, b) => a - b);
@@ -162,7 +164,7 @@ function byNode(
   return [...nodes].map(([label, ranks]) => ({ label, group: label, ranks }));
 }
 
-/** Where the world was rebuilt: times, ms. */
+/** Times at which the world was rebuilt, ms. */
 export function rebuilds(points: readonly IPoint[]): number[] {
   return points
     .filter((p, i) => i > 0 && p.generation !== points[i - 1].generation)

@@ -5,13 +5,13 @@ import { GlyphKind } from '../../ui/icons/glyph';
 import { ranksIn } from '../../ui/ranks';
 import { stateWord } from '../../ui/verdicts/sentence';
 
-/** The glyph of a rank: slow is a mark, and the state stays in the words. */
+/** The glyph of a rank: slow is a mark, and the text keeps the state. */
 export function rankGlyph(rank: Rank): GlyphKind {
   const moves = ['busy', 'in collective', 'idle'].includes(rank.state);
   return rank.slow && moves ? 'slow' : rank.state;
 }
 
-/** Ranks of a cluster as they are listed: one that failed while others go on is idle, and that says too little. */
+/** Listed ranks of a cluster: one that failed while others continue is idle, which says too little. */
 export function listed(
   { ranks, summary }: Pick<Cluster, 'ranks' | 'summary'>,
   trans: TranslationBundle
@@ -28,7 +28,7 @@ export function listed(
   );
 }
 
-/** The words of that glyph. */
+/** The text of that glyph. */
 export function rankWord(rank: Rank, trans: TranslationBundle): string {
   const word = stateWord(rank.state, trans);
   return rankGlyph(rank) === 'slow' ? trans.__('slow, %1', word) : word;
@@ -36,19 +36,19 @@ export function rankWord(rank: Rank, trans: TranslationBundle): string {
 
 const FIRST: readonly GlyphKind[] = ['lost', 'failed', 'stuck', 'slow'];
 
-/** Is a rank lost, failed, stuck or slow? */
+/** Whether a rank is lost, failed, stuck or slow. */
 export function differs(rank: Rank): boolean {
   return weightOf(rank) < FIRST.length;
 }
 
-/** Ranks that differ come first: lost, failed, stuck, slow, then the rest in order. */
+/** Conspicuous ranks first: lost, failed, stuck, slow, then the rest in order. */
 export function markedFirst(ranks: readonly Rank[]): Rank[] {
   return [...ranks].sort(
     (a, b) => weightOf(a) - weightOf(b) || a.rank - b.rank
   );
 }
 
-/** Place of a rank in an order where those that differ come first. */
+/** Position of a rank in an order with conspicuous ranks first. */
 export function weightOf(rank: Rank): number {
   const at = FIRST.indexOf(rankGlyph(rank));
   return at < 0 ? FIRST.length : at;

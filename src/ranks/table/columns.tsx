@@ -14,20 +14,20 @@ import { doing, standsAt } from '../model/facts';
 import { IRankFigures } from '../model/figures';
 import { rankGlyph, rankWord } from '../model/words';
 
-/** A column of the table of ranks: what it sorts by, and what it shows. */
+/** A column of the table of ranks: its sort key, and its content. */
 export interface IColumn {
   key: string;
   head: string;
   value: (f: IRankFigures) => number | string | null;
   show: (f: IRankFigures) => React.ReactNode;
   number?: boolean;
-  /** Track of the grid. */
+  /** Grid track. */
   width: string;
-  /** How much room there has to be, or the column is left out; without it, it stays. */
+  /** Minimum width of the table for this column; without it, the column is always shown. */
   room?: 'wide' | 'middle' | 'little';
 }
 
-/** Times of a step: milliseconds, seconds where steps are long. */
+/** Times of a step in milliseconds, or in seconds for long steps. */
 export function unitOf(figures: readonly IRankFigures[]): ['s' | 'ms', number] {
   const most = Math.max(0, ...figures.map(f => f.own ?? 0));
   return most >= 10 ? ['s', 1] : ['ms', 1e3];
@@ -112,7 +112,7 @@ export function columnsOf(
     {
       ...time('own', trans.__('Own'), f => f.own),
       width: 'minmax(98px, 1fr)',
-      // the head says which rank is slow; its time of this moment may be no longer than that of others
+      // the head decides which rank is slow; its current time may be no longer than that of others
       show: f =>
         f.rank.slow && f.over !== null && f.over >= 0.005 ? (
           <b>

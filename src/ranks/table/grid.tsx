@@ -18,7 +18,7 @@ import { doing, Facts, standsAt } from '../model/facts';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/words';
 
-/** A row a rank. */
+/** One row per rank. */
 export function RankGrid(
   props: IRowsProps & { ranks: readonly Rank[]; headless?: boolean }
 ): JSX.Element {
@@ -132,7 +132,7 @@ export function RankGrid(
   );
 }
 
-/** As short as its column: 14 s, 3 min, 2 h. */
+/** Short text for the column: 14 s, 3 min, 2 h. */
 export function sinceText(seconds: number | null): string {
   if (seconds === null) {
     return UNKNOWN;

@@ -11,10 +11,10 @@ import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/words';
 
 /**
- * A row a node, a square a rank, and the time of the node's slowest.
+ * One row per node, with one square per rank and the time of the node's slowest rank.
  *
  * One tab stop: up and down between nodes, left and right among squares, Home and End; Enter opens a node, or
- * chooses a rank.
+ * selects a rank.
  */
 export function NodeRows(props: IRowsProps): JSX.Element {
   const { cluster, trans, selected } = props;
@@ -178,7 +178,7 @@ function AnySquare(props: {
   );
 }
 
-/** Drawn again only where it differs. */
+/** Redrawn only if it differs. */
 const Square = React.memo(
   AnySquare,
   (a, b) =>

@@ -10,10 +10,10 @@ import { IRankFigures } from '../model/figures';
 import { tintOf } from '../charts/heat';
 import { rankGlyph, rankWord } from '../model/words';
 
-/** Devices of a node beside each other; more are wrapped. */
+/** Maximum number of a node's devices per line. */
 const MOST_COLUMNS = 8;
 
-/** Now, by node and device: a square a rank. One tab stop; arrows move. */
+/** Current state by node and device, with one square per rank. One tab stop; arrow keys move. */
 export function NodeGrid(props: {
   figures: readonly IRankFigures[];
   selected: number | null;
@@ -104,7 +104,7 @@ export function NodeGrid(props: {
   );
 }
 
-/** How many ranks are in which state. */
+/** Number of ranks per state. */
 function Counts(props: {
   figures: readonly IRankFigures[];
   trans: TranslationBundle;

@@ -5,9 +5,9 @@ import { NodeRows } from './nodeRows';
 import { IRowsProps, MapAndSlowest } from './slowest';
 import { listed, markedFirst } from '../model/words';
 
-/** A row each up to here; above, a row a node with a square a rank. */
+/** Maximum number of ranks with a row each; above that, one row per node with one square per rank. */
 export const MOST_ROWS = 16;
-/** Squares in rows of nodes up to here; above, a map of squares and the slowest. */
+/** Maximum number of squares in rows of nodes; above that, a map of squares and the slowest ranks. */
 export const MOST_SQUARES = 128;
 
 /** The ranks of a cluster in the sidebar. */

@@ -16,7 +16,7 @@ export interface IRowsProps {
   /** The rank that all views show; null for none. */
   selected: number | null;
   onSelect: (rank: number) => void;
-  /** A context menu was asked for on some ranks. */
+  /** Called when a context menu is requested on some ranks. */
   onMenu: (
     event: React.MouseEvent<HTMLElement>,
     ranks: readonly number[]
@@ -24,7 +24,7 @@ export interface IRowsProps {
   trans: TranslationBundle;
 }
 
-/** More ranks than there is room for: a map of squares, and the slowest. */
+/** View for too many ranks: a map of squares, and the slowest ranks. */
 export function MapAndSlowest(props: IRowsProps): JSX.Element {
   const { cluster, trans } = props;
   const { ranks } = cluster;

@@ -11,16 +11,19 @@ import { IRankFigures } from '../model/figures';
 import { weightOf } from '../model/words';
 
 const ROW_HEIGHT = 28;
-/** As many rows are all shown; more scroll in a place of their own. */
+/** Maximum number of rows without scrolling; more rows scroll in their own area. */
 const MOST_SHOWN = 64;
 
-/** What the rows were sorted by last, and by which column. */
+/** Last sort keys of the rows, and their column. */
 interface IHeld {
   key: string;
   values: ReadonlyMap<number, SortValue>;
 }
 
-/** All ranks, those that differ and then the slowest first unless told; one tab stop, arrows, Home and End; the heads are above the first row. */
+/**
+ * All ranks, by default conspicuous ones first, then the slowest; one tab stop, arrows, Home and End; the
+ * headers are above the first row.
+ */
 export function RankTable(props: {
   figures: readonly IRankFigures[];
   selected: number | null;
@@ -29,7 +32,7 @@ export function RankTable(props: {
     event: React.MouseEvent<HTMLElement>,
     ranks: readonly number[]
   ) => void;
-  /** What keeps them from going on. */
+  /** The verdict that keeps them from continuing. */
   alarm: Verdict | null;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -41,7 +44,7 @@ export function RankTable(props: {
   const nodes = new Set(figures.map(f => f.rank.node)).size;
   const columns = columnsOf(trans, gpus, unitOf(figures), nodes, props.alarm);
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
-  // a rank that the head calls slow is the first at once, whatever its time is at this moment
+  // a rank that the head calls slow comes first at once, whatever its current time
   const weight = (f: IRankFigures): number =>
     sort.key === 'own' && sort.down ? weightOf(f.rank) : 0;
   const order = useSteadyOrder(
@@ -84,7 +87,7 @@ export function RankTable(props: {
     );
   };
   const drawn = virtual.getVirtualItems();
-  // the chosen row may be out of view, and not drawn: keys have to lead into the table all the same
+  // the selected row may be out of view, and not drawn: the table must still be reachable by keyboard
   const stop = drawn.some(item => item.index === at) ? at : drawn[0]?.index;
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {
     const heads = [
@@ -101,7 +104,7 @@ export function RankTable(props: {
       }
       return;
     }
-    // from the row that has the focus, which need not be the chosen one
+    // from the focused row, which need not be the selected one
     const own = (event.target as HTMLElement).closest<HTMLElement>(
       '[data-row]'
     );
@@ -213,7 +216,7 @@ export function RankTable(props: {
   );
 }
 
-/** Tracks of the grid, by how much room there is: all columns, and those that are worth it. */
+/** Grid tracks by available width: all columns, or the most important ones. */
 function tracks(columns: readonly IColumn[]): React.CSSProperties {
   const middle = columns.filter(c => c.room !== 'wide');
   const little = middle.filter(c => c.room !== 'middle');
@@ -226,12 +229,14 @@ function tracks(columns: readonly IColumn[]): React.CSSProperties {
   } as React.CSSProperties;
 }
 
-/** A cell may be too narrow for its words: the whole of them shows at the pointer. */
+/** A cell may be too narrow for its text, which is then its tooltip. */
 function titleOf(shown: React.ReactNode): string | undefined {
   return typeof shown === 'string' ? shown : undefined;
 }
 
-/** What is not known comes last; equal values: ranks that differ first, as in the sidebar, then by number. */
+/**
+ * Unknown values come last; with equal values, conspicuous ranks first, as in the sidebar, then by number.
+ */
 function compare(
   values: ReadonlyMap<number, SortValue>,
   a: IRankFigures,

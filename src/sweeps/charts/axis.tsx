@@ -3,9 +3,9 @@ import React, { useRef } from 'react';
 
 import { Brush, IAxis, moved } from './brush';
 
-/** Half of the width in which an axis is brushed, px. */
+/** Half of the width in which an axis can be brushed, px. */
 const GRIP = 14;
-/** From an axis to its labels, px: their halo ends before it. */
+/** Distance from an axis to its labels, px: their halo ends before it. */
 const BESIDE = 7;
 /** A shorter brush is a click, which clears it; a share of the axis. */
 const LEAST = 0.02;
@@ -13,17 +13,17 @@ const LEAST = 0.02;
 /** An axis of parallel coordinates with its brush: dragged along, or each end moved by arrow keys. */
 export function Axis(props: {
   axis: IAxis;
-  /** Where it stands, px. */
+  /** Its position, px. */
   x: number;
   top: number;
   high: number;
   /** -1 for the first one, 1 for the last one. */
   side: -1 | 0 | 1;
-  /** How far the name of an outer axis is moved outwards, px. */
+  /** Offset of an outer axis's name, px. */
   shift: number;
   brush: Brush | undefined;
   set: (brush: Brush | null) => void;
-  /** Which of its ends is the plot's one tab stop: 0 or 1, else none. */
+  /** The end that is the plot's tab stop: 0 or 1; else none. */
   stop: number;
   /** Focus another end, counted from the lower one of this axis. */
   go: (end: number) => void;

@@ -3,7 +3,7 @@ import { IScale, scaleOf, scaleOfValues, valuesOf } from './scale';
 
 /** A part of an axis, from its lower to its upper end, 0 to 1. */
 export type Brush = readonly [number, number];
-/** Parts of axes that were chosen, by the axes' names. */
+/** Selected parts of axes, by name of the axis. */
 export type Brushes = Readonly<Record<string, Brush>>;
 
 export interface IAxis {
@@ -12,7 +12,7 @@ export interface IAxis {
   of(trial: Trial): unknown;
 }
 
-/** All axes: a parameter each, and the objective last. */
+/** All axes: one per parameter, and the objective last. */
 export function axesOf(sweep: Sweep): IAxis[] {
   const axes = Object.entries(sweep.space).map(([name, domain]): IAxis => ({
     name,
@@ -23,10 +23,10 @@ export function axesOf(sweep: Sweep): IAxis[] {
   return [...axes, { name: sweep.objective, scale, of: trial => trial.value }];
 }
 
-/** Ends are moved by sums of steps, which are not exact. */
+/** Tolerance: ends are moved by sums of steps, which are not exact. */
 const NEAR = 1e-9;
 
-/** Does a trial lie within all brushes? */
+/** Whether a trial is within all brushes. */
 export function within(
   trial: Trial,
   axes: readonly IAxis[],
@@ -39,11 +39,11 @@ export function within(
   });
 }
 
-/** A step of an arrow key where an axis has no list of values. */
+/** Step of an arrow key if an axis has no list of values. */
 const STEP = 0.05;
 
 /**
- * A brush after a key moved one of its ends; null for the whole axis, undefined where the key moves none.
+ * A brush after a key has moved one of its ends; null for the whole axis, undefined if the key moves none.
  *
  * An end stops at the other one.
  */

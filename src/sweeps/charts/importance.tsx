@@ -4,7 +4,7 @@ import React from 'react';
 import { Sweep } from '../../tokens';
 import { formatShare } from '../../ui/figures/format';
 
-/** Why importance can't be told. */
+/** Why the importance is unknown. */
 function missingText(sweep: Sweep, trans: TranslationBundle): string {
   const missing = sweep.importance?.missing;
   switch (missing?.code) {
@@ -30,7 +30,7 @@ function missingText(sweep: Sweep, trans: TranslationBundle): string {
   }
 }
 
-/** How much of the objective each parameter decides: a bar and a number each, the largest first. */
+/** Importance of each parameter for the objective: a bar and a number each, the largest first. */
 export function Importance(props: {
   sweep: Sweep;
   trans: TranslationBundle;

@@ -12,7 +12,7 @@ const HEIGHT = 190;
 const SIDE = 44;
 const TOP = 30;
 const BOTTOM = 12;
-/** Parallel coordinates: a line a trial, the better the stronger. A brush on an axis chooses trials. */
+/** Parallel coordinates: one line per trial, stronger for better ones. A brush on an axis selects trials. */
 export function Parallel(props: {
   sweep: Sweep;
   brushes: Brushes;

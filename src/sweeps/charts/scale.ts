@@ -1,18 +1,18 @@
 import { Sweep, Trial } from '../../tokens';
 import { formatValue } from '../../ui/figures/format';
 
-/** A mark of an axis: where, 0 to 1, and what is written there. */
+/** A tick of an axis: its position, 0 to 1, and its label. */
 export interface ITick {
   at: number;
   text: string;
 }
 
-/** An axis: where a value lies, 0 to 1; NaN where it has no place. */
+/** An axis: position of a value, 0 to 1; NaN if it has none. */
 export interface IScale {
   of(value: unknown): number;
-  /** The value, or the nearest one of a list, that lies there. */
+  /** The value at a position, or the nearest one of a list. */
   text(at: number): string;
-  /** How far apart values of a list lie, 0 to 1; absent for numbers. */
+  /** Distance between values of a list, 0 to 1; absent for numbers. */
   step?: number;
   ticks: readonly ITick[];
 }
@@ -63,7 +63,7 @@ export function linear(low: number, high: number, most = 4): IScale {
   };
 }
 
-/** A scale on which each order of magnitude takes as much room. */
+/** A logarithmic scale. */
 export function logarithmic(low: number, high: number): IScale {
   const [from, to] = [Math.log10(low), Math.log10(high)];
   const span = to - from || 1;
@@ -107,7 +107,7 @@ export function listed(values: readonly unknown[]): IScale {
   };
 }
 
-/** The axis of what a parameter varies over. */
+/** The axis of a parameter's range or list. */
 export function scaleOf(domain: unknown): IScale {
   if (Array.isArray(domain)) {
     const numbers = domain.every(value => typeof value === 'number');
@@ -121,7 +121,7 @@ export function scaleOf(domain: unknown): IScale {
   return parts[1] === 'loguniform' ? logarithmic(low, high) : linear(low, high);
 }
 
-/** The axis of the objective: of what trials have reached; by magnitude where the worst is far off. */
+/** The axis of the objective, over the values of the trials; logarithmic if the worst is far off. */
 export function scaleOfValues(values: readonly number[]): IScale {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (!values.length) {
@@ -134,7 +134,7 @@ export function scaleOfValues(values: readonly number[]): IScale {
   return linear(low - room, high + room);
 }
 
-/** Values that have been reached. */
+/** Values that trials have reached. */
 export function valuesOf(sweep: Sweep): number[] {
   return sweep.trials
     .map(trial => trial.value)
@@ -155,7 +155,7 @@ export function bestSoFar(sweep: Sweep): { trial: Trial; best: number }[] {
   });
 }
 
-/** How good a trial is among all, 1 for the best to 0; null where it has no value. */
+/** Rank of a trial among all, from 1 for the best to 0; null if it has no value. */
 export function goodness(sweep: Sweep): Map<number, number> {
   const sign = sweep.direction === 'minimize' ? 1 : -1;
   const known = sweep.trials

@@ -13,13 +13,13 @@ const LEFT = 52;
 const RIGHT = 14;
 const TOP = 10;
 const BOTTOM = 24;
-/** More dots than these are small ones. */
+/** Number of dots above which they are small. */
 const MANY = 100;
 
-/** The objective over time: a dot a trial, and the best so far as a line. */
+/** The objective over time: one dot per trial, and the best value so far as a line. */
 export function ValueCurves(props: {
   sweep: Sweep;
-  /** Number of a trial that is pointed at; null for none. */
+  /** Number of the trial under the pointer; null for none. */
   marked: number | null;
   trans: TranslationBundle;
 }): JSX.Element {

@@ -1,6 +1,6 @@
 import React, { useEffect, useState } from 'react';
 
-/** Width of an element as it is now, px; `usual` before it is drawn. */
+/** Current width of an element, px; `usual` before it is drawn. */
 export function useWidth(
   ref: React.RefObject<HTMLElement>,
   usual = 480

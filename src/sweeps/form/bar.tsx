@@ -7,12 +7,12 @@ import { ranksText } from '../../ui/verdicts/sentence';
 import { sweepIcon } from '../../ui/icons/viewIcons';
 import { ISweepForm, trialsOf } from '../model/request';
 
-/** How many trials there will be, and how large; and the button, which says why it is off. */
+/** Number and size of the trials, and the button, which says why it is disabled. */
 export function SweepBar(props: {
   sweep: ISweepForm;
-  /** As it was checked; null where that can't be. */
+  /** The checked plan; null if there is none. */
   plan: SweepPlan | null;
-  /** Why it can't begin; empty where it can. */
+  /** Why it can't begin; empty if it can. */
   why: string;
   sending: boolean;
   trans: TranslationBundle;

@@ -13,7 +13,7 @@ import {
   wantedSweep
 } from '../model/request';
 
-/** Fields of the request that the form of a sweep has beside a job's, and where they stand in it. */
+/** Additional fields of a sweep's request, compared with a job's, and their place in the form. */
 const FIELDS: Readonly<Record<string, readonly SweepField[]>> = {
   space: ['vary', 'sampler'],
   objective: ['objective'],
@@ -22,7 +22,7 @@ const FIELDS: Readonly<Record<string, readonly SweepField[]>> = {
   parallel: ['parallel']
 };
 
-/** Asks for the plan of a sweep, with what keeps it from beginning. */
+/** Requests the plan of a sweep, with everything that keeps it from beginning. */
 export function useSweepPlan(
   sweeps: ISweeps,
   sweep: ISweepForm,
@@ -39,7 +39,7 @@ export function useSweepPlan(
   );
 }
 
-/** What the server found, without what the form has found itself. */
+/** The server's findings, without those that the form has found itself. */
 export function withoutOwn(
   findings: readonly Finding[],
   own: readonly ISweepFault[]
@@ -49,7 +49,7 @@ export function withoutOwn(
   );
 }
 
-/** What the server did not take of a sweep's own fields. */
+/** Fields of a sweep that the server refused. */
 export function refusedIn(
   findings: readonly Finding[]
 ): { field: string; parameter: unknown; text: string }[] {
@@ -62,7 +62,7 @@ export function refusedIn(
     }));
 }
 
-/** What the check of a sweep says. */
+/** Result of the check of a sweep. */
 export function wordsOfSweep(trans: TranslationBundle): IReportWords {
   return {
     ready: trans.__('Ready to start'),
@@ -79,7 +79,7 @@ export function wordsOfSweep(trans: TranslationBundle): IReportWords {
 }
 
 /**
- * Why a sweep can't begin, in one sentence; empty where it can.
+ * Why a sweep can't begin, in one sentence; empty if it can.
  *
  * @param problems - all of them, the first one first
  */

@@ -55,7 +55,7 @@ export interface ISweepFormProps {
   begun(): void;
 }
 
-/** What a sweep varies and seeks, as it was typed before the page was reloaded; and how to change it. */
+/** Search space and objective as typed before the page was reloaded, and the function to change them. */
 function useTypedSweep(
   typed: ITyped,
   notebook: INotebook
@@ -79,14 +79,14 @@ function useTypedSweep(
   ];
 }
 
-/** The form of a sweep: where its trials run, what varies, what is sought; and what the check says of a trial. */
+/** The form of a sweep: where its trials run, search space, objective, and the check of a trial. */
 export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { model, sweeps, trans, notebook } = props;
   const { profiles } = model;
   const [filled, fill] = useForm({
     ...props,
     like: null,
-    // trials vary what the notebook has, not what its last job was given
+    // trials start from the notebook's values, not from those of its last job
     begins: { ...UNSIZED, parameters: notebook.parameters },
     profiles
   });
@@ -137,7 +137,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   send.current = async sends => {
     setTried(true);
     if (why) {
-      // the button answers: it leads to what keeps it off
+      // the button responds: it focuses what keeps it disabled
       focus(
         (own.length && placeOf(own[0])) ||
           '[aria-invalid="true"], .jp-DtrainJob-findings button'
@@ -174,7 +174,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const both = {
     form: sweep,
     change: setSweep,
-    // what is not filled in yet is told once it is sent
+    // missing fields are reported only on submission
     faults: tried ? own : own.filter(fault => !lacking.includes(fault)),
     refused:
       error && typeof given?.field === 'string'
@@ -263,14 +263,14 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   );
 }
 
-/** The size that was typed: another profile's usual one is for a job of its own, and a trial has its own. */
+/** The typed size: another profile's default is for jobs, and trials have their own. */
 function sizeOf(form: IForm | undefined): Partial<IForm> {
   return form
     ? { nodes: form.nodes, ranksPerNode: form.ranksPerNode }
     : UNSIZED;
 }
 
-/** Where in the form a fault is mended. */
+/** The field of the form at which an error can be fixed. */
 function placeOf(fault: ISweepFault): string {
   return `[data-sweep='${fault.parameter ?? fault.field}']`;
 }

@@ -6,7 +6,7 @@ import { IPartOfSweep } from './searchSpaceFields';
 import { combinations } from '../model/searchSpace';
 import { faultText } from '../model/words';
 
-/** What is sought, how, and with how many trials. */
+/** Objective, search method, and number of trials. */
 export function Search(
   props: IPartOfSweep & { objectives: readonly string[] }
 ): JSX.Element {

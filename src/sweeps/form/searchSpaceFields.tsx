@@ -13,12 +13,12 @@ import { ISweepFault, ISweepForm } from '../model/request';
 import { around, IVary, VaryKind } from '../model/searchSpace';
 import { faultText } from '../model/words';
 
-/** What each part of the form has. */
+/** Properties of each part of the form. */
 export interface IPartOfSweep {
   form: ISweepForm;
   change: (part: Partial<ISweepForm>) => void;
   faults: readonly ISweepFault[];
-  /** What the server did not take. */
+  /** Parameters that the server refused. */
   refused: readonly { field: string; parameter: unknown; text: string }[];
   trans: TranslationBundle;
 }
@@ -27,7 +27,7 @@ export interface IPartOfSweep {
 export function Vary(
   props: IPartOfSweep & {
     parameters: readonly IParameter[];
-    /** Values of those that are fixed, as lines. */
+    /** Values of the fixed parameters, as lines. */
     text: string;
     setText: (text: string) => void;
     fixedFaults: readonly IFault[];

@@ -1,13 +1,13 @@
-/** A name that is given to a call: after "(" or ",", and before a single "=". */
+/** The name of a keyword argument: after "(" or ",", and before a single "=". */
 const KEYWORD = /[(,]\s*([\p{ID_Start}_][\p{ID_Continue}]*)\s*=(?!=)/gu;
 const CALL = /\b(?:dt|dtrain_lab)\.log\s*\(/g;
 /** Arguments of `dt.log` itself, as in `dtrain_lab/sweeps/objective.py`. */
 export const OWN: readonly string[] = ['step', 'average'];
 
 /**
- * Names that a notebook passes to `dt.log`, in order: what can be an objective.
+ * Names that a notebook passes to `dt.log`, in order: possible objectives.
  *
- * @param sources - of its code cells
+ * @param sources - texts of its code cells
  */
 export function objectivesIn(sources: readonly string[]): string[] {
   const found = new Set<string>();
@@ -23,7 +23,7 @@ export function objectivesIn(sources: readonly string[]): string[] {
   return [...found];
 }
 
-/** "(…)" of a call without what stands in brackets inside of it. */
+/** "(…)" of a call, without the contents of inner brackets. */
 function argumentsAt(source: string, from: number): string {
   const begin = source.indexOf('(', from);
   let depth = 0;

@@ -3,7 +3,7 @@ import { IForm, wantedOf } from '../../job/model/request';
 import { Sweep, WantedSweep } from '../../tokens';
 import { combinations, isName, IVary, spaceOf, varyFault } from './searchSpace';
 
-/** What the form of a sweep has beside that of its trials; texts, as they are typed. */
+/** Additional fields of a sweep's form, compared with a job's; texts, as typed. */
 export interface ISweepForm {
   vary: Readonly<Record<string, IVary>>;
   objective: string;
@@ -11,15 +11,15 @@ export interface ISweepForm {
   sampler: Sweep['sampler'];
   trials: string;
   parallel: string;
-  /** Stop bad trials early. */
+  /** Whether bad trials are stopped early. */
   asha: boolean;
 }
 
-/** Fields of the form of a sweep that can be wrong; a parameter's by its name. */
+/** Fields of a sweep's form that can be invalid; a parameter's by its name. */
 export type SweepField =
   'vary' | 'objective' | 'sampler' | 'trials' | 'parallel';
 
-/** Why it can't be sent; `parameter`: which one varies in a way that is no way. */
+/** Why it can't be sent; `parameter`: the parameter with an invalid range or list. */
 export interface ISweepFault {
   field: SweepField;
   parameter?: string;
@@ -32,9 +32,9 @@ export interface ISweepFault {
     | 'no count';
 }
 
-/** A trial's size until somebody types one: the server says how large it is then. */
+/** The default size of a trial: the server returns the actual one. */
 export const UNSIZED: Partial<IForm> = { nodes: '', ranksPerNode: '' };
-/** Trials that a sweep has where nobody says how many. */
+/** Default number of trials. */
 const USUAL = 16;
 const MOST = 10_000;
 
@@ -51,7 +51,7 @@ export function emptySweep(objectives: readonly string[]): ISweepForm {
 }
 
 /**
- * The form without parameters that the notebook has no longer: nothing of them is shown.
+ * The form without parameters that the notebook no longer has, which are not displayed.
  *
  * @param defaults - assignments of the notebook's tagged cell
  */
@@ -63,7 +63,7 @@ export function knownOf(form: ISweepForm, defaults: string): ISweepForm {
   return { ...form, vary: Object.fromEntries(vary) };
 }
 
-/** Is more of it better, as its name says? */
+/** Whether higher values are better, judging by the name. */
 export function isGood(objective: string | undefined): boolean {
   const name = objective ?? '';
   return (
@@ -72,7 +72,7 @@ export function isGood(objective: string | undefined): boolean {
   );
 }
 
-/** Is it merely not filled in yet? */
+/** Whether it is only not filled in yet. */
 export function isUnfilled(fault: ISweepFault, form: ISweepForm): boolean {
   return (
     fault.code === 'nothing varies' ||
@@ -82,9 +82,9 @@ export function isUnfilled(fault: ISweepFault, form: ISweepForm): boolean {
 }
 
 /**
- * What is wrong with the form of a sweep, before anybody is asked.
+ * Errors of a sweep's form that can be detected without the server.
  *
- * @param parameters - how many the tagged cell assigns
+ * @param parameters - number of parameters that the tagged cell assigns
  */
 export function sweepFaults(
   form: ISweepForm,
@@ -125,7 +125,7 @@ export function sweepFaults(
   return found;
 }
 
-/** How many trials there will be. */
+/** Number of trials. */
 export function trialsOf(form: ISweepForm): number {
   const all = combinations(form.vary);
   const usual =
@@ -137,7 +137,7 @@ export function trialsOf(form: ISweepForm): number {
 }
 
 /**
- * What the server is asked, of a form; what varies in a way that is no way is left out.
+ * The request to the server for a form; invalid ranges and lists are left out.
  *
  * @param defaults - assignments of the notebook's tagged cell
  */
@@ -154,7 +154,7 @@ export function wantedSweep(
   const fixed = Object.entries(parameters ?? {}).filter(
     ([name]) => !(name in space)
   );
-  // what is no count is left out: the form says so beside its field
+  // an invalid number is left out: the form reports it beside its field
   const count = (text: string): number | null =>
     /^\d+$/.test(text.trim()) ? Number(text) || null : null;
   return {

@@ -7,10 +7,10 @@ import {
 } from '../../job/model/assignments';
 import { OWN } from './objectives';
 
-/** How a parameter varies; `fixed`: it is the same in all trials. */
+/** Kind of a parameter's variation; `fixed`: it is the same in all trials. */
 export type VaryKind = 'fixed' | 'list' | 'loguniform' | 'uniform' | 'randint';
 
-/** How one parameter varies, as it is typed. */
+/** Variation of a parameter, as typed. */
 export interface IVary {
   kind: VaryKind;
   /** Values of a list, separated by commas. */
@@ -19,7 +19,7 @@ export interface IVary {
   high: string;
 }
 
-/** What is wrong with how a parameter varies. */
+/** Errors of a parameter's range or list. */
 export type VaryFault =
   | 'no values'
   | 'mixed types'
@@ -29,7 +29,7 @@ export type VaryFault =
   | 'not above 0'
   | 'no room';
 
-/** How a parameter could vary, around its default: what is offered once it varies. */
+/** Proposed variation of a parameter, around its default. */
 export function around(value: string, kind: VaryKind = 'fixed'): IVary {
   if (typeof valueOf(value) === 'boolean') {
     return { kind, values: 'True, False', low: '', high: '' };
@@ -47,14 +47,14 @@ export function around(value: string, kind: VaryKind = 'fixed'): IVary {
     const values = [...new Set([low, value, high])].join(', ');
     return { kind, values, low, high };
   }
-  // two decades are evenly covered by a logarithmic range only
+  // only a logarithmic range covers two decades evenly
   const far = kind === 'uniform' ? 2 : 10;
   const [low, high] = number > 0 ? [1 / far, far] : [far, 1 / far];
   const values = [times(low), value, times(high)].join(', ');
   return { kind, values, low: times(low), high: times(high) };
 }
 
-/** A number in few letters that say the same: 0.001, 1e-5. */
+/** A number in its shortest form: 0.001, 1e-5. */
 function short(value: number): string {
   const rounded = Number(value.toPrecision(6));
   return Math.abs(rounded) < 1e-3
@@ -62,12 +62,12 @@ function short(value: number): string {
     : String(rounded);
 }
 
-/** Is a text a whole number? */
+/** Whether a text is an integer. */
 function isWhole(text: string): boolean {
   return /^[+-]?\d[\d_]*$/.test(text.trim());
 }
 
-/** Values of a list as they are typed; commas in quotes and brackets don't part them. */
+/** Values of a typed list; commas in quotes and brackets don't separate them. */
 export function valuesIn(text: string): string[] {
   const parts =
     text.match(
@@ -76,7 +76,7 @@ export function valuesIn(text: string): string[] {
   return parts.map(part => part.trim()).filter(part => part);
 }
 
-/** What is wrong with a range or a list; null where nothing is. */
+/** Error of a range or a list; null for none. */
 export function varyFault(vary: IVary): VaryFault | null {
   if (vary.kind === 'fixed') {
     return null;
@@ -110,12 +110,12 @@ export function varyFault(vary: IVary): VaryFault | null {
       : 'no room';
 }
 
-/** As the server tells values apart; a number that keeps its point is an object here. */
+/** Key by which the server distinguishes values; a number that keeps its decimal point is an object here. */
 function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'number' : typeof value;
 }
 
-/** The space of what varies, as the server takes it. */
+/** The search space for the server. */
 export function spaceOf(
   vary: Readonly<Record<string, IVary>>,
   parameters: readonly IParameter[]
@@ -132,7 +132,7 @@ export function spaceOf(
   return space;
 }
 
-/** Number of combinations; null where a range has no end of values. */
+/** Number of combinations; null if a range has infinitely many values. */
 export function combinations(
   vary: Readonly<Record<string, IVary>>
 ): number | null {
@@ -155,7 +155,7 @@ const KEYWORDS: readonly string[] =
     ' '
   );
 
-/** Is it a name that `dt.log` can be called with? */
+/** Whether it is a valid keyword for `dt.log`. */
 export function isName(text: string): boolean {
   const name = text.trim();
   return NAME.test(name) && !OWN.includes(name) && !KEYWORDS.includes(name);

@@ -34,7 +34,7 @@ export function trialState(trial: Trial, trans: TranslationBundle): string {
   return words[trial.state];
 }
 
-/** How often a trial went on, and from where it did last. */
+/** How often a trial was resumed, and from which step last. */
 export function resumedText(trial: Trial, trans: TranslationBundle): string {
   const { resumes, resumed_step: step } = trial;
   return step === null
@@ -68,7 +68,7 @@ export function parametersLine(trial: Trial): string {
     .join(', ');
 }
 
-/** How long it has run, s; null before its start. */
+/** Its duration, s; null before its start. */
 export function trialTime(trial: Trial, now: number): number | null {
   return trial.started_at === null
     ? null
@@ -93,7 +93,7 @@ export function passes(trial: Trial, filter: TrialFilter): boolean {
   }
 }
 
-/** Numbers of trials: those that succeeded, best first, then the others by their values. */
+/** Numbers of trials: successful ones first, best first, then the others by their values. */
 export function bestFirst(sweep: Sweep): number[] {
   const sign = sweep.direction === 'minimize' ? 1 : -1;
   const rank = (trial: Trial): number =>
@@ -108,7 +108,7 @@ export function bestFirst(sweep: Sweep): number[] {
     .map(trial => trial.number);
 }
 
-/** What is wrong with a field of the form. */
+/** Message of an error of a field. */
 export function faultText(
   fault: ISweepFault,
   trans: TranslationBundle
@@ -145,7 +145,7 @@ export function faultText(
   return words[fault.code];
 }
 
-/** What a field of the form is called. */
+/** Label of a field. */
 export function fieldText(field: SweepField, trans: TranslationBundle): string {
   const words: Record<SweepField, string> = {
     vary: trans.__('Vary'),

@@ -11,9 +11,9 @@ import { cellOf, words } from './words';
 const vain = ({ tried }: Advice): boolean => !!tried && !helped(tried);
 
 /**
- * Advice in the order in which it is shown: what was tried in vain comes last.
+ * Advice in display order: advice tried in vain comes last.
  *
- * @param stays - ids of what keeps its place anyway.
+ * @param stays - ids of advice that keeps its place.
  */
 export function inOrder(
   advice: readonly Advice[],
@@ -32,27 +32,27 @@ export function adviceOf(
 }
 
 interface IAdviceProps {
-  /** Whose it is: the cluster's id. */
+  /** Id of the cluster. */
   cluster: string;
-  /** All of it, the best first. */
+  /** All advice, the best first. */
   advice: readonly Advice[];
   dismissed: (advice: string) => boolean;
   metrics: Metrics;
-  /** Whether a cell runs: what is tried needs the ranks. */
+  /** Whether a cell runs: trials need the ranks. */
   runs: boolean;
   onShow: (advice: Advice) => void;
   /** Whether its change is in the cell. */
   kept: (advice: Advice) => boolean;
   /** Measure it; ends once that is done. */
   onTry: (advice: Advice) => Promise<unknown>;
-  /** Put the change into the cell. */
+  /** Apply the change to the cell. */
   onKeep: (advice: Advice) => void;
-  /** Put advice away, or show it again. */
+  /** Dismiss advice, or show it again. */
   onDismiss: (advice: Advice, dismissed: boolean) => void;
   trans: TranslationBundle;
 }
 
-/** What would make training faster, the best first, the others on demand; nothing is changed by itself. */
+/** Advice on faster training, the best first, the others on demand; nothing is changed by itself. */
 export function AdviceCard(props: IAdviceProps): JSX.Element | null {
   const [open, setOpen] = useViewState(`advice ${props.cluster}`, false);
   const list = React.useId();
@@ -63,7 +63,7 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
   const stays = useSeenUntried(props.cluster, advice);
   const away = advice.filter(a => props.dismissed(a.id));
   React.useEffect(() => {
-    // what was pressed is gone: the keyboard goes on beside it
+    // the pressed button is gone: focus its neighbour
     if (acted.current) {
       acted.current = false;
       (back.current ?? card.current)?.focus();
@@ -145,7 +145,7 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
 }
 
 /**
- * Ids of advice that this card has shown while it was not tried in vain: it must not move away from the pointer
+ * Ids of advice that this card showed before it was tried in vain: it must not move away from the pointer
  * when its measurement arrives.
  */
 function useSeenUntried(
@@ -161,7 +161,7 @@ function useSeenUntried(
   return ids;
 }
 
-/** One piece of advice: the change with its gain, what it costs, and what can be done. */
+/** One piece of advice: the change with its gain, its cost, and actions. */
 function Item(
   props: IAdviceProps & { item: Advice; children?: React.ReactNode }
 ): JSX.Element {
@@ -224,7 +224,7 @@ function Item(
   );
 }
 
-/** Measures a change; off while a cell runs, with its reason. */
+/** Button that measures a change; disabled while a cell runs, with its reason. */
 function Try(props: IAdviceProps & { item: Advice }): JSX.Element {
   const { cluster, item, runs, trans } = props;
   const [trying, setTrying] = useViewState(

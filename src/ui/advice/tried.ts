@@ -30,7 +30,7 @@ export function helped(tried: Tried): boolean {
   return tried.gain - 1 > tried.gain_error;
 }
 
-/** The title of advice: what it brings, as measured once it was tried. */
+/** The title of advice: its gain, measured if it was tried. */
 export function adviceTitle(
   change: string,
   advice: Advice,
@@ -72,7 +72,7 @@ export function adviceTitle(
   }
 }
 
-/** As `adviceTitle`, of a gain that is better told as times. */
+/** As `adviceTitle`, for a gain that is better written as a factor. */
 function timesTitle(
   change: string,
   { tried, ...promised }: Advice,
@@ -98,9 +98,9 @@ function timesTitle(
 }
 
 /**
- * What a change would make of a rate, as far as that can be told; empty once it was tried.
+ * The rate that a change would give, as far as known; empty once it was tried.
  *
- * @param last - whether that is the rate of a loop that has ended.
+ * @param last - whether it is the rate of a loop that has ended.
  */
 export function rateText(
   advice: Advice,
@@ -136,7 +136,7 @@ export function rateText(
     : trans.__('%1 → %2 samples/s.', formatRate(rate), then);
 }
 
-/** What a change has gained when it was tried, beside what was predicted. */
+/** Measured gain of a change, compared with the prediction. */
 export function triedText(tried: Tried, trans: TranslationBundle): string {
   const values = [
     batchesText(tried, trans),

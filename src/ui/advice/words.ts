@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Advice } from '../../tokens';
 import { formatCount, formatShare } from '../figures/format';
 
-/** Advice in the user's language; the head's English where it is new to us. */
+/** Advice in the user's language; the head's English text if its id is unknown. */
 export function words(
   advice: Advice,
   trans: TranslationBundle
@@ -68,7 +68,7 @@ export function words(
   }
 }
 
-/** Number of the cell that the change is in, "[3]"; null where its place is not known. */
+/** Number of the cell of the change, "[3]"; null if its place is unknown. */
 export function cellOf({ diff, values }: Advice): string | null {
   const cell: unknown = values?.cell;
   return diff && typeof cell === 'string' ? cell : null;

@@ -3,22 +3,22 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Cluster } from '../../tokens';
 import { formatCount, NBSP } from './format';
 
-/** Ranks with what they take of the data: a cluster's or a job's. */
+/** Ranks and their batches: a cluster's or a job's. */
 export type Trains = Pick<Cluster, 'metrics' | 'world'>;
 
-/** A batch: of one rank, how many are averaged together, and all of it. */
+/** A batch: per rank, number of accumulated batches, and total. */
 interface IBatch {
   each: number | null;
   /** Samples of one pass on all ranks. */
   pass: number;
-  /** The ranks that took them: before a change of size, others than now. */
+  /** Number of ranks; before a resize, it differed from now. */
   ranks: number;
   accumulated: number;
   /** The effective batch. */
   all: number;
 }
 
-/** What is taken of the data for one step of the optimizer; of now, or of the loop that ran last. */
+/** Data of one step of the optimizer, for the current or the last training loop. */
 export function batchOf(trains: Trains): IBatch | null {
   const { metrics } = trains;
   const from = metrics.current && metrics.global_batch ? metrics : metrics.last;
@@ -36,7 +36,7 @@ export function batchOf(trains: Trains): IBatch | null {
   };
 }
 
-/** "batch 32 × 2 ranks = 64", which breaks where gradients are accumulated only; null where it is not known. */
+/** "batch 32 × 2 ranks = 64", which wraps only at the accumulation; null if unknown. */
 export function batchText(
   trains: Trains,
   trans: TranslationBundle
@@ -49,7 +49,7 @@ export function batchText(
   return trans.__('batch %1', fact).replace(long ? /(?<=[×=]) /g : / /g, NBSP);
 }
 
-/** Both batches where their name stands beside them: "32 × 2 ranks = 64"; null where they are not known. */
+/** Both batches without their name: "32 × 2 ranks = 64"; null if unknown. */
 export function batchFact(
   trains: Trains,
   trans: TranslationBundle
@@ -81,7 +81,10 @@ export function batchFact(
       : trans.__('%1 = %2', parts, all);
 }
 
-/** Twice the ranks where each keeps its batch: their number, the batch, the optimizer's steps of an epoch then and now. */
+/**
+ * Twice the ranks with the same batch each: their number, the batch, and the optimizer's steps per epoch then
+ * and now.
+ */
 interface IGrown {
   ranks: string;
   batch: string;
@@ -95,7 +98,7 @@ function grownOf(cluster: Cluster): IGrown | null {
     return null;
   }
   const { size } = cluster.world;
-  // the epoch of ranks that there were before a change of size has other steps
+  // the steps per epoch of ranks before a resize differ
   const passes = batch.ranks === size ? cluster.metrics.epoch?.total : null;
   const steps = (of: number): number => Math.ceil(of / batch.accumulated);
   return {
@@ -106,7 +109,7 @@ function grownOf(cluster: Cluster): IGrown | null {
   };
 }
 
-/** `weakScaling` in a few words: "With 4 ranks: 128 samples a step, 51 steps an epoch"; null where it is not known. */
+/** `weakScaling` as short text: "With 4 ranks: 128 samples a step, 51 steps an epoch"; null if unknown. */
 export function weakScalingShort(
   cluster: Cluster,
   trans: TranslationBundle
@@ -131,7 +134,7 @@ export function weakScalingShort(
   );
 }
 
-/** What twice the ranks would do to batch and epoch where each keeps its batch; null where it is not known. */
+/** Effect of twice the ranks on batch and epoch if each keeps its batch; null if unknown. */
 export function weakScaling(
   cluster: Cluster,
   trans: TranslationBundle

@@ -1,18 +1,18 @@
 import { Cluster, Metrics } from '../../tokens';
 
-/** The figures of a world that are shown: of now, or the last ones, said to be so. */
+/** Displayed figures of a world: current ones, or the last ones, labelled as such. */
 export interface IShownFigures {
-  /** They are of steps that are made now. */
+  /** Whether they are of steps that are taken now. */
   current: boolean;
   samples: number | null;
   step: number | null;
   overhead: number | null;
   error: number | null;
-  /** The share of communication is this or more: some of it can't be seen. */
+  /** Whether the share of communication is a lower bound: some of it can't be measured. */
   atLeast: boolean;
 }
 
-/** What is known of training: figures of now where it goes on, else the last ones. */
+/** Figures of training: current ones while it runs, else the last ones. */
 export function shownFigures(metrics: Metrics): IShownFigures {
   const { current, last } = metrics;
   const from = current ? metrics : last;
@@ -41,9 +41,9 @@ const FIGURES = {
 const RANK_FIGURES = { ...FIGURES, steps_per_s: null } as const;
 
 /**
- * A cluster without figures of steps that are not made any more: a rank's last seconds stay in its samples after
- * its cell has ended, was interrupted or got stuck. The head names them apart, as the last ones; its advice is of
- * the loop that ran last, and stays.
+ * A cluster without outdated figures: a rank's last seconds stay in its samples after its cell has ended, was
+ * interrupted or got stuck. The head sends them separately, as the last ones; its advice on the last loop
+ * stays.
  */
 export function asOfNow(cluster: Cluster): Cluster {
   const { metrics, ranks } = cluster;

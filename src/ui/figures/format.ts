@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { TIMES_GAIN } from '../../api/thresholds';
 
-/** What is shown where nothing is known. */
+/** Placeholder for unknown values. */
 export const UNKNOWN = '–';
 
 const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
@@ -14,21 +14,21 @@ const oneDecimal = new Intl.NumberFormat(undefined, {
 const UNIT =
   /(\d[kM]?|±) (?=(?:%|ms|s|min|h|B|[KMGT]i?B|samples\/s|tokens\/s)(?!\w)|(?<=± )\d)/g;
 
-/** The space between a number and its unit, at which no line breaks. */
+/** Non-breaking space between a number and its unit. */
 export const NBSP = '\u00a0';
 
-/** An error and the value that it is of. */
+/** An error after its value. */
 const ERROR = /(?<=\S) (?=±)/g;
 
-/** Words that belong to the number behind them, as English has them. */
+/** English words that belong to the number after them. */
 const NUMBERED = /(^|[^\p{L}])(cell|line|no\.) (?=[\d[])/gu;
 
-/** The dash of a span of ranks: "2–3". */
+/** The dash in a range of ranks: "2–3". */
 const SPAN = /(?<=\d)–(?=\d)/g;
 
 /**
- * A text that does not break between a number and what it belongs to: "65 ms", "6 min 12 s", "28 % ± 10",
- * "cell [7]", "line 6", nor in a span of ranks: "2–3".
+ * A text that does not wrap between a number and its unit or name, as in "65 ms", "6 min 12 s", "28 % ± 10",
+ * "cell [7]", "line 6", nor in a range of ranks: "2–3".
  */
 export function unbroken(text: string): string {
   return text
@@ -63,7 +63,7 @@ export function formatFixed(value: number, digits: number): string {
 /**
  * Format a number with a fixed number of significant digits in the user's locale: 1.20, 0.0345.
  *
- * @param zeros Are zeros at its end shown?
+ * @param zeros whether trailing zeros are shown
  */
 export function formatDigits(
   value: number,
@@ -76,7 +76,7 @@ export function formatDigits(
   });
 }
 
-/** A whole number, in the user's way of writing it: 8, 1,024. */
+/** An integer in the user's locale: 8, 1,024. */
 export function formatCount(count: number): string {
   return plain.format(count);
 }
@@ -106,7 +106,7 @@ export function formatTime(seconds: number | null): string {
   return both(Math.floor(whole / 3600), 'h', minutes, 'min');
 }
 
-/** "6 min 12 s", and "6 min" of whole minutes. */
+/** "6 min 12 s", and "6 min" for whole minutes. */
 function both(
   large: number,
   unit: string,
@@ -141,7 +141,7 @@ export function formatSize(bytes: number): string {
   return `${number.format(value)}${NBSP}${units[unit]}`;
 }
 
-/** Bytes a second as MB/s, without the unit: 0.3, 118, 2,400. */
+/** Bytes per second as MB/s, without the unit: 0.3, 118, 2,400. */
 export function formatMegabytes(bytes: number | null): string {
   return bytes === null ? UNKNOWN : formatRate(bytes / 1e6);
 }
@@ -151,7 +151,7 @@ export function formatShare(share: number | null): string {
   return share === null ? UNKNOWN : `${Math.round(share * 100)}${NBSP}%`;
 }
 
-/** How much longer something takes than usual: "+15 %", from twice as long on "2.3×", "115×". */
+/** Relative excess of a duration: "+15 %", from twice as long on "2.3×", "115×". */
 export function formatLonger(over: number): string {
   if (over + 1 < TIMES_GAIN) {
     return `+${formatShare(over)}`;
@@ -160,7 +160,7 @@ export function formatLonger(over: number): string {
   return `${times < 9.95 ? formatDigits(times, 2) : plain.format(times)}×`;
 }
 
-/** Ranks as short as can be: [0, 2, 3, 4] is "0, 2–4". */
+/** Compact list of ranks: [0, 2, 3, 4] is "0, 2–4". */
 export function formatRanks(ranks: readonly number[]): string {
   const spans: [number, number][] = [];
   for (const rank of [...ranks].sort((a, b) => a - b)) {
@@ -174,7 +174,7 @@ export function formatRanks(ranks: readonly number[]): string {
   return spans.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(', ');
 }
 
-/** A list as a sentence has it: "a", "a and b", "a, b and c". */
+/** A list for a sentence: "a", "a and b", "a, b and c". */
 export function listed(
   parts: readonly string[],
   trans: TranslationBundle
@@ -184,7 +184,7 @@ export function listed(
     : trans.__('%1 and %2', parts.slice(0, -1).join(', '), parts.at(-1));
 }
 
-/** An error as whole per cent; a small one is not none. */
+/** An error in whole per cent; a small one is not rounded to 0. */
 export function errorPercent(error: number): number {
   return Math.max(1, Math.round(error * 100));
 }
@@ -217,7 +217,7 @@ const wholeSeconds = new Intl.DateTimeFormat(undefined, {
   second: '2-digit'
 });
 
-/** A time of day in the user's way of writing it, the same everywhere: "7:57 PM", "19:57". */
+/** A time of day in the user's locale, the same everywhere: "7:57 PM", "19:57". */
 export function formatClock(at: Date | number, seconds = false): string {
   return Number.isNaN(Number(at))
     ? UNKNOWN

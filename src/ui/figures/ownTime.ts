@@ -1,8 +1,8 @@
 import { Node, Rank } from '../../tokens';
 
-/** The median; null of nothing. */
+/** The median; null for an empty list. */
 export function median(values: ArrayLike<number>): number | null {
-  // of typed arrays, sort compares numbers by itself: tenfold faster
+  // typed arrays sort numerically by default, which is ten times faster
   return middleOf(Float64Array.from(values).sort());
 }
 
@@ -16,7 +16,7 @@ function middleOf(sorted: Float64Array): number | null {
     : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-/** Own time of each rank, s, NaN where not known; and the median of what is known. */
+/** Own time of each rank, s, NaN if unknown; and the median of the known ones. */
 interface IOwnTimes {
   own: Float64Array;
   middle: number | null;
@@ -24,7 +24,7 @@ interface IOwnTimes {
 
 const owned = new WeakMap<readonly Rank[], IOwnTimes>();
 
-/** Worked out once a frame for all views. */
+/** Computed once per frame for all views. */
 export function ownTimes(ranks: readonly Rank[]): IOwnTimes {
   const before = owned.get(ranks);
   if (before) {
@@ -45,9 +45,9 @@ export function ownTimes(ranks: readonly Rank[]): IOwnTimes {
 }
 
 /**
- * What a rank's own time is compared with, s: the median of all ranks, and of two the other one.
+ * Reference for a rank's own time, s: the median of all ranks; with two ranks, the other one.
  *
- * The median of two lies between them: the slow one would seem half as slow as it is.
+ * The median of two is between them: the slow one would seem half as slow as it is.
  */
 export function usualOf(
   own: ArrayLike<number>,
@@ -58,12 +58,12 @@ export function usualOf(
   return Number.isNaN(other) ? middle : other;
 }
 
-/** Own time against the usual one beyond which a rank that is not called slow has no deeper colour. */
+/** Relative own time above which a rank that is not called slow gets no deeper colour. */
 export const FAINT = 0.05;
-/** The same of a time of which it is not known whether the rank was called slow. */
+/** The same for a time at which it is unknown whether the rank was called slow. */
 const FAINT_BEFORE = 0.1;
 
-/** Share of own time by which it may be off, as far as communication is estimated. */
+/** Relative error of own time, from the estimate of communication. */
 export function unsureOf(
   step_s: number | null | undefined,
   overhead: number | null | undefined,
@@ -74,10 +74,10 @@ export function unsureOf(
 }
 
 /**
- * A deviation as colour tells it: none within the error, and deep only where the head calls the rank slow.
+ * A deviation for colours: none within the error, and deep only if the head calls the rank slow.
  *
- * @param over - own time against the usual one: 0.1 is 10 % slower
- * @param slow - the head's verdict; null where it is not known
+ * @param over - own time relative to the reference: 0.1 is 10 % slower
+ * @param slow - the head's verdict; null if unknown
  */
 export function shownOver(
   over: number,
@@ -92,14 +92,14 @@ export function shownOver(
     : Math.min(over, slow === null ? FAINT_BEFORE : FAINT);
 }
 
-/** The same of a rank now. */
+/** The same for a rank now. */
 export function shownNow(over: number, rank: Rank): number {
   const { step_s, comm_overhead, comm_overhead_error, slow } = rank;
   const unsure = unsureOf(step_s, comm_overhead, comm_overhead_error);
   return shownOver(over, unsure, slow);
 }
 
-/** Bytes a second that a node sends and receives; null where not known. */
+/** Bytes per second that a node sends and receives; null if unknown. */
 export function networkOf(node: Node): number | null {
   const { sent_bytes_per_s: sent, received_bytes_per_s: received } = node;
   return sent === null || received === null ? null : sent + received;

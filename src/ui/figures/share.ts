@@ -4,20 +4,20 @@ import { VAGUE_SHARE } from '../../api/thresholds';
 import { IShownFigures } from './currentMetrics';
 import { errorPercent, formatShare, UNKNOWN } from './format';
 
-/** Whether a share is so uncertain that it tells nothing. */
+/** Whether a share is so uncertain that it is meaningless. */
 export function isVague(error: number | null): boolean {
   return error !== null && error >= VAGUE_SHARE;
 }
 
 /**
- * The error of a share, as it stands behind it: "± 6". It is the estimate's own, and not cut at 0 or 100 %: what is cut
- * would look surer than it is.
+ * The error of a share, as text after it: "± 6". It is the estimate's own error, not clipped at 0 or 100 %: a
+ * clipped error would look smaller than it is.
  */
 export function plusMinus(error: number): string {
   return `± ${errorPercent(error)}`;
 }
 
-/** A share without its error: "44 %", and nothing where it is too uncertain to tell. */
+/** A share without its error: "44 %"; empty if it is too uncertain. */
 export function shareAsKnown(
   share: number | null,
   error: number | null
@@ -38,7 +38,10 @@ export function shareInText(
   return share !== null && error ? `${known} ${plusMinus(error)}` : known;
 }
 
-/** "too unsteady to tell (44 % ± 46)": behind the dash of what is not known, a number in front would be negative. */
+/**
+ * "too unsteady to tell (44 % ± 46)": directly after the dash for unknown values, a number would look
+ * negative.
+ */
 export function vagueText(
   share: number,
   error: number,
@@ -51,7 +54,9 @@ export function vagueText(
   );
 }
 
-/** "last: 23 % ± 2", beside the dash of a share that is not known now; null where it is, or was never known. */
+/**
+ * "last: 23 % ± 2", beside the dash of a currently unknown share; null if it is known, or was never known.
+ */
 export function lastShare(
   shown: IShownFigures,
   measured: boolean,

@@ -2,13 +2,13 @@ import React, { useEffect, useRef } from 'react';
 
 import { themeColour } from '../icons/theme';
 
-/** Values that it has room for. */
+/** Maximum number of values. */
 export const SPARK = 120;
 
 /**
- * A line through recent values on a canvas; gaps where nothing is known.
+ * A line through recent values on a canvas; gaps for unknown values.
  *
- * `label` is what a screen reader says in place of the picture.
+ * `label` is for screen readers.
  */
 export function Sparkline(props: {
   values: readonly (number | null)[];
@@ -20,7 +20,7 @@ export function Sparkline(props: {
       draw(ref.current, props.values);
     }
   });
-  // nothing to draw: the figure has the whole line
+  // nothing to draw: the figure takes the whole line
   if (props.values.every(value => value === null)) {
     return null;
   }
@@ -36,7 +36,7 @@ export function Sparkline(props: {
   );
 }
 
-/** What varies by less than this share of it looks level. */
+/** Relative variation below which a line looks level. */
 const LEAST_SPAN = 0.25;
 
 /** Points of the line, NaN for gaps: x and y in pixels. */
@@ -46,7 +46,7 @@ export function layout(
   height: number
 ): [number, number][] {
   const known = values.filter((v): v is number => v !== null);
-  // times without a figure at either end take no room: a short run is not drawn as a speck
+  // unknown values at either end take no space: otherwise a short run would be a speck
   const first = values.findIndex(v => v !== null);
   const end = values.reduce((n: number, v, i) => (v === null ? n : i + 1), 0);
   const drawn = values.slice(Math.max(0, first), end);

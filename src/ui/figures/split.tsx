@@ -4,7 +4,9 @@ import React from 'react';
 import { Rank } from '../../tokens';
 import { formatShare } from './format';
 
-/** A step apart: data, own time, transfer, waiting for slower ranks; shares of the step, adding up to 1. */
+/**
+ * Parts of a step: data, own time, transfer, waiting for slower ranks; shares of the step, adding up to 1.
+ */
 export interface ISplit {
   /** Waiting for the loader. */
   data: number;
@@ -15,12 +17,12 @@ export interface ISplit {
 
 /** Parts of a bar, from left to right. */
 const PARTS = ['data', 'own', 'transfer', 'waiting'] as const;
-/** Waiting for data that takes less of a step counts as the rank's own time. */
+/** Waiting for data below this share of a step counts as the rank's own time. */
 const LEAST_DATA = 0.05;
 
 /**
- * How long a step waits for slower ranks, s: from nothing to all of its communication, of which it is a part; null where
- * not known. The two are measured apart from each other.
+ * Time that a step waits for slower ranks, s: between 0 and all of its communication, of which it is a part;
+ * null if unknown. The two are measured separately.
  */
 export function waitingOf(
   figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s'>
@@ -33,8 +35,8 @@ export function waitingOf(
 }
 
 /**
- * own = step × (1 − overhead) − data, waiting = wait, transfer = the rest; of a rank, or of the world, whose figures
- * are means over its ranks.
+ * own = step × (1 − overhead) − data, waiting = wait, transfer = the rest; for a rank, or for the world,
+ * whose figures are means over its ranks.
  */
 export function splitOf(
   figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s' | 'data_s'>
@@ -103,7 +105,7 @@ export function SplitBar(props: {
   );
 }
 
-/** What the parts of a bar are, and how much. */
+/** Legend of a bar, with the shares of its parts. */
 export function SplitLegend(props: {
   split: ISplit;
   trans: TranslationBundle;

@@ -18,7 +18,7 @@ export type GlyphKind =
   | 'todo'
   | 'cancelled';
 
-/** What is drawn: lines, filled, and in the colour of the ground on top of that. */
+/** Paths: lines, filled, and on top of them in the background colour. */
 interface IShape {
   line?: string;
   width?: number;
@@ -56,8 +56,8 @@ const SHAPES: Record<GlyphKind, IShape> = {
 };
 
 /**
- * A state as a shape, with its word for those who can't see it; without one where the word stands beside it. All kinds have the same elements: states change
- * several times a second, and an attribute is cheaper than an element.
+ * A state as a shape, with its text for screen readers, unless the text is beside it. All kinds have the same
+ * elements: states change several times a second, and changing an attribute is cheaper than an element.
  */
 function AnyGlyph(props: { kind: GlyphKind; label: string }): JSX.Element {
   const { line, width, dashes, fill, ink } = SHAPES[props.kind];

@@ -15,7 +15,7 @@ const SHAPES: Record<IconKind, string> = {
   pause: 'M5.5 3.5v9M10.5 3.5v9'
 };
 
-/** A drawing beside words, or in a button that has a name: it says nothing itself. */
+/** A decorative drawing beside text, or in a button with a name. */
 export function Icon(props: { kind: IconKind }): JSX.Element {
   return (
     <svg

@@ -2,8 +2,8 @@ const known = new Map<string, string>();
 let theme: string | undefined;
 
 /**
- * A colour of the theme, as CSS has it. Asking for a style has the browser bring all styles up to date, in the
- * middle of drawing; so each colour is asked for once a theme.
+ * A colour of the theme, from CSS. Reading a style makes the browser recompute all styles, in the middle of
+ * drawing; so each colour is read once per theme.
  */
 export function themeColour(name: string): string {
   const now = document.body.dataset.jpThemeName;
@@ -21,7 +21,7 @@ export function themeColour(name: string): string {
 
 const stripes = new Map<string, CanvasPattern | string>();
 
-/** Stripes of a colour on the ground, as waiting is drawn. */
+/** Stripes of a colour on the background, as used for waiting. */
 export function hatch(
   context: CanvasRenderingContext2D,
   name: string

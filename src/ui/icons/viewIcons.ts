@@ -1,6 +1,6 @@
 import { LabIcon } from '@jupyterlab/ui-components';
 
-/** Icons of views in the main area: each has its own, so that tabs are told apart at a glance. */
+/** Icons of views in the main area, different for each, so that tabs can be distinguished at a glance. */
 const icon = (name: string, shapes: string): LabIcon =>
   new LabIcon({
     name: `dtrain-lab:${name}`,

@@ -5,10 +5,10 @@ import { unbroken } from '../figures/format';
 /** Where one sentence ends and the next begins. */
 const BETWEEN = /(?<=[.!?])\s+/;
 
-/** How things stand. Where there is not room for all of it, a line ends with a sentence, if it can. */
+/** The headline of a state. If it does not fit in one line, lines break between sentences if possible. */
 export function Headline(props: {
   text: string;
-  /** Somebody is needed: a screen reader is interrupted. */
+  /** Whether attention is needed: a screen reader is then interrupted. */
   alert: boolean;
 }): JSX.Element {
   return (

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster } from '../../tokens';
 
-/** What has failed by faults of ours and goes on, as a line; empty where nothing has. */
+/** Failures of dtrain-lab itself that were recovered, as one line; empty if there are none. */
 export function recovered(
   troubles: Cluster['troubles'],
   trans: TranslationBundle

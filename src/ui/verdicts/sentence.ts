@@ -6,7 +6,7 @@ import { GlyphKind } from '../icons/glyph';
 import { ranksIn } from '../ranks';
 import { alarmOf, isHang } from './verdict';
 
-/** The head's one sentence in the user's language; its English text where a code is new to us. */
+/** The head's one sentence in the user's language; its English text if the code is unknown. */
 export function sentence(cluster: Cluster, trans: TranslationBundle): string {
   const { code, values, text } = cluster.summary;
   const number = (key: string): number => Number(values[key] ?? 0);
@@ -151,7 +151,7 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
   }
 }
 
-/** Whether something holds a cluster up without an alarm: such a cluster has no green disc. */
+/** Whether something holds a cluster up without an alarm, so that it has no green disc. */
 const holdsUp = (verdict: Verdict): boolean =>
   ['slow', 'input_bound'].includes(verdict.kind) || isHang(verdict);
 
@@ -184,7 +184,7 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
   }
 }
 
-/** Is somebody needed? Only then a screen reader is interrupted. */
+/** Whether attention is needed; only then a screen reader is interrupted. */
 export function isTrouble(cluster: Cluster): boolean {
   return ['stuck', 'lost', 'failed'].includes(clusterGlyph(cluster));
 }

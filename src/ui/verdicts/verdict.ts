@@ -1,12 +1,12 @@
 import { Cluster, Verdict } from '../../tokens';
 
-/** Kinds of verdict that somebody has to act on: nothing goes on by itself. */
+/** Kinds of verdict that require action: the ranks don't continue by themselves. */
 const ALARMS: readonly Verdict['kind'][] = ['stuck', 'mismatch'];
 
 /**
- * Ranks that become slow now, as the head says: each episode once.
+ * Ranks that become slow now, according to the head; each episode once.
  *
- * @param told - episodes that are known; brought up to date.
+ * @param told - known episodes; updated here.
  */
 export function slowedNow(
   { metrics }: Pick<Cluster, 'metrics'>,
@@ -19,17 +19,17 @@ export function slowedNow(
   return begun.flatMap(v => v.ranks);
 }
 
-/** Does a verdict say that nothing goes on by itself? */
+/** Whether a verdict says that the ranks don't continue by themselves. */
 export function isAlarm(verdict: Verdict): boolean {
   return ALARMS.includes(verdict.kind);
 }
 
-/** Do ranks stand, whether it is known why or not? */
+/** Whether ranks are stuck, whether or not the reason is known. */
 export function isHang(verdict: Verdict): boolean {
   return isAlarm(verdict) || verdict.code === 'no_progress';
 }
 
-/** What keeps ranks from going on; null where nothing does. */
+/** The verdict that keeps ranks from continuing; null if none does. */
 export function alarmOf(metrics: Cluster['metrics']): Verdict | null {
   return metrics.verdicts.find(isAlarm) ?? null;
 }

@@ -4,9 +4,9 @@ import { Verdict } from '../../tokens';
 import { formatCount, formatRanks, formatShare } from '../figures/format';
 
 /**
- * A verdict in a few words, as they stand after a colon: "rank 5 is stuck".
+ * A verdict as short text after a colon: "rank 5 is stuck".
  *
- * By its code; what the head says in English where the code is new to us.
+ * By its code; the head's English text if the code is unknown.
  */
 export function briefly(verdict: Verdict, trans: TranslationBundle): string {
   const { code, values, text, operation } = verdict;
@@ -80,12 +80,12 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
   }
 }
 
-/** Is a verdict what a headline says? That figures are unsure is a note below it. */
+/** Whether a verdict is the headline; uncertainty of figures is a note below it. */
 export function headlines(verdict: Pick<Verdict, 'code'>): boolean {
   return verdict.code !== 'too_busy';
 }
 
-/** What stands below the headline of ranks that wait for cores: how far their figures can be trusted. */
+/** Note below the headline of ranks that wait for cores: the reliability of their figures. */
 export function busyNote(
   { values }: Verdict,
   trans: TranslationBundle
@@ -110,7 +110,7 @@ export function busyNote(
       );
 }
 
-/** What ranks called, and what their peers did: shapes are named only where these differ. */
+/** Calls of ranks and of their peers; shapes are named only if they differ. */
 function calls(
   { values, peers }: Verdict,
   trans: TranslationBundle
