@@ -13,6 +13,7 @@ from tests.ui.conftest import (  # noqa: F401 # fixtures and a hook
     jp_asyncio_loop,
     jp_server_cleanup,
     page,
+    playwright,
     pytest_runtest_makereport,
 )
 from tests.ui.lab import Lab, run_lab

@@ -35,17 +35,23 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Any]:
+    """Of this package only: while it lasts, its thread can run no other event loop."""
     from playwright.sync_api import sync_playwright
 
-    path = chromium()
-    if path is None:
+    if chromium() is None:
         pytest.skip("NO CHROMIUM: the browser tests did not run; see tests/system_packages.sh")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
-        yield started
-        started.close()
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Any) -> Iterator[Any]:
+    """One for all modules; each test has a context, and so cookies, storage and a cache, of its own."""
+    started = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
+    yield started
+    started.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -55,14 +55,9 @@ class Walk:
 
 
 @pytest.fixture(scope="module")
-def walk(lab: Lab, request: pytest.FixtureRequest) -> Iterator[Walk]:
-    from playwright.sync_api import sync_playwright
-
-    path = chromium()
-    if path is None:
-        pytest.skip("NO CHROMIUM: the states were not looked at; see tests/system_packages.sh")
-    with run_feed() as feed, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+def walk(lab: Lab, playwright: Any, request: pytest.FixtureRequest) -> Iterator[Walk]:
+    with run_feed() as feed:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         context = browser.new_context(
             viewport={"width": SIZES[0][0], "height": SIZES[0][1]},
             reduced_motion="reduce",
