@@ -9,8 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Parts of the tests. Three run at a time, and the next begins where one is over: the longest come first. Each waits
-# for processes and networks now and then: two would leave a core of two idle.
-PARTS := test-hosts test-browser test-machine-j test-machine-a test-machine-p test-unit test-pure
+# for processes and networks now and then: two would leave a core of two idle. The first three take 15 min each, the next
+# three 5 to 7: all lanes end at about the same time.
+PARTS := test-hosts test-browser test-machine-j test-machine-p test-machine-a test-machine-g test-unit test-pure
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
 .PHONY: frameworks demo test test-front test-machine $(PARTS) sheet baselines pictures lab notebooks bench gallery gpu matrix hub lint lint-python lint-front fix types setup system-packages locks clean
@@ -24,6 +25,7 @@ test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j3 --keep-going $(PARTS)
 	@cat $(VENV)/tried-*/races 2>/dev/null | sed 's/^/Passed at the second try only, a race: /'
 
+G_TO_I := $(wildcard tests/integration/test_[g-i]*.py)
 J_TO_O := $(wildcard tests/integration/test_[j-o]*.py)
 P_TO_Z := $(wildcard tests/integration/test_[p-z]*.py)
 HERE := -m "not hosts and not browser"
@@ -39,10 +41,13 @@ test-hosts:  ## those on several hosts
 test-browser:
 	@$(call tested,-m "browser and not hosts" tests/ui)
 
-test-machine: test-machine-a test-machine-j test-machine-p test-unit  ## those on this machine, without a browser
+test-machine: test-machine-a test-machine-g test-machine-j test-machine-p test-unit  ## those on this machine, without a browser
 
-test-machine-a:  # integration from A to I, and all that no other part has
-	@$(call tested,$(HERE) $(J_TO_O:%=--ignore=%) $(P_TO_Z:%=--ignore=%) --ignore=tests/unit)
+test-machine-a:  # integration from A to F, and all that no other part has
+	@$(call tested,$(HERE) $(G_TO_I:%=--ignore=%) $(J_TO_O:%=--ignore=%) $(P_TO_Z:%=--ignore=%) --ignore=tests/unit)
+
+test-machine-g:
+	@$(call tested,$(HERE) $(G_TO_I))
 
 test-machine-j:
 	@$(call tested,$(HERE) $(J_TO_O))
