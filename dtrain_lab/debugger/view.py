@@ -45,6 +45,8 @@ class DebugView(Struct, frozen=True):
     notes: tuple[str, ...]
     failed: bool
     pausing: tuple[int, ...] = ()
+    cells: dict[str, str] = {}
+    """In a job, path of a cell → its name there, such as "[4]"."""
 
 
 def view(state: State) -> DebugView:
@@ -63,6 +65,7 @@ def view(state: State) -> DebugView:
         notes(state),
         state.outcome.failed,
         state.pausing,
+        state.names if state.texts else {},
     )
 
 

@@ -290,4 +290,4 @@ def with_figures(job: Job, world: Cluster) -> Job:
     known = replace(job, world=world.world, nodes=world.nodes, ranks=world.ranks, metrics=world.metrics)
     if job.state == "stopping":
         return known
-    return replace(known, summary=running(job.summary.values, job.world.size, world.metrics))
+    return replace(known, summary=running(job.summary.values, job.world.size, world.metrics, world.ranks))

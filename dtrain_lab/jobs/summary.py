@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration, size_text
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
-from dtrain_lab.wire.cluster import Reason
+from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.folder import Found
 from dtrain_lab.wire.jobs.job import JobError, JobRecord
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
+from dtrain_lab.world.summary import paused_sentence
 
 
 def summary_of(
@@ -54,11 +56,16 @@ def summary_of(
         return Summary(f"job_{state}", values, f"Starting {rank_names.count(size)}.")
     if state == "stopping":
         return Summary("job_stopping", values, "Stopping.")
-    return running(values, size, found.live.metrics if found.live and fresh else Metrics())
+    live = found.live if fresh else None
+    return running(values, size, live.metrics if live else Metrics(), live.ranks if live else ())
 
 
-def running(values: dict[str, Any], size: int, metrics: Metrics) -> Summary:
-    """Summarize a job whose ranks run: a problem with its figures, or that they keep pace."""
+def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence[Rank] = ()) -> Summary:
+    """Summarize a job whose ranks run: that a debugger has paused some, a problem, or that they keep pace."""
+    paused = [rank.rank for rank in ranks if rank.state == "paused"]
+    if paused:
+        counted = {"ranks": rank_names.compact(paused), "count": len(paused)}
+        return Summary("paused", {**values, **counted}, paused_sentence(paused, {}))
     verdict = next((v for v in metrics.verdicts if straggler.headlines(v)), None)
     if verdict is not None:
         return Summary(verdict.code, verdict.values, verdict.text)

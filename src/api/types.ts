@@ -2425,6 +2425,10 @@ export interface components {
          *     `pausing`: ranks that were asked to pause, and stop when their current calls return.
          */
         DebugView: {
+            /** @default {} */
+            cells: {
+                [key: string]: string;
+            };
             chosen: number[];
             code: string;
             failed: boolean;

@@ -71,7 +71,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       onError(error);
       return false;
     };
-    const ours = new CellNames(debug, tracker, clusters, trans);
+    const ours = new CellNames(debug, tracker, clusters, trans, model);
     const args = { model, debug, clusters, names: ours, trans, onError };
     new RankMarks(model, debug, tracker, trans);
     const turns = new Turns(handler as IUpdates | null, app.shell, debug, () =>

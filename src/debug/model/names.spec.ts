@@ -1,4 +1,5 @@
 import { CodeCell } from '@jupyterlab/cells';
+import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
@@ -40,7 +41,7 @@ it('tells whether another cell runs, and nothing of what a step changes', () => 
 });
 
 /** A notebook of cells with these texts, whose kernel can be spoken for. */
-function makePanel(texts: string[]) {
+function makePanel(texts: string[], kernel = '') {
   const widgets = texts.map((text, index) => {
     const model = {
       id: `${text} ${index}`,
@@ -59,7 +60,7 @@ function makePanel(texts: string[]) {
   const iopubMessage = new Signal<object, object>({});
   const panel = {
     content: { widgets: widgets.map(({ cell }) => cell) },
-    sessionContext: { iopubMessage }
+    sessionContext: { iopubMessage, session: { kernel: { id: kernel } } }
   };
   const say = (msg_type: string, msg_id: string, content: object): void => {
     const header = { msg_type };
@@ -83,7 +84,11 @@ function makePanel(texts: string[]) {
   return { panel, widgets, begin, end };
 }
 
-function makeNames(...panels: ReturnType<typeof makePanel>[]) {
+function makeNames(
+  panels: ReturnType<typeof makePanel>[],
+  kernel: object | null = null,
+  cells: Record<string, string> = {}
+) {
   const getCodeId = vi.fn((text: string) => `/ipykernel_1/${text.length}`);
   const tracker = {
     forEach: (of: (panel: object) => void) =>
@@ -91,7 +96,16 @@ function makeNames(...panels: ReturnType<typeof makePanel>[]) {
     widgetAdded: new Signal<object, object>({})
   } as unknown as INotebookTracker;
   const clusters = { clusters: [] };
-  const names = new CellNames({ getCodeId }, tracker, clusters, trans);
+  const names = new CellNames(
+    {
+      getCodeId,
+      session: { connection: { kernel } } as unknown as IDebugger.ISession
+    },
+    tracker,
+    clusters,
+    trans,
+    { view: { cells } }
+  );
   const shown = (text: string): string =>
     names.getDisplayName({ path: `/ipykernel_1/${text.length}` });
   return { names, getCodeId, shown };
@@ -101,7 +115,7 @@ const TEXT = '%%distributed\nx = 1';
 
 it('gives the same cell of two notebooks numbers of their own', () => {
   const [one, two] = [makePanel([TEXT]), makePanel(['y', TEXT])];
-  const { shown } = makeNames(one, two);
+  const { shown } = makeNames([one, two]);
   expect(shown(TEXT)).toBe('cell 2/2');
   one.begin(0, 4);
   expect(shown(TEXT)).toBe('cell\u00a0[4]');
@@ -114,9 +128,24 @@ it('gives the same cell of two notebooks numbers of their own', () => {
   expect(shown(TEXT)).toBe('cell\u00a0[5]');
 });
 
+it('names cells of the notebook that is debugged, and of a job as the job does', () => {
+  const [one, two] = [makePanel([TEXT], 'k1'), makePanel(['y', TEXT], 'k2')];
+  const kernel = { id: 'k1' };
+  const cells: Record<string, string> = {};
+  const { shown } = makeNames([one, two], kernel, cells);
+  one.begin(0, 4);
+  two.begin(1, 13);
+  one.end(0, 4);
+  expect(shown(TEXT)).toBe('cell\u00a0[4]');
+  kernel.id = 'k2';
+  expect(shown(TEXT)).toBe('cell\u00a0[13]');
+  cells[`/ipykernel_1/${TEXT.length}`] = '[2]';
+  expect(shown(TEXT)).toBe('cell\u00a0[2]');
+});
+
 it('forgets the number of a cell that has ended', () => {
   const one = makePanel([TEXT]);
-  const { shown } = makeNames(one);
+  const { shown } = makeNames([one]);
   one.begin(0, 4);
   one.end(0, 4);
   one.widgets[0].model.executionState = 'running'; // again, and its kernel has not said so yet
@@ -125,7 +154,7 @@ it('forgets the number of a cell that has ended', () => {
 
 it('makes no hash of a text twice', () => {
   const other = '%%distributed\nother';
-  const { getCodeId, shown } = makeNames(makePanel([TEXT, other, 'y']));
+  const { getCodeId, shown } = makeNames([makePanel([TEXT, other, 'y'])]);
   const hashed = (): string[] =>
     getCodeId.mock.calls.map(([text]) => text).filter(text => text);
   for (let frame = 0; frame < 5; frame++) {

@@ -7,6 +7,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { cellName } from '../../places/words';
 import { isDistributed, requestOf } from '../../output/runs/document';
 import { Cluster, IClusters } from '../../tokens';
+import { DebugView } from './model';
 import { isCell } from './words';
 
 /** The properties of a notebook's cell from which it is named. */
@@ -80,10 +81,12 @@ interface IBegun {
 /** Names of distributed cells in JupyterLab's own lists of frames and breakpoints. */
 export class CellNames {
   constructor(
-    private _debug: Pick<IDebugger, 'getCodeId'>,
+    private _debug: Pick<IDebugger, 'getCodeId'> &
+      Partial<Pick<IDebugger, 'session'>>,
     private _tracker: Pick<INotebookTracker, 'forEach' | 'widgetAdded'>,
     private _clusters: Pick<IClusters, 'clusters'>,
-    private _trans: TranslationBundle
+    private _trans: TranslationBundle,
+    private _model: { view: Pick<DebugView, 'cells'> | null }
   ) {
     const listen = (panel: NotebookPanel): void => {
       this._found.clear();
@@ -134,6 +137,10 @@ export class CellNames {
 
   /** The same for its path. */
   nameOf(path: string): string {
+    const job = this._model.view?.cells?.[path];
+    if (job) {
+      return cellName(job, this._trans); // whatever number it had in a cluster
+    }
     const all = this._cellsOf(path);
     const found = all.find(({ cell }) => isRunning(cell)) ?? all.at(-1);
     if (!found) {
@@ -161,7 +168,7 @@ export class CellNames {
       return name;
     }
     let position = 0;
-    this._tracker.forEach(panel => {
+    this._forEach(panel => {
       const cells = panel.content.widgets.filter(
         (cell): cell is CodeCell => cell instanceof CodeCell
       );
@@ -183,9 +190,24 @@ export class CellNames {
     return running.find(one => one.cell_id === cell.model.id)?.ranks ?? null;
   }
 
+  /** The kernel that is debugged: paths of cells are its own. */
+  private get _kernel(): string | undefined {
+    return this._debug.session?.connection?.kernel?.id;
+  }
+
+  /** The notebooks of that kernel: in others a cell may have the same text. */
+  private _forEach(each: (panel: NotebookPanel) => void): void {
+    const kernel = this._kernel;
+    this._tracker.forEach(panel => {
+      if (!kernel || panel.sessionContext.session?.kernel?.id === kernel) {
+        each(panel);
+      }
+    });
+  }
+
   /** The open cells whose text has this id: ids are hashes, recomputed only if texts or the kernel change. */
   private _cellsOf(path: string): readonly IFound[] {
-    const ofKernel = this._debug.getCodeId('');
+    const ofKernel = `${this._kernel} ${this._debug.getCodeId('')}`;
     if (ofKernel !== this._ofKernel) {
       this._ofKernel = ofKernel;
       this._found.clear();
@@ -196,7 +218,7 @@ export class CellNames {
       return known;
     }
     const found: IFound[] = [];
-    this._tracker.forEach(panel => {
+    this._forEach(panel => {
       for (const cell of distributedOf(panel)) {
         const text = textOf(cell);
         if (this._idOf(cell, text) === path) {
@@ -226,7 +248,7 @@ export class CellNames {
   private _begun = new WeakMap<CodeCell, IBegun>();
   private _found = new Map<string, readonly IFound[]>();
   private _ids = new WeakMap<CodeCell, { text: string; id: string }>();
-  /** A path without a text's id: the folder of the kernel's cells. */
+  /** The kernel, and a path without a text's id: the folder of its cells. */
   private _ofKernel = '';
 }
 

@@ -19,6 +19,7 @@ const job = (id: string, at: number, more: Partial<Job> = {}): Job =>
     profile: 'local',
     notebook: 'a.ipynb',
     state: 'running',
+    summary: { code: 'job_running', values: {}, text: '' },
     created_at: at,
     started_at: at,
     ended_at: null,

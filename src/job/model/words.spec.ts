@@ -6,6 +6,8 @@ import {
   budgetWords,
   formatHours,
   jobGlyph,
+  jobLine,
+  jobState,
   moment,
   rowLine,
   whyNoError
@@ -37,6 +39,19 @@ it('tells a cancelled job from one that waits by its shape', () => {
     state => jobGlyph({ ...job, state })
   );
   expect(new Set(glyphs).size).toBe(4);
+});
+
+it('calls a job paused whose ranks stand in the debugger', () => {
+  const job = {
+    state: 'running',
+    summary: { code: 'paused', values: {}, text: 'Paused on 2 ranks.' },
+    metrics: { verdicts: [] },
+    ranks: [{ step: 12 }],
+    progress: [{ phase: 'cells', done: 3, total: 5 }]
+  } as unknown as Job;
+  expect(jobState(job, trans)).toBe('Paused');
+  expect(jobGlyph(job)).toBe('paused');
+  expect(jobLine(job, trans)).toBe('Paused on 2 ranks.');
 });
 
 it('says why there is no first error to go to, also of a job that was cancelled', () => {

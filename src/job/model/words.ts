@@ -20,8 +20,16 @@ export function countActive(jobs: readonly Job[]): number {
   return new Set(jobs.filter(j => !hasEnded(j)).map(j => j.sweep ?? j.id)).size;
 }
 
+/** Whether the debugger has paused ranks of it. */
+export function isPaused(job: Job): boolean {
+  return job.state === 'running' && job.summary.code === 'paused';
+}
+
 /** The glyph of a job's state. */
 export function jobGlyph(job: Job): GlyphKind {
+  if (isPaused(job)) {
+    return 'paused';
+  }
   switch (job.state) {
     case 'running':
       return alarmOf(job.metrics) ? 'stuck' : 'busy';
@@ -53,7 +61,7 @@ export function jobState(job: Job, trans: TranslationBundle): string {
     cancelled: trans.__('Cancelled'),
     lost: trans.__('Lost')
   };
-  return words[job.state];
+  return isPaused(job) ? trans.__('Paused') : words[job.state];
 }
 
 /** Its duration, s; null before its start. */
@@ -69,6 +77,7 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
   const steps = Math.max(0, ...job.ranks.map(r => r.step ?? 0));
   if (
     job.state === 'running' &&
+    !isPaused(job) &&
     cells &&
     !job.metrics.verdicts.some(headlines)
   ) {

@@ -5,9 +5,14 @@ import { numbers } from '../../cluster/model/history';
 import { TimeChart } from '../../ranks/charts/chart';
 import { loggedAt, namesOf } from '../../ranks/charts/values';
 import { Job, JobMetrics } from '../../tokens';
-import { formatGiB, formatRate, formatValue } from '../../ui/figures/format';
+import {
+  formatGiB,
+  formatRate,
+  formatValue,
+  UNKNOWN
+} from '../../ui/figures/format';
 import { shareInText } from '../../ui/figures/share';
-import { jobState } from '../model/words';
+import { isPaused, jobState } from '../model/words';
 
 /** px; low, because the log is more important. */
 const HEIGHT = 112;
@@ -50,7 +55,7 @@ export function Charts(props: {
       <JobChart
         {...chart}
         title={trans.__('Throughput')}
-        figure={formatRate(last.samples_per_s)}
+        figure={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
         words={trans.__(
           'samples/s, communication %1',
           shareInText(last.comm_overhead, last.comm_overhead_error, trans)

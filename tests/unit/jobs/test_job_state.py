@@ -187,6 +187,14 @@ def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
     assert stale.summary.code == "job_running"
 
 
+def test_a_job_whose_ranks_stand_in_the_debugger_does_not_run() -> None:
+    first, *others = LIVE.ranks
+    live = msgspec.structs.replace(LIVE, ranks=(msgspec.structs.replace(first, state="paused"), *others))
+    paused = told(Found(190.0, live=live), RUNS, now=205.0)
+    assert (paused.state, paused.summary.code) == ("running", "paused")
+    assert paused.summary.text == "Paused on 1 rank."
+
+
 def test_when_its_time_is_over() -> None:
 
     from dtrain_lab.wire.profile import Slurm
