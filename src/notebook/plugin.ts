@@ -16,7 +16,7 @@ import {
 import { Kernel } from '@jupyterlab/services';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { usedBy } from '../cluster/model/notebookCluster';
+import { forgetLast, usedBy } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { LOAD_LINE, SNIPPET } from '../cluster/card/empty';
 import { reportErrors } from '../cluster/commands/reportErrors';
@@ -210,6 +210,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
     };
     const prepare = async (): Promise<void> => {
       const kernel = kernelNow();
+      const panel = tracker.currentWidget;
       tell();
       if (!kernel || !model.site || loaded.has(kernel.id)) {
         return;
@@ -217,6 +218,9 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       const { id } = kernel;
       loaded.add(id);
       lacking.delete(id);
+      if (panel) {
+        forgetLast(kernelPath(panel));
+      }
       kernel.statusChanged.connect((_, status) => {
         if (status === 'restarting' || status === 'autorestarting') {
           loaded.delete(id);

@@ -2,7 +2,7 @@ import { PageConfig } from '@jupyterlab/coreutils';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
-import { attachedTo, usedBy } from './notebookCluster';
+import { attachedTo, forgetLast, noteStart, usedBy } from './notebookCluster';
 
 it('tells notebooks of one name in two folders apart', () => {
   PageConfig.setOption('serverRoot', '~/work');
@@ -44,4 +44,16 @@ it('is the only cluster there is before the first cell, as the kernel takes it b
   const other = makeCluster({ id: 'c', notebooks: ['c.ipynb'] });
   expect(usedBy([only, other], 'a.ipynb')).toBeNull();
   expect(usedBy([only, other], 'c.ipynb')?.id).toBe('c');
+});
+
+it('is no other one where its own has ended, until its kernel starts anew or one is started for it', () => {
+  const own = makeCluster({ id: 'a', notebooks: ['e.ipynb'] });
+  const other = makeCluster({ id: 'b', notebooks: [] });
+  expect(usedBy([own, other], 'e.ipynb')?.id).toBe('a');
+  expect(usedBy([other], 'e.ipynb')).toBeNull();
+  forgetLast('e.ipynb');
+  expect(usedBy([other], 'e.ipynb')?.id).toBe('b');
+  expect(usedBy([own], 'e.ipynb')?.id).toBe('a');
+  noteStart('e.ipynb', 'b');
+  expect(usedBy([other], 'e.ipynb')?.id).toBe('b');
 });
