@@ -16,7 +16,7 @@ import {
 import { Kernel } from '@jupyterlab/services';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { forgetLast, usedBy } from '../cluster/model/notebookCluster';
+import { attachedTo, forgetLast } from '../cluster/model/notebookCluster';
 import { kernelPath } from '../places/kernelPath';
 import { LOAD_LINE, SNIPPET } from '../cluster/card/empty';
 import { reportErrors } from '../cluster/commands/reportErrors';
@@ -59,7 +59,9 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       isToggleable: true,
       isToggled: args => {
         const panel = tracker.currentWidget;
-        const own = panel ? usedBy(model.clusters, kernelPath(panel)) : null;
+        const own = panel
+          ? attachedTo(model.clusters, kernelPath(panel))
+          : null;
         return !!own && own.id === args.id;
       },
       execute: async args => {
