@@ -69,6 +69,38 @@ export abstract class FormBody<T>
   private _rows = new Map<string, { field: HTMLElement; fault: HTMLElement }>();
 }
 
+/**
+ * Go from the first field of a dialog to its last button at Shift+Tab; JupyterLab's stays at the field.
+ *
+ * @returns whether the event was that one
+ */
+export function wrapsBack(dialog: HTMLElement, event: Event): boolean {
+  const first = dialog.querySelector('input, select, textarea');
+  if (
+    !(event instanceof KeyboardEvent) ||
+    event.type !== 'keydown' ||
+    event.key !== 'Tab' ||
+    !event.shiftKey ||
+    document.activeElement !== first
+  ) {
+    return false;
+  }
+  event.preventDefault();
+  event.stopPropagation();
+  const buttons = dialog.querySelectorAll<HTMLElement>('.jp-Dialog-button');
+  buttons[buttons.length - 1]?.focus();
+  return true;
+}
+
+/** Change what a dialog's button says, to people who see it and to those who hear it. */
+export function setLabel(button: HTMLElement, text: string): void {
+  button.setAttribute('aria-label', text);
+  const label = button.querySelector('.jp-Dialog-buttonLabel');
+  if (label) {
+    label.textContent = text;
+  }
+}
+
 /** A dialog that stays open, with its contents, until its action succeeds. */
 export class FormDialog<T> extends Dialog<T> {
   /**
@@ -97,6 +129,7 @@ export class FormDialog<T> extends Dialog<T> {
         Dialog.okButton({ label: accept })
       ]
     });
+    this.node.setAttribute('aria-label', title);
   }
 
   /** Ignore the second press of a double click that opened the dialog: it would close it. */
@@ -112,7 +145,7 @@ export class FormDialog<T> extends Dialog<T> {
       event.stopPropagation();
       return;
     }
-    if (event instanceof KeyboardEvent && this._wraps(event)) {
+    if (wrapsBack(this.node, event)) {
       return;
     }
     super.handleEvent(event);
@@ -136,21 +169,6 @@ export class FormDialog<T> extends Dialog<T> {
   override reject(): void {
     this._hasGivenUp = true;
     super.reject();
-  }
-
-  /** Go from the first field to the last button at Shift+Tab; JupyterLab's dialog stays at the field. */
-  private _wraps(event: KeyboardEvent): boolean {
-    const back = event.type === 'keydown' && event.key === 'Tab';
-    const first = this._form.node.querySelector('input, select, textarea');
-    if (!back || !event.shiftKey || document.activeElement !== first) {
-      return false;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-    const buttons =
-      this.node.querySelectorAll<HTMLElement>('.jp-Dialog-button');
-    buttons[buttons.length - 1]?.focus();
-    return true;
   }
 
   private async _try(): Promise<void> {
@@ -179,11 +197,12 @@ export class FormDialog<T> extends Dialog<T> {
   /** Show progress at the button, and disable the fields. */
   private _setBusy(busy: boolean): void {
     this._busy = busy;
-    const button = this.node.querySelector('.jp-Dialog-button.jp-mod-accept');
-    const label = button?.querySelector('.jp-Dialog-buttonLabel');
-    if (button && label) {
-      this._label ??= label.textContent ?? '';
-      label.textContent = busy ? this._doing : this._label;
+    const button = this.node.querySelector<HTMLElement>(
+      '.jp-Dialog-button.jp-mod-accept'
+    );
+    if (button) {
+      this._label ??= button.textContent ?? '';
+      setLabel(button, busy ? this._doing : this._label);
       button.setAttribute('aria-disabled', String(busy));
       button.toggleAttribute('data-busy', busy);
     }

@@ -6,6 +6,7 @@ import { Widget } from '@lumino/widgets';
 import { parseRanks, rankSet } from '../../ui/ranks';
 import { Cluster } from '../../tokens';
 import { formatRanks } from '../../ui/figures/format';
+import { setLabel, wrapsBack } from './form';
 
 /** Ranks to restart, and the rank whose variables they get; null for none. */
 export interface IRestart {
@@ -137,14 +138,10 @@ export class RestartBody
     const button = this.node
       .closest('.jp-Dialog')
       ?.querySelector<HTMLButtonElement>('.jp-Dialog-button.jp-mod-accept');
-    const label = button?.querySelector('.jp-Dialog-buttonLabel');
-    if (button && label) {
+    if (button) {
       button.disabled = ranks.length === 0;
-      label.textContent = restartLabel(
-        ranks,
-        this._cluster.world.size,
-        this._trans
-      );
+      const { size } = this._cluster.world;
+      setLabel(button, restartLabel(ranks, size, this._trans));
     }
   }
 
@@ -187,6 +184,13 @@ class RestartDialog extends Dialog<IRestart> {
     options: Partial<Dialog.IOptions<IRestart>>
   ) {
     super({ ...options, body: _restart });
+    this.node.setAttribute('aria-label', String(options.title));
+  }
+
+  override handleEvent(event: Event): void {
+    if (!wrapsBack(this.node, event)) {
+      super.handleEvent(event);
+    }
   }
 
   override resolve(index = ACCEPT): void {
