@@ -86,7 +86,11 @@ function Body(props: IBodyProps): JSX.Element {
         )}
         <Section
           title={trans.__('Jobs')}
-          note={jobNote(model, trans)}
+          note={
+            lost && model.jobs.length
+              ? asOf(model, trans)
+              : jobNote(model, trans)
+          }
           {...section('jobs', model.jobs.length > 0 || !selected)}
         >
           {model.jobs.length > 0 ? (

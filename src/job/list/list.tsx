@@ -8,6 +8,7 @@ import { IClusters, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/chips';
 import { Glyph } from '../../ui/icons/glyph';
 import { submitIcon } from '../../ui/icons/icons';
+import { JobsPast, knownUntil } from '../../ui/past';
 import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/icons/viewIcons';
 import {
@@ -69,7 +70,7 @@ export function JobList(props: IJobsProps): JSX.Element {
   const [filter, setFilter] = useViewState<JobFilter>('filter', 'all');
   const [order, setOrder] = useViewState<Order | null>('order', null);
   const [most, setMost] = useViewState('most', ROWS);
-  const now = Date.now();
+  const now = knownUntil(model);
   const count = (key: JobFilter): number =>
     all.filter(e => entryPasses(e, key)).length;
   const seldom: [JobFilter, string][] = [
@@ -107,6 +108,7 @@ export function JobList(props: IJobsProps): JSX.Element {
   );
   return (
     <>
+      <JobsPast model={model} trans={trans} />
       <p className="jp-DtrainJob-sentenceLine" role="status">
         {all.length === 0
           ? trans.__('No jobs yet. Open a notebook, and choose Submit.')

@@ -7,6 +7,7 @@ import { IClusters, ISweeps, Job, Sweep } from '../../tokens';
 import { formatSpan } from '../../ui/figures/format';
 import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
+import { knownUntil } from '../../ui/past';
 import { entriesOf } from './entries';
 import { menuOfJob } from './jobmenu';
 import {
@@ -40,6 +41,7 @@ export function JobSection(props: {
 }): JSX.Element {
   const { model, sweeps, commands, trans } = props;
   const entries = entriesOf(model.jobs, useSweeps(sweeps, model.jobs));
+  const now = knownUntil(model);
   return (
     <>
       <ul className="jp-DtrainUi-list">
@@ -54,7 +56,7 @@ export function JobSection(props: {
                 kind={jobGlyph(entry.job)}
                 state={jobState(entry.job, trans)}
                 line={rowLine(entry.job, model.jobs, trans)}
-                time={timeOf(entry.job, trans)}
+                time={timeOf(entry.job, now, trans)}
                 menu={menuOfJob(entry.job)}
                 commands={commands}
               />
@@ -66,7 +68,7 @@ export function JobSection(props: {
                 kind={sweepGlyph(entry.sweep)}
                 state={sweepState(entry.sweep, trans)}
                 line={sweepSentence(entry.sweep, trans)}
-                time={timeOfSweep(entry.sweep)}
+                time={timeOfSweep(entry.sweep, now)}
                 menu={menuOfSweep(entry.sweep)}
                 commands={commands}
               />
@@ -119,18 +121,18 @@ function Item(props: {
   );
 }
 
-function timeOfSweep(sweep: Sweep): string {
+function timeOfSweep(sweep: Sweep, now: number): string {
   return sweep.ended_at === null
-    ? formatSpan(sweepTime(sweep, Date.now()))
+    ? formatSpan(sweepTime(sweep, now))
     : moment(sweep.ended_at);
 }
 
 /** Its duration, its end, or that it has not started. */
-function timeOf(job: Job, trans: TranslationBundle): string {
+function timeOf(job: Job, now: number, trans: TranslationBundle): string {
   if (hasEnded(job) && job.ended_at !== null) {
     return moment(job.ended_at);
   }
-  const ran = ranFor(job, Date.now());
+  const ran = ranFor(job, now);
   return ran === null ? jobState(job, trans) : formatSpan(ran);
 }
 

@@ -4,6 +4,7 @@ import React, { useEffect, useReducer, useState } from 'react';
 
 import { IClusters, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
+import { JobsPast } from '../../ui/past';
 import { useViewState } from '../../ui/viewState';
 import { busyNote, headlines } from '../../ui/verdicts/words';
 import { Actions } from './actions';
@@ -100,6 +101,7 @@ export function JobBody(props: IJobProps): JSX.Element {
     props.openNotebook(job.notebook, cell, line);
   return (
     <>
+      <JobsPast model={props.model} trans={trans} />
       <div className="jp-DtrainJob-head">
         <Glyph kind={jobGlyph(job)} label={jobState(job, trans)} />
         <div>
