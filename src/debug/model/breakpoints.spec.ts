@@ -33,6 +33,15 @@ it('gives a breakpoint one name, with what ranks are asked', () => {
   ]);
 });
 
+it('lists a breakpoint once after a restart of the kernel', () => {
+  const [old, cell] = ['/tmp/ipykernel_1/7.py', '/tmp/ipykernel_2/7.py'];
+  const known: Known = { breakpoints: new Map([[cell, [at(cell, 5)]]]) };
+  const asked = { path: old, line: 5, condition: 'rank', hit: '', log: '' };
+  const found = pointsOf(known, [asked], () => 'cell', cell);
+  expect(found.map(p => p.path)).toEqual([cell]);
+  expect(pointsOf(known, [asked], () => 'cell')).toHaveLength(2);
+});
+
 it('names places where JupyterLab 4.2 has no names for them', () => {
   const known: Known = {
     breakpoints: new Map([['/t/1.py', [at('/t/1.py', 5)]]])

@@ -1,6 +1,7 @@
 import { IDebugger } from '@jupyterlab/debugger';
 
 import { SetBreakpoint } from './model';
+import { isCell } from './words';
 
 /** A breakpoint of JupyterLab, with its conditions on ranks. */
 export interface IPoint {
@@ -22,12 +23,17 @@ export type Known = Pick<IDebugger.Model.IBreakpoints, 'breakpoints'> &
  * All breakpoints: JupyterLab's own, and those that exist only on ranks.
  *
  * @param ours - names a place if JupyterLab does not.
+ * @param kernel - path of any cell of the kernel; empty where it is not known.
  */
 export function pointsOf(
   known: Known,
   asked: readonly SetBreakpoint[],
-  ours: (path: string) => string
+  ours: (path: string) => string,
+  kernel = ''
 ): IPoint[] {
+  // a restart gives cells another folder: what the kernel before it told is of no cell any more
+  const folder = kernel.slice(0, kernel.lastIndexOf('/') + 1);
+  asked = asked.filter(a => !isCell(a.path) || a.path.startsWith(folder));
   const name = (point: IDebugger.IBreakpoint): string =>
     `${known.getDisplayName?.(point) ?? ours(point.source?.path ?? '')}:${point.line ?? ''}`;
   const found: IPoint[] = [];

@@ -144,8 +144,11 @@ export class PointsSection extends Section {
     return (
       <Breakpoints
         model={model}
-        points={pointsOf(breakpoints, model.view.points, path =>
-          names.nameOf(path)
+        points={pointsOf(
+          breakpoints,
+          model.view.points,
+          path => names.nameOf(path),
+          debug.getCodeId('')
         )}
         show={({ own }) => own && breakpoints.clicked.emit(own)}
         trans={trans}
