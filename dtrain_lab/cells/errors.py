@@ -238,6 +238,8 @@ ROOMS = (
 )
 OURS = tuple(f"/dtrain_lab/{room}/" for room in ROOMS)
 """Our own code that runs in a rank; matched by path, since a checkout is not in `site-packages`."""
+PYDEVD = ("_pydevd_bundle/", "_pydevd_frame_eval/", "_pydevd_sys_monitoring/", "/debugpy/_vendored/")
+"""Folders of the debugger in a rank. Its compiled modules name their files without any other folder."""
 _MARGIN = 7
 """Width of the line-number column, including the arrow."""
 
@@ -249,12 +251,18 @@ def is_library(frame: Frame) -> bool:
         or "/lib/python" in frame.file
         or frame.file.startswith("<")
         or is_ours(frame)
+        or is_pydevd(frame.file)
     )
 
 
 def is_ours(frame: Frame) -> bool:
     """Whether a frame is one of our hooks, between the user's code and the library it calls."""
     return frame.cell is None and any(part in frame.file for part in OURS)
+
+
+def is_pydevd(file: str) -> bool:
+    """Whether a file is part of the debugger in a rank, in which an interrupt may be raised."""
+    return any(part in file for part in PYDEVD)
 
 
 def users_frame(frames: Sequence[Frame]) -> Frame | None:

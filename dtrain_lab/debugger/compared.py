@@ -189,7 +189,7 @@ def _apart(reference: str | None, values: Mapping[int, str | None], ranks: list[
 def _sentence(groups: list[AcrossGroup], comparison: Comparison | None, running: tuple[int, ...]) -> str:
     """Describe the groups: "412 on all", "1.731 to 1.842", "differs first in layers.11.mlp.w2"."""
     if not groups:
-        return "no rank has it"
+        return _running(running) if running else "no rank has it"
     if len(groups) == 1:
         one = groups[0]
         everywhere = len(one.ranks) > 1 and not running
@@ -208,6 +208,11 @@ def _sentence(groups: list[AcrossGroup], comparison: Comparison | None, running:
         ordered = sorted(finite, key=lambda t: _number(t) or 0.0)
         return f"{ordered[0]} to {ordered[-1]}" if len(ordered) > 1 else ordered[0] if ordered else "nan"
     return f"{len(groups)} different values"
+
+
+def _running(ranks: tuple[int, ...]) -> str:
+    verb = "runs" if len(ranks) == 1 else "run"
+    return f"not looked at: {rank_names.name(ranks)} {verb}"
 
 
 def _shape(shape: tuple[int, ...] | None) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.debugger.places import CELL, cell_name
-from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Outcome, Place, State
+from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Outcome, Place, State, Wrong
 from dtrain_lab.debugger.view import view
 
 SETTLE_S = 0.2
@@ -22,7 +22,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
     Args:
         state: current state.
         rank: the rank that sent it.
-        event: "stopped", "continued", "loaded", "released" or "gone"; others are ignored.
+        event: "stopped", "continued", "loaded", "condition", "released" or "gone"; others are ignored.
         body: content of the event.
 
     Returns:
@@ -32,6 +32,9 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
         return state, ()
     if event == "loaded":  # a file with breakpoints
         return state, (loaded(path_of(state, str(body.get("path", "")))),) if state.editor else ()
+    if event == "condition":  # it raised an error
+        state = _wrong(state, rank, body)
+        return state, (told(state),)
     state = state.resumed((rank,))
     match event:
         case "stopped":
@@ -59,6 +62,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
         case "gone":
             was = state.ranks[rank].phase
             state = state.rank(rank, phase="gone", attached=False, place=None, operation=None)
+            state = replace(state, outcome=state.outcome.without((rank,)))
             if state.editor:
                 return state, (thread("exited", rank), told(state)) if was != "gone" else ()
             events = (continued(rank),) if state.focus == rank and was == "paused" else ()
@@ -105,7 +109,7 @@ def cell_began(state: State, ranks: Sequence[int]) -> State:
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "idle":
             state = state.rank(rank, phase="running", place=None, operation=None)
-    return replace(state, moving="continue", step=None, outcome=Outcome())
+    return replace(state, moving="continue", step=None, outcome=Outcome(), wrong=())
 
 
 def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
@@ -116,7 +120,8 @@ def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
         ranks: ranks that ran the cell.
         outcome: how it ended.
     """
-    state = replace(state, outcome=outcome).resumed(ranks)
+    gone = tuple(r.rank for r in state.ranks if r.phase == "gone")
+    state = replace(state, outcome=outcome.without(gone)).resumed(ranks)
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "running":
             state = state.rank(rank, phase="idle", place=None, operation=None)
@@ -175,6 +180,14 @@ def path_of(state: State, path: str) -> str:
     known = next((p for p in state.cells if (state.names.get(p) or cell_name(p)) == name), None)
     # a cell without a breakpoint, which the front end has not announced
     return known or (f"{state.prefix}{name}" if state.prefix and not name.startswith("[") else path)
+
+
+def _wrong(state: State, rank: int, body: Dap) -> State:
+    new = Wrong(path_of(state, str(body["path"])), int(body["line"]), str(body["text"]), (rank,))
+    before = next((w for w in state.wrong if replace(w, ranks=(rank,)) == new), None)
+    if before is not None:
+        new = replace(new, ranks=tuple(sorted({*before.ranks, rank})))
+    return replace(state, wrong=(*(w for w in state.wrong if w is not before), new))
 
 
 def _place(state: State, place: Dap | None) -> Place | None:

@@ -90,6 +90,8 @@ def reply(
             return state, _ok(request, told_now["body"]), (told_now,)
         case "evaluate" if len(first) > 1 or (first and rank_of(arguments) is None):
             return state, _evaluated(request, state, first), ()
+        case "source" if any(a.get("success") for a in first.values()):
+            return state, _ok(request, next(iter(first.values()))["body"]), ()
         case "richInspectVariables" if first:
             return state, _inspected(request, first), ()
     if kernel is not None:

@@ -119,6 +119,9 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             return state, _evaluate(state, arguments)
         case "richInspectVariables":
             return state, _rich(arguments)
+        case "source" if kernel is not None and not kernel.get("success") and state.focus in state.paused:
+            path = there_of(state, path_in(request))  # its node may have the file
+            return state, (Order(command, {state.focus: {"source": {"path": path}}}),)
     return state, _one(state, command, arguments)
 
 
@@ -225,7 +228,8 @@ def _breakpoint(state: State, arguments: Dap) -> tuple[State, tuple[Order, ...]]
     conditions.check(point)
     others = tuple(p for p in state.points.get(path, ()) if p.line != line)
     points = tuple(sorted((*others, point), key=lambda p: p.line))
-    state = replace(state, points={**state.points, path: points})
+    wrong = tuple(w for w in state.wrong if (w.path, w.line) != (path, line))
+    state = replace(state, points={**state.points, path: points}, wrong=wrong)
     return state, _points(state, path, state.attached)
 
 

@@ -64,6 +64,15 @@ class Breakpoint(Struct, frozen=True):
     log: str = ""
 
 
+class Wrong(Struct, frozen=True):
+    """An error that a breakpoint's condition raised, and the ranks on which it did."""
+
+    path: str
+    line: int
+    text: str
+    ranks: tuple[int, ...]
+
+
 class Step(Struct, frozen=True):
     """A step of all ranks that some have yet to take: they had not reached its line when it was ordered.
 
@@ -87,6 +96,11 @@ class Outcome(Struct, frozen=True):
     failed: bool = False
     raised: tuple[int, ...] = ()
     unfinished: tuple[int, ...] = ()
+
+    def without(self, ranks: Sequence[int]) -> Outcome:
+        """Return a copy without ranks whose processes have ended, and with them their frames."""
+        raised, left = (tuple(r for r in some if r not in ranks) for some in (self.raised, self.unfinished))
+        return Outcome(self.failed and (bool(left) or not self.unfinished), raised, left)
 
 
 class JobCode(Struct, frozen=True):
@@ -124,6 +138,8 @@ class State(Struct, frozen=True):
     editor: bool = False
     """Whether the front end shows all ranks at once, as editors do; JupyterLab shows the focused one."""
     points: dict[str, tuple[Breakpoint, ...]] = {}
+    wrong: tuple[Wrong, ...] = ()
+    """Errors of breakpoints' conditions in the last cell."""
     filters: tuple[str, ...] = ()
     outcome: Outcome = Outcome()
     """How the last cell ended."""

@@ -10,13 +10,14 @@ from dtrain_lab.world.summary import paused_sentence
 
 
 class SetBreakpoint(Struct, frozen=True):
-    """A breakpoint with the path of its file or cell."""
+    """A breakpoint with the path of its file or cell. `error`: what its condition raised in the last cell."""
 
     path: str
     line: int
     condition: str
     hit: str
     log: str
+    error: str = ""
 
 
 class Waits(Struct, frozen=True):
@@ -58,7 +59,7 @@ def view(state: State) -> DebugView:
         state.mode,
         state.chosen,
         state.ranks,
-        tuple(_point(path, point) for path, points in state.points.items() for point in points),
+        tuple(_point(state, path, point) for path, points in state.points.items() for point in points),
         code,
         sentence,
         waits(state) if state.paused else (),
@@ -99,8 +100,10 @@ def _why(state: State, ranks: list[int], operation: Collective) -> str:
     return f"{text} for {rank_names.name(for_whom)}." if for_whom else f"{text}."
 
 
-def _point(path: str, point: Breakpoint) -> SetBreakpoint:
-    return SetBreakpoint(path, point.line, point.condition, point.hit, point.log)
+def _point(state: State, path: str, point: Breakpoint) -> SetBreakpoint:
+    found = [w for w in state.wrong if w.path == path and w.line == point.line]
+    error = "; ".join(f"{w.text} (on {rank_names.name(w.ranks)})" for w in found)
+    return SetBreakpoint(path, point.line, point.condition, point.hit, point.log, error)
 
 
 def _sentence(state: State) -> tuple[str, str]:

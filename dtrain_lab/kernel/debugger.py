@@ -6,6 +6,7 @@ Replaces `kernel.debugger`, so that JupyterLab's unmodified debugger serves both
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,13 +20,14 @@ from dtrain_lab.api import debug
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import events
-from dtrain_lab.debugger.replies import refused
+from dtrain_lab.debugger.replies import EMPTY, refused
 from dtrain_lab.debugger.requests import MAGIC, knows_job
 from dtrain_lab.debugger.state import Breakpoint, Dap, JobCode, Outcome, State, to_rank
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.kernel.post_mortem import PostMortem
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debugging import Debugging
+from dtrain_lab.services.debugger.reattach import Reattach
 
 WITHOUT_START = (
     "debugInfo",
@@ -33,8 +35,8 @@ WITHOUT_START = (
     "richInspectVariables",
     "modules",
     "copyToGlobals",
-    "source",
 )
+STARTS = ("initialize", "attach")
 LATER = ("initialize", "attach", "setBreakpoints", "setExceptionBreakpoints", "configurationDone")
 """Requests that wait until the kernel is idle: starting the kernel's own debugger runs code in the kernel."""
 FIRST_SEQ = 1_000_000
@@ -71,6 +73,7 @@ class KernelDebugger:
         self._target: Cluster | None = None
         self._job: tuple[Connection, JobCode] | None = None
         self._later: list[Dap] = []
+        self._starts: dict[str, Dap] = {}  # requests that last started the kernel's own debugger
         self._asking = asyncio.Lock()
         """Held while the kernel's own debugger answers: it takes the next answer for that to its request."""
         self._seq = FIRST_SEQ
@@ -168,7 +171,10 @@ class KernelDebugger:
             self._adopt()
             if self._last is not None and self._last[0] is cluster and not self._debugging.state.on:
                 self._debugging.state = replace(self._debugging.state, outcome=self._last[1])
+            new = self._debugging.holds is not cluster.connection
             await self._debugging.begin(cluster.connection)
+            if new:  # restarted ranks are attached as they come, not only with the next cell
+                Reattach(self._debugging, cluster.connection, None, lambda _: None, lambda: None).keep()
         except DtrainError as error:
             self._say(str(error))
             return str(error)
@@ -244,17 +250,25 @@ class KernelDebugger:
         if command in WITHOUT_START:
             answer: Dap = await self._own.process_request(message)
             return answer
+        if command == "source":
+            return self._readable(await self._own.source(message))
+        if command in STARTS:
+            self._starts[command] = copy.deepcopy(message)
+        elif self._wanted and not (self._own.is_started or self._busy or self._later):
+            self._later.extend(copy.deepcopy([*self._starts.values()]))  # it has ended
+            await self._catch_up()
         if self._own.is_started or not (self._busy or self._later):
             async with self._asking:
                 reply: Dap = await self._own.process_request(message)
-            return reply
+            if reply:  # empty while it is not started
+                return reply
         if command == "dumpCell":
             Path(get_tmp_directory()).mkdir(mode=0o700, parents=True, exist_ok=True)
             dumped: Dap = await self._own.dumpCell(message)
             return dumped
-        if command in LATER:
+        if command in LATER and (self._busy or self._later):
             self._later.append(message)
-        body: Dap = {"threads": []} if command == "threads" else {}
+        body: Dap = {EMPTY[command]: []} if command in EMPTY else {}
         if command == "setBreakpoints":
             body = {"breakpoints": [{"verified": True, **b} for b in message["arguments"]["breakpoints"]]}
         return {
@@ -265,6 +279,13 @@ class KernelDebugger:
             "command": command,
             "body": body,
         }
+
+    @staticmethod
+    def _readable(answer: Dap) -> Dap:
+        """Add content, which JupyterLab reads also where there is none."""
+        if "content" not in answer["body"]:
+            answer["body"] = {"content": "# This file is not on the notebook's host."}
+        return answer
 
     async def _catch_up(self) -> None:
         """Send the delayed requests to the kernel's own debugger, once the kernel is idle."""

@@ -3509,10 +3509,12 @@ export interface components {
         };
         /**
          * SetBreakpoint
-         * @description A breakpoint with the path of its file or cell.
+         * @description A breakpoint with the path of its file or cell. `error`: what its condition raised in the last cell.
          */
         SetBreakpoint: {
             condition: string;
+            /** @default  */
+            error: string;
             hit: string;
             line: number;
             log: string;

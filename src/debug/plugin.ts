@@ -243,7 +243,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             })
           ).value;
         if (expression) {
-          model.compare(expression);
+          await model.compare(expression).catch(onError);
         }
       },
       describedBy: {

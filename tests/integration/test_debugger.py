@@ -235,6 +235,17 @@ def test_conditions_counts_and_log_points_by_rank(
     assert out[1].splitlines()[-1] == "24.0"
 
 
+def test_a_condition_that_raises_is_told_and_stops_nowhere(
+    cluster: dt.Cluster, debugger: Debugger, module: Path
+) -> None:
+    debugger.set_breakpoint(str(module), 7, condition="nosuch > 3")
+    said = Running(cluster, "print(steps.train(rank))").end().stderr
+    for rank in range(2):
+        assert said[rank].count("at steps.py:7 failed, so it did not stop: NameError: name 'nosuch'") == 1
+    wait_until(lambda: debugger.state.points[0].error, 10, "the error to be known")
+    assert debugger.state.points[0].error == "NameError: name 'nosuch' is not defined (on ranks 0–1)"
+
+
 def test_nothing_is_traced_without_it_and_after_it(cluster: dt.Cluster) -> None:
     tracing = "import sys, threading; print(sys.gettrace(), threading.gettrace())"
     bare = {0: "None None\n", 1: "None None\n"}
@@ -415,6 +426,27 @@ def test_after_the_fact_the_failure_can_be_looked_at(cluster: dt.Cluster, debugg
     assert "ValueError" in result.sentence
     cell = Running(cluster, "%debug")
     debugger.wait(20, [0, 1])
+    assert debugger.variables(1)["known"] == "2"
+    debugger.go()
+    assert cell.end().ok
+
+
+def test_an_interrupt_inside_the_debugger_is_looked_at_in_the_users_line(
+    cluster: dt.Cluster, debugger: Debugger
+) -> None:
+    # by chance, an interrupt is raised in pydevd's compiled code, whose files are named without a folder
+    code = """text = "def trace():\\n    raise KeyboardInterrupt"
+exec(compile(text, "_pydevd_bundle/pydevd_cython.pyx", "exec"))
+def late(n):
+    known = n * 2
+    trace()
+late(rank)"""
+    result = cluster.run(code, check=False)
+    assert not result.ok
+    assert "pydevd" not in str(result.failures)
+    cell = Running(cluster, "%debug")
+    debugger.wait(20, [0, 1])
+    assert debugger.stack(1)[0].function == "late"
     assert debugger.variables(1)["known"] == "2"
     debugger.go()
     assert cell.end().ok

@@ -362,6 +362,40 @@ def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugg
     notebook.switch_off()
 
 
+HANGS = """%%distributed
+import time, torch.distributed as dist
+def meet(n):
+    if rank == 0:
+        dist.barrier()
+    time.sleep(600)
+meet(3)"""
+
+
+def test_a_restarted_rank_is_debugged_again_and_is_not_lost(notebook: Debugged) -> None:
+    from dtrain_lab.api.start import clusters
+
+    notebook.run("%%distributed\nweight = 3")
+    notebook.switch_on()
+    cell = notebook.begin(HANGS)
+    wait_until(lambda: _phases(notebook) == ["running"] * 2, 20, "the cell to run")
+    notebook.manager.interrupt_kernel()
+    notebook.end(cell)
+    [cluster] = clusters()
+    cluster.restart([1], source=0)
+    wait_until(lambda: _told(notebook)["code"] == "ready", 30, "the new process to be attached")
+    assert _told(notebook)["sentence"] == "Ready to debug 2 ranks."
+    # rank 0 was interrupted, and has kept its frames; the new process has none
+    assert _told(notebook)["failed"]
+    assert notebook.ask("dtrain/postmortem")["success"]
+    wait_until(lambda: _phases(notebook) == ["paused", "idle"], 20, "rank 0 to stand")
+    assert notebook.ask("continue", threadId=1, all=True)["success"]
+    wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the look to be over")
+    cluster.restart([0])
+    wait_until(lambda: _told(notebook)["code"] == "ready", 30, "the new process to be attached")
+    assert not _told(notebook)["failed"]
+    notebook.switch_off()
+
+
 def _told(notebook: Debugged) -> dict[str, Any]:
     """The debugger's state, as its view gets it."""
     body: dict[str, Any] = notebook.ask("dtrain/state")["body"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells.errors import is_library
+from dtrain_lab.cells.errors import is_library, is_pydevd
 from dtrain_lab.cells.output_buffer import Names
 from dtrain_lab.cells.syntax import blank_lines
 from dtrain_lab.wire.links import Execute
@@ -111,6 +111,8 @@ class CompiledCells:
         found: list[Frame] = []
         magic: Frame | None = None
         for own in summary[first:]:
+            if is_pydevd(own.filename):  # an interrupt came while it looked whether to stop
+                continue
             frame = self.frame(own)
             magic = frame if frame.cell else magic
             if own.filename in TIMED and magic is not None:

@@ -19,6 +19,7 @@ from dtrain_lab.cells.errors import lost_connection
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.rank.debugger import pause, tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
+from dtrain_lab.rank.debugger.condition import Conditions
 from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.imports import Imports
 from dtrain_lab.rank.debugger.points import Breakpoints
@@ -84,6 +85,7 @@ class RankDebugger:
         """Whether the next stop is our own pause, which pydevd reports as a breakpoint or a step."""
         self._imports = Imports(loop, lambda path: self._post("loaded", {"path": path}), self._import_unknown)
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
+        self._conditions = Conditions(self._condition_failed)
         self._stood = False
         """Whether the rank has stopped since the cell began."""
         self._frames = Frames(rank, self._adapter, self._sources)
@@ -179,6 +181,7 @@ class RankDebugger:
     def cell_began(self) -> None:
         """Called before a cell: a pause or a step that came too late for the last one must not stop in it."""
         self._forget_pause()
+        self._conditions.forget()
         if self.attached:
             tracing.forget_step()
 
@@ -197,6 +200,8 @@ class RankDebugger:
             tracing.keep_tracing()
         if self.attached and self._points.files and not stood and tracing.compiled():
             self._note(COMPILED)
+        if self.attached and (wrong := self._conditions.note(self._sources.told)):
+            self._note(wrong)
         if error is not None:
             self.failed(error)
 
@@ -252,6 +257,7 @@ class RankDebugger:
             self._sources.write()
             await self._adapter.install()
             await self._adapter.attach()
+            self._conditions.install()
             self._timeouts.lift()
             self.attached = True
         return {"success": True, "body": self._sources.where(self._main)}
@@ -304,6 +310,10 @@ class RankDebugger:
         """Report that checking for imported files failed: their breakpoints may stay pending."""
         text = f"dtrain-lab could not see what rank {self._rank} imports: {type(error).__name__}: {error}\n"
         self._post("output", {"category": "important", "output": text})
+
+    def _condition_failed(self, file: str, line: int, text: str) -> None:
+        body = {"path": self._sources.named(file), "line": line, "text": text}
+        self._loop.call_soon_threadsafe(self._post, "condition", body)
 
     async def _run_on(self, thread: int) -> None:
         await self._adapter.ask("continue", {"threadId": thread})

@@ -110,6 +110,16 @@ class Sources:
                 }
         return answer
 
+    def named(self, file: str) -> str:
+        """Name a file of compiled code as the client does: a cell by its name."""
+        name = self._cells.name(file)
+        return f"{CELL}{name}" if name else file
+
+    def told(self, file: str, line: int) -> str:
+        """Name a line for the user: "line 3 of cell [7]", "train.py:3"."""
+        label, _ = self._cells.place(file, line)
+        return f"line {line} of cell {label}" if label else f"{os.path.basename(file)}:{line}"
+
     def where(self, thread: int) -> Dap:
         """Return what a thread does now.
 
@@ -121,8 +131,7 @@ class Sources:
         for frame in frames:
             code = frame.f_code
             label, line = self._cells.place(code.co_filename, frame.f_lineno)
-            name = self._cells.name(code.co_filename)
-            file = f"{CELL}{name}" if name else code.co_filename
+            file = self.named(code.co_filename)
             found.append({"file": file, "line": line, "function": code.co_name, "cell": label})
         first = next((i for i, f in enumerate(found) if f["cell"]), None)
         mine = found[first:] if first is not None else []

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from dtrain_lab.cells.errors import is_pydevd
+
 Dap = dict[str, Any]
 OURS = f"{Path(__file__).parents[2]}{os.sep}"
 MACHINERY = (
@@ -278,13 +280,9 @@ def stop_after(error: BaseException) -> None:
     if mine is None or database is None:
         return
     thread = threading.current_thread()
+    by_id, raised = {id(frame): frame for frame in frames}, (type(error), error, error.__traceback__)
     with _untraced(database, thread):
-        database.do_stop_on_unhandled_exception(
-            thread,
-            mine,
-            {id(frame): frame for frame in frames},
-            (type(error), error, error.__traceback__),
-        )
+        database.do_stop_on_unhandled_exception(thread, mine, by_id, raised)
 
 
 def compiled() -> bool:
@@ -295,6 +293,6 @@ def compiled() -> bool:
 
 
 def library(file: str) -> bool:
-    """Whether a file is library code: of an installed package, Python itself or dtrain-lab."""
+    """Whether a file is library code: of an installed package, Python itself, dtrain-lab or pydevd."""
     folders = {path for key in ("purelib", "platlib", "stdlib") if (path := sysconfig.get_path(key))}
-    return file.startswith((*folders, OURS, "<frozen"))
+    return file.startswith((*folders, OURS, "<frozen")) or is_pydevd(file)

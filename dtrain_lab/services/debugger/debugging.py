@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import os
@@ -215,10 +216,16 @@ class Debugging:
         """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle.
 
         Raises:
-            BadRequest: The expression is empty, or runs a collective while some ranks are not paused.
+            BadRequest: The expression is empty or not valid Python, or runs a collective while some ranks are
+                not paused.
         """
         if not expression.strip():
             raise BadRequest("The expression is empty.", "Write one, such as: loss")
+        try:
+            ast.parse(f"({expression}\n)", mode="eval")  # as ranks evaluate it; also while none can
+        except (SyntaxError, ValueError) as error:
+            why = error.msg if isinstance(error, SyntaxError) else error
+            raise BadRequest(f"The expression can't be read: {why}.", "Write one, such as: loss") from error
         if requests.COLLECTIVE.search(expression) and len(self.state.paused) < len(self.state.ranks):
             raise BadRequest(
                 "This expression runs a collective, and not all ranks are paused.", "Pause all ranks first."

@@ -152,3 +152,27 @@ it('compares again, of the rank that stands, once another one is looked at', asy
   );
   await vi.waitFor(() => expect(model.differences?.left).toBe(0));
 });
+
+it('evaluates expressions again when ranks run on or have become idle', async () => {
+  const { debug, say, asked } = fake(standing(1));
+  const model = new DebugModel(debug);
+  const evaluations = (): number =>
+    asked.filter(one => one === 'dtrain/across').length;
+  const RUNNING = { phase: 'running', place: null };
+  say(true, ranks(IDLE, PAUSED));
+  await model.compare('x');
+  expect(evaluations()).toBe(1);
+  say(true, ranks(RUNNING, RUNNING));
+  await vi.waitFor(() => expect(evaluations()).toBe(2));
+  say(true, ranks(IDLE, IDLE));
+  await vi.waitFor(() => expect(evaluations()).toBe(3));
+});
+
+it('refuses an expression that is not valid Python, and keeps none of it', async () => {
+  const message = "The expression can't be read: invalid syntax.";
+  const { debug, say } = fake(() => ({ success: false, message }));
+  const model = new DebugModel(debug);
+  say(true, ranks(IDLE));
+  await expect(model.compare('rank*')).rejects.toThrow(message);
+  expect(model.rows).toEqual([]);
+});

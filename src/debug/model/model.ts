@@ -76,13 +76,19 @@ export class DebugModel {
     return answer;
   }
 
-  /** Compare one more expression. */
-  compare(expression: string): void {
+  /** Compare one more expression; an error if it is not valid Python. */
+  async compare(expression: string): Promise<void> {
     const text = expression.trim();
-    if (text && !this._expressions.includes(text)) {
-      this._expressions.push(text);
-      void this._evaluate(text);
-      this._changed.emit();
+    if (!text || this._expressions.includes(text)) {
+      return;
+    }
+    this._expressions.push(text);
+    this._changed.emit();
+    await this._evaluate(text);
+    const said = this._rows.get(text)?.text ?? '';
+    if (said.startsWith(UNREADABLE)) {
+      this.forget(text);
+      throw new Error(said);
     }
   }
 
@@ -143,6 +149,7 @@ export class DebugModel {
   forget(expression: string): void {
     this._expressions = this._expressions.filter(e => e !== expression);
     this._rows.delete(expression);
+    this._latest.delete(expression);
     this._changed.emit();
   }
 
@@ -189,8 +196,8 @@ export class DebugModel {
         this.compareVariables().catch(() => undefined);
       }, SETTLE);
     }
-    if (stands(this._view) && moved) {
-      // ranks stop one after another: wait for all, instead of once per rank
+    if (this._view.on && (moved || !before?.on)) {
+      // also if ranks have become idle, or run on: earlier values are outdated. Ranks stop one after another: wait for all, instead of once per rank
       window.clearTimeout(this._timer);
       this._timer = window.setTimeout(() => {
         this._expressions.forEach(e => void this._evaluate(e));
@@ -203,6 +210,8 @@ export class DebugModel {
     if (!this._view?.on) {
       return;
     }
+    const number = (this._asked += 1);
+    this._latest.set(expression, number);
     let row: AcrossRow;
     try {
       const found = await this._across(expression);
@@ -223,8 +232,10 @@ export class DebugModel {
         text: error instanceof Error ? error.message : String(error)
       };
     }
-    this._rows.set(expression, row);
-    this._changed.emit();
+    if (this._latest.get(expression) === number) {
+      this._rows.set(expression, row);
+      this._changed.emit();
+    }
   }
 
   /** An expression's value on all ranks; null if they are no longer debugged. */
@@ -241,8 +252,14 @@ export class DebugModel {
   private _expressions: string[] = [];
   private _rows = new Map<string, AcrossRow>();
   private _timer = 0;
+  private _asked = 0;
+  /** Expression → its last evaluation: the answer to an older one may come late. */
+  private _latest = new Map<string, number>();
   private _changed = new Signal<this, void>(this);
 }
+
+/** How the kernel refuses what is not valid Python (`dtrain_lab/services/debugger/debugging.py`). */
+const UNREADABLE = "The expression can't be read";
 
 /** Ms from a stop until expressions are evaluated. */
 const SETTLE = 120;
@@ -255,6 +272,9 @@ function isPaused(rank: RankView): boolean {
   return rank.phase === 'paused';
 }
 
+/** States of all ranks, and where those are that have a frame to evaluate in. */
 function places(view: DebugView | null): string {
-  return JSON.stringify(view?.ranks.map(r => [r.phase, r.place]) ?? null);
+  return JSON.stringify(
+    view?.ranks.map(r => [r.phase, isPaused(r) ? r.place : null]) ?? null
+  );
 }

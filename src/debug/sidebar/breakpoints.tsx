@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useRef, useState } from 'react';
 
+import { unbroken } from '../../ui/figures/format';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { IPoint } from '../model/breakpoints';
 
@@ -62,6 +63,11 @@ export function Breakpoints(props: IProps): JSX.Element | null {
                   {asks.length ? trans.__('Edit') : trans.__('Add a condition')}
                   <span className="jp-DtrainUi-hidden"> {point.name}</span>
                 </button>
+              )}
+              {asked?.error && (
+                <p role="status" className="jp-DtrainDebug-error">
+                  {unbroken(asked.error)}
+                </p>
               )}
               {asked && open === key && (
                 <Edit {...props} point={asked} onDone={() => setOpen(null)} />

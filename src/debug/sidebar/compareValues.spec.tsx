@@ -2,7 +2,8 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { BEGINNING } from '../model/variables';
-import { differencesText } from './compareValues';
+import { RankView } from '../model/model';
+import { differencesText, loneIn } from './compareValues';
 
 it('says of every variable what is known of it, and nothing of kinds that there are none of', () => {
   const trans = nullTranslator.load('x');
@@ -17,4 +18,16 @@ it('says of every variable what is known of it, and nothing of kinds that there 
     '0 variables differ, 1 is the same, 2 are the same on the ranks that were looked at, ' +
       '3 are not on all ranks, 23 more were not looked at.'
   );
+});
+
+it('says that there is nothing to compare only if no other rank was looked at', () => {
+  const view = (...phases: RankView['phase'][]): { ranks: RankView[] } => ({
+    ranks: phases.map((phase, rank) => ({ rank, phase }) as RankView)
+  });
+  const unseen = { ...BEGINNING, left: 0, unknown: 12, unseen: [0] };
+  expect(loneIn(unseen, view('running', 'paused'))).toBe(1);
+  expect(loneIn(unseen, view('running', 'paused', 'gone'))).toBe(1);
+  expect(loneIn(unseen, view('running', 'paused', 'paused'))).toBeNull();
+  expect(loneIn({ ...unseen, unseen: [] }, view('idle', 'paused'))).toBeNull();
+  expect(loneIn({ ...unseen, left: 3 }, view('running', 'paused'))).toBeNull();
 });

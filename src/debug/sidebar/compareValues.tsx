@@ -1,8 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useState } from 'react';
+import React, { useId, useState } from 'react';
 
 import { formatRanks, formatValue, unbroken } from '../../ui/figures/format';
-import { AcrossRow, DebugModel } from '../model/model';
+import { AcrossRow, DebugModel, DebugView } from '../model/model';
 import { IDifferences } from '../model/variables';
 
 interface IProps {
@@ -14,6 +14,8 @@ interface IProps {
 /** Expressions on all ranks: equal values are folded, different ones are bold. */
 export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
   const [text, setText] = useState('');
+  const [wrong, setWrong] = useState('');
+  const id = useId();
   return (
     <div className="jp-DtrainDebug-across">
       <Differences model={model} trans={trans} onError={onError} />
@@ -60,7 +62,10 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
       <form
         onSubmit={event => {
           event.preventDefault();
-          model.compare(text);
+          model.compare(text).catch((reason: unknown) => {
+            setText(text); // to be corrected
+            setWrong(reason instanceof Error ? reason.message : String(reason));
+          });
           setText('');
         }}
       >
@@ -68,8 +73,18 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
           aria-label={trans.__('Add an expression')}
           placeholder={trans.__('Add an expression…')}
           value={text}
-          onChange={event => setText(event.target.value)}
+          onChange={event => {
+            setText(event.target.value);
+            setWrong('');
+          }}
+          aria-invalid={wrong !== ''}
+          aria-describedby={wrong ? id : undefined}
         />
+        {wrong && (
+          <p id={id} role="alert" className="jp-DtrainDebug-error">
+            {wrong}
+          </p>
+        )}
       </form>
     </div>
   );
@@ -98,6 +113,16 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   const idle = view.ranks
     .filter(r => r.phase === 'idle' && !unseen.includes(r.rank))
     .map(r => r.rank);
+  const lone = loneIn(found, view);
+  if (lone !== null) {
+    return (
+      <p className="jp-DtrainUi-under" role="status">
+        {unbroken(
+          trans.__('There is nothing to compare: only rank %1 is paused.', lone)
+        )}
+      </p>
+    );
+  }
   return (
     <>
       <p className="jp-DtrainUi-under" role="status">
@@ -148,6 +173,20 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
       )}
     </>
   );
+}
+
+/** The only rank that has variables, if all other ranks run; null otherwise, and while they are compared. */
+export function loneIn(
+  { unseen, left, rows, same, alike, lacking }: IDifferences,
+  { ranks }: Pick<DebugView, 'ranks'>
+): number | null {
+  const seen = ranks.filter(
+    r => r.phase !== 'gone' && !unseen.includes(r.rank)
+  );
+  const compared = rows.length + same + alike + lacking;
+  return !left && !compared && seen.length === 1 && seen[0].phase === 'paused'
+    ? seen[0].rank
+    : null;
 }
 
 /** Number of variables that differ, and a summary of the others. */
@@ -202,7 +241,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
             )}
           </div>
         ))}
-      {row.running.length > 0 && (
+      {row.running.length > 0 && row.groups.length > 0 && (
         <div className="jp-DtrainUi-under">
           {trans._n(
             'rank %2 runs',

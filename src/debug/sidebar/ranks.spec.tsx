@@ -156,7 +156,32 @@ it('takes ranks as the page writes them', async () => {
     await vi.waitFor(() =>
       expect(field.getAttribute('aria-invalid')).toBe(`${!ranks.length}`)
     );
+    const why = host.querySelector('.jp-DtrainDebug-mode [role="status"]');
+    expect(why?.textContent ?? '').toBe(
+      ranks.length
+        ? ''
+        : written
+          ? 'A step moves no rank: write ranks from 0 to 3, such as 0-3.'
+          : 'A step moves no rank: write ranks, such as 0-3.'
+    );
   }
+  end();
+});
+
+it('says that the ranks that a step moves are not paused', async () => {
+  const all = view(0);
+  const [zero, one] = all.ranks;
+  const { host, end } = draw({
+    ...all,
+    mode: 'some',
+    chosen: [1],
+    ranks: [zero, { ...one, phase: 'running', place: null }]
+  });
+  await vi.waitFor(() =>
+    expect(
+      host.querySelector('.jp-DtrainDebug-mode [role="status"]')?.textContent
+    ).toBe('A step moves no rank: rank 1 is not paused.')
+  );
   end();
 });
 

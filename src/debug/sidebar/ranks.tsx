@@ -1,5 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useRef, useState } from 'react';
+import React, { useId, useRef, useState } from 'react';
 
 import { formatRanks, unbroken } from '../../ui/figures/format';
 import { parseRanks, rankSet } from '../../ui/ranks';
@@ -127,6 +127,9 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
   // an empty field means no rank here, not all
   const chosen = (written: string): number[] =>
     written.trim() ? (parseRanks(written, view.ranks.length) ?? []) : [];
+  const wrong =
+    view.mode === 'some' ? whyNoStep(view, text, chosen(text), trans) : '';
+  const id = useId();
   return (
     <div
       className="jp-DtrainDebug-mode"
@@ -157,10 +160,44 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
             send('dtrain/mode', { ranks: chosen(event.target.value) });
           }}
           aria-invalid={chosen(text).length === 0}
+          aria-describedby={wrong ? id : undefined}
         />
+      )}
+      {wrong && (
+        <p id={id} role="status" className="jp-DtrainDebug-error">
+          {wrong}
+        </p>
       )}
     </div>
   );
+}
+
+/** Why a step would move no rank, although ranks are paused; empty if it moves some. */
+function whyNoStep(
+  view: DebugView,
+  written: string,
+  chosen: readonly number[],
+  trans: TranslationBundle
+): string {
+  const last = view.ranks.length - 1;
+  if (!written.trim()) {
+    return trans.__('A step moves no rank: write ranks, such as 0-%1.', last);
+  }
+  if (!chosen.length) {
+    return trans.__(
+      'A step moves no rank: write ranks from 0 to %1, such as 0-%1.',
+      last
+    );
+  }
+  const paused = view.ranks.filter(r => r.phase === 'paused').map(r => r.rank);
+  return paused.length && !chosen.some(rank => paused.includes(rank))
+    ? trans._n(
+        'A step moves no rank: rank %2 is not paused.',
+        'A step moves no rank: ranks %2 are not paused.',
+        chosen.length,
+        formatRanks(chosen)
+      )
+    : '';
 }
 
 /** A square per rank; one tab stop, arrow keys move. */

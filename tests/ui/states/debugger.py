@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
-from dtrain_lab.debugger.state import Breakpoint, Collective, Outcome, Place, RankView
+from dtrain_lab.debugger.state import Breakpoint, Collective, Outcome, Place, RankView, Wrong
 from dtrain_lab.debugger.state import State as Debugged
 from dtrain_lab.debugger.view import view
 from dtrain_lab.wire.cluster import Cluster, World
@@ -54,6 +54,12 @@ ENDED = Debugged(
 )
 FAILED = Debugged(
     ranks=tuple(RankView(rank, "idle", True) for rank in range(8)), on=True, outcome=Outcome(failed=True)
+)
+WRONG = msgspec.structs.replace(
+    PAUSED,
+    mode="some",
+    wrong=(Wrong(CELL, 12, "NameError: name 'nosuch' is not defined", tuple(range(8))),),
+    points={CELL: (Breakpoint(10), Breakpoint(12, condition="nosuch > 3"))},
 )
 ACROSS = (
     AcrossRow("step", True, (AcrossGroup(tuple(range(8)), "412"),), text="412 on all"),
@@ -148,4 +154,5 @@ STATES = (
     _of("debugger-96-ranks", MANY),
     _of("debugger-failed", FAILED),
     _of("debugger-ended", ENDED),
+    _of("debugger-wrong", WRONG),
 )

@@ -335,6 +335,19 @@ def test_a_refusal_of_the_rank_is_passed_on() -> None:
     assert answer["body"] == {"scopes": []}, "JupyterLab reads on"
 
 
+def test_a_source_that_the_notebooks_host_lacks_is_read_by_the_rank() -> None:
+    request = ask("source", source={"path": "/data/model.py"}, sourceReference=0)
+    lacks: Dap = {"success": False, "body": {"content": "# none"}}
+    here: Dap = {"success": True, "body": {"content": "x = 1"}}
+    state = replace(paused(), focus=1)
+    _, orders, answer, _ = serve(state, request, {1: here}, kernel=lacks)
+    assert orders[0].arguments == {1: {"source": {"path": "/data/model.py"}}}
+    assert (answer["success"], answer["body"]) == (True, {"content": "x = 1"})
+    _, _, answer, _ = serve(state, request, {1: {"success": False, "message": "no"}}, kernel=lacks)
+    assert answer == lacks
+    assert serve(state, request, kernel=here)[1:3] == ((), here)
+
+
 def test_rich_values_come_from_the_rank() -> None:
     answer = {"success": True, "body": {"result": "({'text/html': '<b>3</b>'}, {})"}}
     request = ask("richInspectVariables", variableName="x", frameId=outward(1, 5))
@@ -446,6 +459,30 @@ def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_fail
     assert [r.phase for r in state.ranks] == ["idle"] * 3
     assert view(state).failed
     assert not view(events.cell_began(state, [0])).failed
+
+
+def test_an_error_of_a_condition_is_told_with_its_breakpoint_until_it_is_changed() -> None:
+    state = replace(attached(), cells={CELL: MAGIC}, points={CELL: (Breakpoint(3, "nosuch > 3"),)})
+    body = {"path": "dtrain-cell:77.py", "line": 3, "text": "NameError: name 'nosuch' is not defined"}
+    for rank in (1, 0):
+        state, told = events.happened(state, rank, "condition", body)
+        assert told
+    assert view(state).points[0].error == "NameError: name 'nosuch' is not defined (on ranks 0–1)"
+    assert not view(events.cell_began(state, [0])).points[0].error
+    state, *_ = serve(state, ask("dtrain/breakpoint", path=CELL, line=3, condition="rank > 3"))
+    assert not view(state).points[0].error
+
+
+def test_a_rank_that_was_restarted_has_nothing_left_to_look_at() -> None:
+    outcome = Outcome(failed=True, raised=(1,), unfinished=(0, 1))
+    state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], outcome)
+    state, _ = events.happened(state, 1, "gone", {})
+    assert (state.outcome.raised, state.outcome.unfinished) == ((), (0,))
+    assert view(state).failed, "the other rank can still be looked at"
+    ended, _ = events.cell_ended(state, [0, 1], outcome)
+    assert ended.outcome == state.outcome, "it may end before its cell does"
+    state, _ = events.happened(state, 0, "gone", {})
+    assert not view(state).failed
 
 
 @pytest.mark.parametrize(
@@ -562,6 +599,12 @@ def test_ranks_that_run_are_not_said_to_have_the_value_of_the_others() -> None:
     assert (row.same, row.text) == (False, "412 on ranks 0–2")
     alone = compared.row("step", {0: answers[0]}, {}, {}, (1, 2, 3))
     assert (alone.same, alone.text) == (False, "412 on rank 0")
+
+
+def test_where_all_ranks_run_it_is_not_said_that_none_has_the_value() -> None:
+    assert compared.row("x", {}, {}, {}, (0, 1)).text == "not looked at: ranks 0–1 run"
+    assert compared.row("x", {}, {}, {}, (1,)).text == "not looked at: rank 1 runs"
+    assert compared.row("x", {}, {}, {}).text == "no rank has it"
 
 
 def test_objects_that_differ_by_their_address_alone_are_not_compared() -> None:

@@ -1,0 +1,77 @@
+"""Answers to JupyterLab's debugger while the kernel's own debugger is not started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ipykernel.compiler import get_file_name
+
+from dtrain_lab.api import debug
+from dtrain_lab.debugger.state import Dap
+from dtrain_lab.kernel.debugger import KernelDebugger
+
+
+class Own:
+    """ipykernel's debugger, as far as it is used; it starts if `starts`."""
+
+    def __init__(self, *, starts: bool) -> None:
+        self.is_started = False
+        self.starts = starts
+        self.asked: list[str] = []
+
+    async def process_request(self, message: Dap) -> Dap:
+        self.asked.append(message["command"])
+        if message["command"] == "initialize":
+            self.is_started = self.starts
+        return {"success": True, "body": {"own": True}} if self.is_started else {}
+
+    async def dumpCell(self, message: Dap) -> Dap:
+        return {"success": True, "body": {"sourcePath": get_file_name(message["arguments"]["code"])}}
+
+    async def source(self, message: Dap) -> Dap:
+        return {"success": False, "message": "source unavailable", "body": {}}
+
+
+def made(monkeypatch: pytest.MonkeyPatch, *, starts: bool) -> tuple[KernelDebugger, Own]:
+    monkeypatch.setattr(debug, "in_notebook", None)
+    own = Own(starts=starts)
+    kernel: Any = SimpleNamespace(debugger=own)
+    debugger = KernelDebugger(kernel, SimpleNamespace(), "a.ipynb")  # type: ignore[arg-type]
+    debugger._wanted = True
+    return debugger, own
+
+
+def ask(command: str, **arguments: Any) -> Dap:
+    return {"type": "request", "seq": 3, "command": command, "arguments": arguments}
+
+
+@pytest.mark.asyncio
+async def test_every_request_is_answered_with_what_jupyterlab_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    debugger, _ = made(monkeypatch, starts=False)
+    await debugger._ask_own(ask("initialize"))
+    code = "x = 1"
+    answer = await debugger._ask_own(ask("dumpCell", code=code))
+    assert Path(answer["body"]["sourcePath"]).name == Path(get_file_name(code)).name
+    set_ = ask("setBreakpoints", source={"path": "a.py"}, breakpoints=[{"line": 2}])
+    assert (await debugger._ask_own(set_))["body"]["breakpoints"] == [{"verified": True, "line": 2}]
+    for command, key in (("stackTrace", "stackFrames"), ("scopes", "scopes"), ("variables", "variables")):
+        assert (await debugger._ask_own(ask(command)))["body"] == {key: []}
+    source = await debugger._ask_own(ask("source", source={"path": "/nowhere.py"}))
+    assert source["body"]["content"].startswith("# ")
+
+
+@pytest.mark.asyncio
+async def test_the_kernels_own_debugger_is_started_again_if_it_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    debugger, own = made(monkeypatch, starts=True)
+    await debugger._ask_own(ask("initialize"))
+    await debugger._ask_own(ask("attach"))
+    own.is_started = False
+    own.asked.clear()
+    set_ = ask("setBreakpoints", source={"path": "a.py"}, breakpoints=[{"line": 2}])
+    assert (await debugger._ask_own(set_))["body"] == {"own": True}
+    assert own.asked == ["initialize", "attach", "setBreakpoints"]
