@@ -10,6 +10,7 @@ export type Rank = Schemas['Rank'];
 export type Node = Schemas['Node'];
 export type Advice = Schemas['Advice'];
 export type Metrics = Schemas['Metrics'];
+export type Last = Schemas['Last'];
 export type Verdict = Schemas['Verdict'];
 export type Standing = Schemas['Standing'];
 export type Stack = Schemas['Stack'];

@@ -155,13 +155,13 @@ class LineMerger:
         *lines, tail = text.split("\n")
         kept = []
         for line in lines:
-            final = _last_state(line)
+            final = last_state(line)
             if "\r" in line:
                 bars.pop(0, None)
             if final.strip() or "\r" not in line:
                 kept.append(final + "\n")
         if "\r" in tail:
-            state = _last_state(tail)
+            state = last_state(tail)
             if state.strip():
                 bars[0] = state
             else:
@@ -172,8 +172,12 @@ class LineMerger:
         return "".join(kept) + tail
 
 
-def _last_state(line: str) -> str:
-    """Return what a line finally shows: the last non-empty text between carriage returns."""
+def last_state(line: str) -> str:
+    """Return what a line finally shows: the last non-empty text between carriage returns.
+
+    Args:
+        line: The line, without its line feed.
+    """
     segments = [s for s in line.split("\r") if s]
     return segments[-1] if segments else ""
 

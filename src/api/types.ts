@@ -2481,11 +2481,16 @@ export interface components {
         };
         /**
          * Epoch
-         * @description Progress in the epoch, in batches. `total` is None if the data loader has no length.
+         * @description Progress in the epoch, in batches.
+         *
+         *     `total` is None if the data loader has no length. `split`: a DistributedSampler gives each rank its own
+         *     part of the data, so that an epoch has fewer batches on more ranks; False if it doesn't, or if unknown.
          */
         Epoch: {
             done: number;
             number: number;
+            /** @default false */
+            split: boolean;
             total: number | null;
         };
         /**
@@ -2939,6 +2944,8 @@ export interface components {
             comm_overhead: number | null;
             /** @default null */
             comm_overhead_error: number | null;
+            /** @default null */
+            epoch: components["schemas"]["Epoch"] | null;
             /** @default null */
             global_batch: number | null;
             /** @default null */

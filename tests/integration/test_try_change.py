@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import pytest
 import torch
@@ -14,12 +17,20 @@ import torch.distributed as dist
 from torch import multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.rank.diagnosis.change import _accumulating, _cannot_apply, _compressing, _with_averaging
+from dtrain_lab.rank.diagnosis import change
+from dtrain_lab.rank.diagnosis.change import (
+    _accumulating,
+    _cannot_apply,
+    _compressing,
+    _with_averaging,
+    _with_workers,
+)
 from dtrain_lab.rank.diagnosis.measure import cannot_repeat
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.wire.metrics.diagnosis import Change
 
 pytestmark = pytest.mark.processes
+ITEM_S = 0.02
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,6 +60,17 @@ class Stream(torch.utils.data.IterableDataset[int]):
 
     def __len__(self) -> int:
         return 60
+
+
+class Slow(torch.utils.data.Dataset[Any]):
+    """Items that take `ITEM_S` each."""
+
+    def __len__(self) -> int:
+        return 60
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        time.sleep(ITEM_S)
+        return torch.ones(4)
 
 
 def train(seen: types.SimpleNamespace) -> None:
@@ -107,6 +129,24 @@ def test_what_is_tried_is_what_is_offered(seen: types.SimpleNamespace, way: str)
         if each.split() not in (["sends"], ["keeps", "keeps", "sends"], [])
     ]
     assert "step" not in optimizer.__dict__, "it was taken back"
+
+
+def test_workers_gain_nothing_by_what_they_read_while_no_step_runs(
+    seen: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ranks exchange more than their steps do: workers must not be credited with what they read then."""
+    exchange = change.of_all
+
+    def slowly(value: Any) -> Any:
+        time.sleep(10 * ITEM_S)
+        return exchange(value)
+
+    monkeypatch.setattr(change, "of_all", slowly)
+    seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
+    seen.loader = torch.utils.data.DataLoader(Slow())
+    report = _with_workers(seen, (True,), Change("workers", 2))
+    assert len(report.changed) == report.steps >= 20, "several rounds of 2 workers with 2 batches each"
+    assert fmean(report.changed) > 0.8 * ITEM_S / 2, "two workers read twice as fast, at most"
 
 
 def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:

@@ -155,6 +155,7 @@ class Figures:
                 metrics.rank_batch,
                 metrics.global_batch,
                 metrics.accumulated,
+                metrics.epoch,
             )
         advice = self._advised.update(
             measured(metrics, samples, size, self.hosts.values()) if current else None,

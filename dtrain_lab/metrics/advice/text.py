@@ -14,7 +14,7 @@ from dtrain_lab.metrics.advice.tried import faster as with_error
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.thresholds import ROUGH_GAIN
-from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.metrics.world import Last, Metrics
 
 INDENT = "    "
 UNSURE = "may be faster"
@@ -96,7 +96,7 @@ def batch(metrics: Metrics, size: int) -> str:
         metrics: Figures of the cluster.
         size: Number of its ranks.
     """
-    figures = metrics if metrics.current and metrics.global_batch else metrics.last
+    figures = _figures(metrics)
     if figures is None or not figures.global_batch:
         return ""
     times = f" × {figures.accumulated} accumulated" if figures.accumulated > 1 else ""
@@ -104,19 +104,34 @@ def batch(metrics: Metrics, size: int) -> str:
     if figures.rank_batch is None:
         each = f"{figures.global_batch:,} on {rank_sets.count(size)}"
         return f"batch {each}{times} = {whole}" if times else f"batch {each}"
-    return f"batch {figures.rank_batch:,} × {rank_sets.count(size)}{times} = {whole}"
+    ranks = figures.global_batch // figures.rank_batch  # that took it: before a change of size, others
+    return f"batch {figures.rank_batch:,} × {rank_sets.count(ranks)}{times} = {whole}"
 
 
 def batches(metrics: Metrics, cluster: Cluster) -> str:
-    """Return sentences on both batches, and on weak scaling to twice the ranks; empty if unknown."""
-    said = batch(metrics, cluster.world.size)
-    figures = metrics if metrics.current and metrics.global_batch else metrics.last
-    if not said or figures is None or figures.rank_batch is None:
-        return f"{said[0].upper()}{said[1:]}." if said else ""
-    ranks, each = cluster.world.size, figures.rank_batch * figures.accumulated
-    total = metrics.epoch.total if metrics.epoch is not None else None
-    weak = weak_scaling(each, ranks, 2 * ranks, total, figures.accumulated)
-    return f"{said[0].upper()}{said[1:]}. {weak}"
+    """Return sentences on both batches, and on weak scaling to twice the ranks; empty if unknown.
+
+    Scaling is described only if each rank reads its own part of the data, and if the ranks that were measured
+    are those of now.
+    """
+    ranks = cluster.world.size
+    said = batch(metrics, ranks)
+    if not said:
+        return ""
+    said = f"{said[0].upper()}{said[1:]}."
+    figures = _figures(metrics)
+    epoch = figures.epoch if figures is not None else None
+    if figures is None or epoch is None or not epoch.split or not figures.rank_batch:
+        return said
+    if figures.global_batch != ranks * figures.rank_batch:
+        return said
+    each = figures.rank_batch * figures.accumulated
+    return f"{said} {weak_scaling(each, ranks, 2 * ranks, epoch.total, figures.accumulated)}"
+
+
+def _figures(metrics: Metrics) -> Metrics | Last | None:
+    """The metrics of the loop that trains, or of the one that trained last."""
+    return metrics if metrics.current and metrics.global_batch else metrics.last
 
 
 def why_none(cluster: Cluster) -> str:

@@ -84,7 +84,8 @@ def _epoch(reader: ring.Reader) -> Epoch | None:
     number = reader.header(ring.EPOCHS)
     if not number:
         return None
-    return Epoch(number, reader.header(ring.EPOCH_DONE), reader.header(ring.EPOCH_LENGTH) or None)
+    done, length = reader.header(ring.EPOCH_DONE), reader.header(ring.EPOCH_LENGTH) or None
+    return Epoch(number, done, length, bool(reader.header(ring.SPLIT)))
 
 
 def _name(names: tuple[str, ...], index: int) -> str | None:

@@ -1,4 +1,8 @@
-"""The output of a node's ranks, line by line with time, rank and stream, in the job's `log.NODE`."""
+"""The output of a node's ranks, line by line with time, rank and stream, in the job's `log.NODE`.
+
+A progress bar, whose states follow carriage returns, is one line with all of its states. What shows the log
+picks the last one.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,7 @@ class Output:
         if not lines:
             return
         mark = f"{time.time():.3f} {rank} {kind} ".encode()
-        text = b"".join(mark + line.replace(b"\r", b"\\r") + b"\n" for line in lines)
+        text = b"".join(mark + line + b"\n" for line in lines)
         try:
             os.write(self._log, text)
         except OSError as error:  # a full disk: the training goes on

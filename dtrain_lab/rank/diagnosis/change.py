@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
 from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds
-from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored, timed
+from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored, step_times, timed
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import ddp, names
@@ -22,7 +22,7 @@ from dtrain_lab.wire.metrics.diagnosis import Change, Report
 SETTLING = 2
 """First steps that are not timed: a new reducer orders its buckets after the first one."""
 FED_S = 20.0
-"""Longest time for reading batches in a cycle, seconds."""
+"""Longest time for the steps that read a loader, seconds."""
 NO_OPTIMIZER = (
     "The optimizer no longer exists: it was created inside a function. "
     "Keep it in a variable of a cell, train, and try again."
@@ -184,23 +184,27 @@ def _with_workers(seen: Any, passes: tuple[bool, ...], change: Change) -> Report
 
 
 def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, ...]:
-    """Seconds per batch for each step that reads a loader, without those that its workers have read ahead."""
+    """Seconds per batch for each step that reads a loader, without those that its workers have read ahead.
+
+    The clock doesn't stop between the steps: while the ranks exchange anything else, workers read on, and
+    what they read then would cost no time.
+    """
     # the ranks' loaders may differ, and each step is a collective
     plans = of_all(feeds(loader, len(passes))[:2])
     available, ahead = min(steps for steps, _ in plans), max(first for _, first in plans)
-    found: list[float] = []
     with iterator(loader) as given:
 
         def fed() -> None:
             replay.step(passes, read=given.__next__)
 
-        for number in range(min(available, ahead + 4 * FEWEST_STEPS)):
-            seconds = timed(fed, 1, 0) / len(passes)
-            if number >= ahead:
-                found.append(seconds)
-            if max(of_all(sum(found))) > FED_S and len(found) >= FEWEST_STEPS:
-                break
-    return tuple(found)
+        step_s = max(of_all(timed(fed, ahead, 0)))
+        # what was read during the exchange; where the loader has few batches, as much of it as it can feed
+        used = max(0, min(ahead - 1, available - ahead - FEWEST_STEPS))
+        for _ in range(used):
+            fed()
+        fits = max(FEWEST_STEPS, int(FED_S / step_s))
+        steps = min(available - ahead - used, 4 * max(FEWEST_STEPS, ahead), fits)
+        return tuple(seconds / len(passes) for seconds in step_times(fed, steps))
 
 
 def _with_more(loader: Any, count: int) -> Any:

@@ -7,6 +7,7 @@ separate iterator.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -97,6 +98,25 @@ def timed(step: Callable[[], None], steps: int, skipped: int = 1) -> float:
         step()
     _settle()
     return (time.perf_counter() - began) / (steps - skipped)
+
+
+def step_times(step: Callable[[], None], steps: int) -> list[float]:
+    """Time each of several steps with a clock that runs on between them.
+
+    Args:
+        step: runs one step.
+        steps: number of steps to run.
+
+    Returns:
+        Seconds of each step; their sum is the time of all.
+    """
+    _settle()
+    found = [time.perf_counter()]
+    for _ in range(steps):
+        step()
+        _settle()
+        found.append(time.perf_counter())
+    return [after - before for before, after in itertools.pairwise(found)]
 
 
 def _settle() -> None:

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.batches import sizes
-from dtrain_lab.rank.monitor.checks.shards import Shards
+from dtrain_lab.rank.monitor.checks.shards import Shards, splits
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.recorder import DATA, Recorder
 from dtrain_lab.rank.monitor.waits import now
@@ -64,6 +64,7 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
             with recorder.harmless():
                 seen.read(loader)
                 shards.read(loader)
+                recorder.writer.cells[ring.SPLIT] = splits(loader)
 
     usual = DataLoader.__iter__
 

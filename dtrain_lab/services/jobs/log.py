@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from dtrain_lab.backends.base import Place
+from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.wire.jobs.job import JobRecord, Log
@@ -74,7 +75,7 @@ async def read(
                 whole = data
             reached[node] = begin + len(whole)
             more = more or len(data) == PIECE
-            rows = whole.splitlines()
+            rows = whole.removesuffix(b"\n").split(b"\n")  # a progress bar has carriage returns in its line
             lines += _lines(rows[1:] if cut else rows, ranks)
     lines.sort(key=lambda line: line.time)
     return tuple(lines), ",".join(f"{n}:{p}" for n, p in sorted(reached.items())), more
@@ -136,6 +137,10 @@ def _lines(rows: Sequence[bytes], ranks: Collection[int] | None) -> list[Log]:
             when, rank = float(parts[0]), int(parts[1])
         except ValueError:
             continue
-        if ranks is None or rank in ranks:
-            found.append(Log(when, rank, parts[3].decode("utf-8", "replace"), parts[2] == b"e"))
+        if ranks is not None and rank not in ranks:
+            continue
+        written = parts[3].decode("utf-8", "replace")
+        text = last_state(written)
+        if text.strip() or "\r" not in written:  # a bar that was removed in the end leaves nothing
+            found.append(Log(when, rank, text, parts[2] == b"e"))
     return found

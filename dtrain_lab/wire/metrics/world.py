@@ -11,11 +11,16 @@ from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 
 
 class Epoch(Struct, frozen=True):
-    """Progress in the epoch, in batches. `total` is None if the data loader has no length."""
+    """Progress in the epoch, in batches.
+
+    `total` is None if the data loader has no length. `split`: a DistributedSampler gives each rank its own
+    part of the data, so that an epoch has fewer batches on more ranks; False if it doesn't, or if unknown.
+    """
 
     number: int
     done: int
     total: int | None
+    split: bool = False
 
 
 class Last(Struct, frozen=True):
@@ -32,6 +37,7 @@ class Last(Struct, frozen=True):
     rank_batch: int | None = None
     global_batch: int | None = None
     accumulated: int = 1
+    epoch: Epoch | None = None
 
 
 class Metrics(Figures, frozen=True):

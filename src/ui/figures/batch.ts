@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster } from '../../tokens';
+import { Cluster, Last, Metrics } from '../../tokens';
 import { formatCount, NBSP } from './format';
 
 /** Ranks and their batches: a cluster's or a job's. */
@@ -18,10 +18,16 @@ interface IBatch {
   all: number;
 }
 
+/** Figures of the loop that trains, or of the one that ran last. */
+function figuresOf(metrics: Metrics): Metrics | Last | null {
+  return metrics.current && metrics.global_batch
+    ? metrics
+    : (metrics.last ?? null);
+}
+
 /** Data of one step of the optimizer, for the current or the last training loop. */
 export function batchOf(trains: Trains): IBatch | null {
-  const { metrics } = trains;
-  const from = metrics.current && metrics.global_batch ? metrics : metrics.last;
+  const from = figuresOf(trains.metrics);
   if (!from?.global_batch) {
     return null;
   }
@@ -88,24 +94,27 @@ export function batchFact(
 interface IGrown {
   ranks: string;
   batch: string;
-  steps: number | null;
+  steps: number;
   before: string;
 }
 
+/**
+ * Null unless the ranks that were measured are those of now, and each reads its own part of the data: else more ranks
+ * change nothing of an epoch, or nobody knows what.
+ */
 function grownOf(cluster: Cluster): IGrown | null {
   const batch = batchOf(cluster);
-  if (!batch || batch.each === null) {
+  const epoch = figuresOf(cluster.metrics)?.epoch;
+  const { size } = cluster.world;
+  if (!batch?.each || batch.ranks !== size || !epoch?.split || !epoch.total) {
     return null;
   }
-  const { size } = cluster.world;
-  // the steps per epoch of ranks before a resize differ
-  const passes = batch.ranks === size ? cluster.metrics.epoch?.total : null;
   const steps = (of: number): number => Math.ceil(of / batch.accumulated);
   return {
     ranks: formatCount(2 * size),
     batch: formatCount(2 * size * batch.each * batch.accumulated),
-    steps: passes ? steps(Math.ceil(passes / 2)) : null,
-    before: formatCount(steps(passes ?? 0))
+    steps: steps(Math.ceil(epoch.total / 2)),
+    before: formatCount(steps(epoch.total))
   };
 }
 
@@ -117,20 +126,14 @@ export function weakScalingShort(
   const grown = grownOf(cluster);
   return (
     grown &&
-    (grown.steps
-      ? trans._n(
-          'With %2 ranks: %3 samples a step, %4 step an epoch',
-          'With %2 ranks: %3 samples a step, %4 steps an epoch',
-          grown.steps,
-          grown.ranks,
-          grown.batch,
-          formatCount(grown.steps)
-        )
-      : trans.__(
-          'With %1 ranks: %2 samples a step, half the steps an epoch',
-          grown.ranks,
-          grown.batch
-        ))
+    trans._n(
+      'With %2 ranks: %3 samples a step, %4 step an epoch',
+      'With %2 ranks: %3 samples a step, %4 steps an epoch',
+      grown.steps,
+      grown.ranks,
+      grown.batch,
+      formatCount(grown.steps)
+    )
   );
 }
 
@@ -142,20 +145,14 @@ export function weakScaling(
   const grown = grownOf(cluster);
   return (
     grown &&
-    (grown.steps
-      ? trans._n(
-          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 step instead of %5 where each rank reads its own part of the data.',
-          'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 steps instead of %5 where each rank reads its own part of the data.',
-          grown.steps,
-          grown.ranks,
-          grown.batch,
-          formatCount(grown.steps),
-          grown.before
-        )
-      : trans.__(
-          'On %1 ranks with the same batch on each (weak scaling) the global batch is %2, and an epoch has half the steps where each rank reads its own part of the data.',
-          grown.ranks,
-          grown.batch
-        ))
+    trans._n(
+      'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 step instead of %5 where each rank reads its own part of the data.',
+      'On %2 ranks with the same batch on each (weak scaling) the global batch is %3, and an epoch has %4 steps instead of %5 where each rank reads its own part of the data.',
+      grown.steps,
+      grown.ranks,
+      grown.batch,
+      formatCount(grown.steps),
+      grown.before
+    )
   );
 }

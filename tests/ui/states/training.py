@@ -90,7 +90,8 @@ def _advice(stage: Stage) -> None:
     trains(stage, "sft-8")
     stage.answers("GET", "clusters/sft-8/history", past(8))
     ranks = ranks_of(8, 1800)
-    metrics = metrics_of(ranks, advice=MORE_ADVICE, rank_batch=32, global_batch=256)
+    epoch = Epoch(3, 40, 101, split=True)
+    metrics = metrics_of(ranks, advice=MORE_ADVICE, rank_batch=32, global_batch=256, epoch=epoch)
     stage.hear([training("sft-8", ranks, metrics=metrics)], jobs.SIDEBAR)
     panel = stage.page.locator(PANEL)
     panel.get_by_role("button", name="2 more…").click()
@@ -107,7 +108,7 @@ def _with_advice(stage: Stage, advice: tuple[Advice, ...], error: float, name: s
         rank_batch=32,
         global_batch=256,
         comm_overhead_error=error,
-        epoch=Epoch(3, 40, 101),
+        epoch=Epoch(3, 40, 101, split=True),
     )
     stage.hear([training(name, ranks, metrics=metrics)], jobs.SIDEBAR)
     more = stage.page.locator(PANEL).get_by_role("button", name="1 more…")

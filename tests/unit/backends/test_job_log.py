@@ -87,3 +87,25 @@ async def test_the_next_search_does_not_find_what_was_found_before(
     at = await job_log.find(record, places, "loss", f"0:{reached}", job_log.written_by({0, 1}))
     lines, _, _ = await job_log.read(record, places, at or "", {0, 1})
     assert [line.text for line in lines] == ["what (a+b)* {2}|$x^ is", "1 o loss", "loss 6.5"]
+
+
+async def test_a_progress_bar_is_shown_in_its_last_state(tmp_path: Path) -> None:
+    """As the notebook's output does; the file has all states."""
+    rows = (
+        b"100.001 0 o before",
+        b"100.002 0 e \rr0:   0%|  | 0/2\rr0:  50%|# | 1/2\rr0: 100%|##| 2/2",
+        b"100.003 0 e \rgone:  50%\r          \r",
+        b"100.004 0 o of Windows\r",
+        rb"100.005 0 o C:\results",
+        b"100.006 0 o ",
+    )
+    (tmp_path / job_files.log(0)).write_bytes(b"".join(row + b"\n" for row in rows))
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    lines, _, _ = await job_log.read(record, [Place(cast(Transport, Here()), (0,))], "start", None)
+    assert [line.text for line in lines] == [
+        "before",
+        "r0: 100%|##| 2/2",
+        "of Windows",
+        r"C:\results",
+        "",
+    ]

@@ -67,7 +67,7 @@ class World:
                 exposed_error_s=0.001,
                 synced=True,
                 batch=32,
-                epoch=Epoch(1, 20, 100),
+                epoch=Epoch(1, 20, 100, split=True),
                 bound=bound,
             )
             for r, x in enumerate(exposed)

@@ -427,7 +427,7 @@ def test_why_no_change_is_advised_is_one_sentence(changes: dict[str, Any], said:
 
 
 def test_the_effective_batch_is_told_where_gradients_are_accumulated() -> None:
-    four = Metrics(rank_batch=8, global_batch=16, accumulated=4, epoch=Epoch(1, 2, 100))
+    four = Metrics(rank_batch=8, global_batch=16, accumulated=4, epoch=Epoch(1, 2, 100, split=True))
     assert advice_text.batch(four, 2) == "batch 8 × 2 ranks × 4 accumulated = 64"
     assert advice_text.batch(Metrics(global_batch=15, accumulated=4), 2) == (
         "batch 15 on 2 ranks × 4 accumulated = 60"

@@ -172,6 +172,12 @@ def _watch_epochs(told: weakref.WeakSet[Any]) -> None:
     DistributedSampler.set_epoch = set_epoch
 
 
+def splits(loader: Any) -> bool:
+    """Whether a loader's sampler gives each rank its own part of the data; False if that is unknown."""
+    sampler = getattr(loader.batch_sampler, "sampler", loader.sampler)
+    return isinstance(sampler, DistributedSampler) and sampler.num_replicas > 1
+
+
 def _facts(loader: Any) -> dict[str, Any] | None:
     """How a loader chooses samples, as far as this has to be the same on all ranks; None if unknown."""
     if isinstance(loader.dataset, IterableDataset) or type(loader.batch_sampler) is not BatchSampler:
