@@ -221,7 +221,7 @@ def test_an_agent_is_killed_and_its_node_comes_back(cluster: Any, hosts: Hosts) 
     wait_until(lambda: cluster.state == "degraded", 10, "the loss")
     note(
         "the agent of a node is killed",
-        "the cluster, which starts another",
+        "the cluster, which starts another; with one node the cluster ends, for nothing of it is left",
         cluster.info()["summary"]["text"],
         "variables of all other nodes",
         "reported",

@@ -29,6 +29,7 @@ from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.endpoints import Keys
 from dtrain_lab.wire.processes.settings import HeadSettings
 from dtrain_lab.world import events as on
+from dtrain_lab.world.exits import how_it_ended
 
 log = logging.getLogger("dtrain_lab.head")
 SILENT_S = 30.0
@@ -252,7 +253,8 @@ class Nodes:
     def _own_ended(self, node: int, code: int) -> None:
         if self._world.ending:
             return
-        text = f"the node agent of {self._started[node][0]} ended with code {code}"
+        how = how_it_ended(code)
+        text = f"the node agent of {self._started[node][0]} {f'was {how}' if code < 0 else how}"
         if node > 0 and self._world.phase in ENDED:
             self._report_lost(node, text)
             self.start(node, *self._started[node])

@@ -257,7 +257,7 @@ function ofEnd(cluster: Cluster, trans: TranslationBundle): IButton[] {
     {
       label: trans.__('Start again'),
       command: CommandIDs.startCluster,
-      args: { ...sizeOf(cluster), instead: cluster.id },
+      args: { ...sizeOf(cluster), name: cluster.name, instead: cluster.id },
       primary: !others.length
     },
     ...(cluster.profile && cluster.profile !== 'local'

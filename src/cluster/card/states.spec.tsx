@@ -109,6 +109,10 @@ it('goes on with whole nodes, and says who stands in for whom', () => {
     replaced: [],
     ending: []
   });
+  const last = leaveOut(makeCluster({ ranks: lose(1, 2) }))!;
+  expect(leaveOutText(last, trans)).toBe(
+    'Rank 1 is left out. Rank 0 keeps its variables.'
+  );
   const [node] = makeCluster().nodes;
   const wide = makeCluster({
     ranks: lose(2, 8),

@@ -35,9 +35,25 @@ export function leaveOut(cluster: Cluster): ILeave | null {
 
 /** Text on what happens to the variables. */
 export function leaveOutText(plan: ILeave, trans: TranslationBundle): string {
-  const { replaced, ending } = plan;
+  const { size, lost, replaced, ending } = plan;
   if (!replaced.length) {
-    return trans.__('The others keep their variables.');
+    // lost ranks, and those of a node that is no longer whole, are above the ones that stay
+    const gone = [...lost, ...ending].sort((a, b) => a - b);
+    const stay = Array.from({ length: size }, (_, rank) => rank);
+    return [
+      trans._n(
+        'Rank %2 is left out.',
+        'Ranks %2 are left out.',
+        gone.length,
+        formatRanks(gone)
+      ),
+      trans._n(
+        'Rank %2 keeps its variables.',
+        'Ranks %2 keep their variables.',
+        size,
+        formatRanks(stay)
+      )
+    ].join(' ');
   }
   return [
     trans._n(

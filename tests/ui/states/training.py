@@ -159,7 +159,7 @@ def _hungry(stage: Stage) -> None:
         "Training waits for data: 72 % of a step.",
         hint="The loader takes 147 ms a step: more workers (num_workers), or fewer transforms.",
     )  # fmt: skip
-    batches = {"rank_batch": 8, "global_batch": 64, "accumulated": 4}
+    batches = {"rank_batch": 8, "global_batch": 64, "accumulated": 4, "epoch": Epoch(3, 40, 101, split=True)}
     metrics = metrics_of(ranks, verdicts=(verdict,), data_s=0.147, **batches)
     summary = Summary("input_bound", verdict.values, verdict.text)
     stage.hear([training("sft-8", ranks, metrics=metrics, summary=summary)], jobs.SIDEBAR)
