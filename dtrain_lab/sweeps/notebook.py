@@ -84,6 +84,7 @@ def check_values(
     given |= {name: (value,) for name, value in (fixed or {}).items()}
     both = [(name, domain) for name, domain in space.items() if name in usual]
     found = [one for name, domain in both if (one := _of_fractions(name, domain, usual[name])) is not None]
+    found += values.fractions(usual, given, "space")
     for one in values.strings(usual, given, "space"):
         if one.severity == "problem":
             name = one.parameter or ""

@@ -65,6 +65,8 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     given = {name: (value,) for name, value in around.parameters.items()}
     found = [
         *values.strings(values.usual(cells), given, "parameters"),
+        *values.fractions(values.usual(cells), given, "parameters"),
+        *values.unknown(cells, around.parameters),
         *names.undefined(parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"),
         *_missing(parsed, around),
         *machine.files(parsed, around.files, shared=around.shared),

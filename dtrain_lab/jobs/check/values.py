@@ -1,8 +1,9 @@
-"""Check for strings given to parameters that are numbers, booleans or collections in the notebook."""
+"""Check of the parameters given at submission: names that the notebook lacks, and values of another type."""
 
 from __future__ import annotations
 
 import ast
+import difflib
 import json
 import math
 import operator
@@ -82,6 +83,68 @@ def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], fie
         else:
             fix = f"The notebook will receive the string. Correct it if {_kind(has)} was meant."
             found.append(Finding("warning", "string_value", said, fix, field=field, parameter=name))
+    return found
+
+
+def fractions(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
+    """Find fractions given to parameters that are integers in the notebook.
+
+    Between 0 and 1 there is no other integer: `dropout = 0` and `lr = 1` are probably meant as fractions.
+
+    Args:
+        notebook: its values, as `usual` returns them.
+        given: values that each parameter gets.
+        field: the request's field that contains them.
+
+    Returns:
+        At most one warning per parameter.
+    """
+    found = []
+    for name, values in given.items():
+        has = notebook.get(name)
+        if isinstance(has, bool) or not isinstance(has, int):
+            continue
+        parts = [v for v in values if isinstance(v, float) and not v.is_integer() and math.isfinite(v)]
+        odd = next((value for value in parts if has not in (0, 1) or abs(value) > 1), None)
+        if odd is not None:
+            said = f"{name} is set to {odd}; the notebook has the whole number {has}."
+            fix = "Correct it if a whole number was meant, as for epochs or layers."
+            found.append(Finding("warning", "fractions", said, fix, field=field, parameter=name))
+    return found
+
+
+def unknown(cells: Sequence[Cell], given: Iterable[str]) -> list[Finding]:
+    """Find parameters that a notebook doesn't have: its tagged cell assigns none, and no cell reads it.
+
+    Args:
+        cells: cells of the notebook.
+        given: names of the parameters given at submission.
+
+    Returns:
+        A warning for each: code that only a module or `globals()` reads is not seen.
+    """
+    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    names = [n for one in parsed for n in ast.walk(one.tree) if isinstance(n, ast.Name)]
+    read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+    cell = tagged(cells)
+    first = parse(cell) if cell is not None else None
+    nodes = ast.walk(first.tree) if first is not None else ()
+    known = sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
+    if cell is not None and first is None:  # a cell that can't be read may assign anything
+        return []
+    found = []
+    for name in given:
+        if name in known or name in read:
+            continue
+        near = difflib.get_close_matches(name, known, 1)
+        if near:
+            fix = f"Did you mean {near[0]}?"
+        elif known:
+            fix = f"It has {', '.join(known)}."
+        else:
+            fix = f'Tag the cell that assigns the parameters "{PARAMETERS}" (property inspector, Cell Tags).'
+        said = f"The notebook has no parameter {name}: its value has no effect."
+        found.append(Finding("warning", "no_such_parameter", said, fix, field="parameters", parameter=name))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -319,7 +320,41 @@ def test_a_string_for_a_number_is_a_problem_of_its_parameter(
     assert found.parameter == next(iter(given))
     assert found.message == said
     assert found.fix.startswith(fix)
-    fine = {"long": "x", "lr": 1, "width": 0.5, "opt": "adam", "sure": 0, "unknown": "x"}
+    fine = {"long": "x", "lr": 1, "width": 64, "opt": "adam", "sure": 0}
     assert check([tagged], Around(parameters=fine)) == ()
     (warned,) = check([tagged], Around(parameters={"sure": "imagenet"}))
     assert (warned.severity, warned.code) == ("warning", "string_value")
+
+
+PARAMETERS_CELL = Cell("[1]", "a", "lr = 0.1\nepochs = 3\ndropout = 0", ("parameters",))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"lr": 3.5, "epochs": 4, "dropout": 0.5}, None),
+        ({"epochs": 4.0}, None),
+        ({"extra": 1}, None),
+        ({"lrr": 3}, "The notebook has no parameter lrr: its value has no effect. Did you mean lr?"),
+        ({"zz": 3}, "The notebook has no parameter zz: its value has no effect. It has dropout, epochs, lr."),
+        (
+            {"epochs": 3.5},
+            "epochs is set to 3.5; the notebook has the whole number 3. "
+            "Correct it if a whole number was meant, as for epochs or layers.",
+        ),
+    ],
+)
+def test_a_parameter_that_the_notebook_lacks_and_a_fraction_of_a_whole_number_are_told(
+    given: dict[str, Any], said: str | None
+) -> None:
+    """Found by hand: `--param lrr=3`, mistyped, was taken in silence."""
+    found = check([PARAMETERS_CELL, Cell("[2]", "b", "print(lr, extra)")], Around(parameters=given))
+    found = tuple(f for f in found if f.field == "parameters")
+    assert [f"{f.message} {f.fix}" for f in found] == ([said] if said else [])
+    assert {f.severity for f in found} <= {"warning"}
+
+
+def test_a_parameter_of_a_notebook_without_a_tagged_cell_is_told() -> None:
+    (found,) = check([Cell("[1]", "a", "print(1)")], Around(parameters={"zz": 3}))
+    assert (found.severity, found.code, found.parameter) == ("warning", "no_such_parameter", "zz")
+    assert 'Tag the cell that assigns the parameters "parameters"' in found.fix
