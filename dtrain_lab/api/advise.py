@@ -14,7 +14,7 @@ _attached: list[Callable[[], Cluster]] = []
 
 
 def use(attached: Callable[[], Cluster]) -> None:
-    """Have `advise` ask the notebook's cluster. Called by the kernel's extension."""
+    """Make `advise` use the notebook's cluster. Called by the kernel's extension."""
     _attached[:] = [attached]
 
 
@@ -26,7 +26,7 @@ def advise() -> list[dict[str, Any]]:
 
     Raises:
         NotFound: No cluster is running.
-        BadRequest: Several clusters are running, and this process is no notebook.
+        BadRequest: Several clusters are running, and this process is not a notebook's kernel.
     """
     if _attached:
         return _attached[0]().advise()

@@ -1,4 +1,4 @@
-"""Checks requests that Python code makes, as REST checks those that it decodes."""
+"""Checks requests from Python code in the same way as REST checks those that it decodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = {
     "int": "a whole number", "float": "a number", "str": "a text", "bool": "True or False", "null": "None",
     "array": "a list", "object": "a dict",
 }  # fmt: skip
-"""What msgspec's names of types are in words."""
+"""Descriptions of msgspec's type names."""
 
 
 def checked(call: str, request: T) -> T:
@@ -23,10 +23,10 @@ def checked(call: str, request: T) -> T:
 
     Args:
         call: What was called, for the message: "dt.sweep".
-        request: The request, made without any check.
+        request: The unchecked request.
 
     Raises:
-        BadRequest: A value has another type, or is none of the words that are known.
+        BadRequest: A value has another type, or is not one of the allowed words.
     """
     try:
         msgspec.convert(msgspec.to_builtins(request, enc_hook=repr), type(request))
@@ -44,7 +44,7 @@ def checked(call: str, request: T) -> T:
 
 
 def _wanted(kind: type, name: str, text: str) -> str:
-    """Return what a field has to be, given msgspec's error."""
+    """Return a description of a field's valid values, from msgspec's error."""
     hint = get_type_hints(kind).get(name)
     choices = _choices(hint)
     if choices:
@@ -57,7 +57,7 @@ def _wanted(kind: type, name: str, text: str) -> str:
 
 
 def _choices(hint: Any) -> list[str]:
-    """Return the words that a field may be; none if it may be any."""
+    """Return the allowed words of a field; empty if any text is allowed."""
     if get_origin(hint) is Literal:
         return [f'"{word}"' for word in get_args(hint)]
     found = [words for part in get_args(hint) if (words := _choices(part))]

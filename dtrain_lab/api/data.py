@@ -105,7 +105,7 @@ def pull(view: Any, name: str) -> list[Any]:
     ]
     try:
         return [transfer.unpack(one, numbers) for one, numbers in zip(packed, data, strict=True)]
-    # unpickling may raise an exception of any type, such as when a class of the rank is missing here
+    # unpickling may raise an exception of any type, for example if a class of the rank is missing here
     except Exception as error:
         raise BadRequest(
             f"{name} can't be rebuilt here: {type(error).__name__}: {_first_line(error)}",

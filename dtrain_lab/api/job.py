@@ -112,7 +112,7 @@ class Job:
             raise TimeoutError(f"Job {self.id} has not ended in {timeout:g} s.") from None
 
     def cancel(self) -> None:
-        """End the job on all its nodes; returns once they are told, `wait` waits for its end."""
+        """Ask all the job's nodes to end it; returns once they have the request, `wait` waits for the end."""
         self._info = self._portal.call(self._portal.jobs.cancel(self.id))
 
     def resume(self, *, force: bool = False) -> Job:

@@ -1,4 +1,4 @@
-"""What a cluster measures of training: history, diagnosis, advice, forecasts."""
+"""Measurements of training on a cluster: history, diagnosis, advice, forecasts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 def check_advise(
     tried: str | None, nodes: int | None, ranks_per_node: int | None, profile: str | None
 ) -> None:
-    """Check the options of `advise`, in the notebook and in the terminal alike.
+    """Check the options of `advise`, for the notebook and the terminal.
 
     Args:
         tried: The change to measure, if any.
@@ -46,11 +46,11 @@ def check_advise(
 
 
 class AdviceList(list[dict[str, Any]]):
-    """Advice as a list; where it is empty, a notebook shows why.
+    """Advice as a list; if it is empty, a notebook shows why.
 
     Args:
         advice: The advice.
-        why: What is said of an empty list.
+        why: Text for an empty list.
     """
 
     def __init__(self, advice: Iterable[dict[str, Any]], why: str) -> None:
@@ -152,7 +152,7 @@ class Measurements(Handle):
 
         Raises:
             NotFound: There is no such profile.
-            BadRequest: Something that the prediction needs is not known.
+            BadRequest: Something that the prediction needs is unknown.
         """
         return self._portal.call(self._forecast(nodes, ranks_per_node, profile))
 
@@ -182,7 +182,7 @@ class Measurements(Handle):
         return told
 
     def try_advice(self, advice: str) -> dict[str, Any]:
-        """Measure what advice gains: steps are run with the change and without it, and taken back.
+        """Measure the gain of advice: steps are run with and without the change, and undone.
 
         Args:
             advice: `id` of the advice, such as "accumulate".

@@ -107,7 +107,7 @@ def _parts(metrics: Metrics) -> str:
         "optimizer": metrics.optimizer_s,
     }
     vague = (metrics.comm_overhead_error or 0.0) >= VAGUE_SHARE
-    if vague:  # how a step splits between these is as unsteady as communication's share
+    if vague:  # the split between these is as uncertain as communication's share
         parts = {name: parts[name] for name in ("data", "optimizer")}
     shares = [f"{n} {s / metrics.step_s * 100:.0f} %" for n, s in parts.items() if s is not None]
     shares += ["the rest is too unsteady to split"] if vague else []
@@ -154,7 +154,7 @@ def _row(rank: Rank) -> str:
 
 
 def _share(share: float, error: float, bound: str) -> str:
-    """The share of communication as well as it is known; as the panel says it."""
+    """The share of communication, as precisely as it is known; worded as in the panel."""
     if error >= VAGUE_SHARE:
         return "too unsteady to tell"
     return least_share(share, bound) if bound or not error else share_text(share, error)

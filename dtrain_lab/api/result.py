@@ -24,7 +24,7 @@ class Result:
         ranks: Ranks that ran the cell.
         elapsed_s: Seconds from the start on the ranks to the last reply.
         failures: Failures by rank, in rank order.
-        sentence: Says what happened to a cell that failed; empty otherwise.
+        sentence: What happened to a failed cell; empty otherwise.
     """
 
     def __init__(self, end: CellResult, outputs: Sequence[CellOutput]) -> None:
@@ -103,11 +103,11 @@ class RanksFailed(CellFailed):
 
 
 class RanksInterrupted(RanksFailed):
-    """A cell that a client has interrupted, and that has failed in no other way.
+    """A cell that a client has interrupted, and that has not failed in any other way.
 
-    A saved notebook tells the two by their names.
+    Saved notebooks distinguish the two exceptions by name.
     """
 
 
 class RanksStopped(RanksFailed):
-    """A cell that ended since somebody stopped its cluster, and for nothing else; told apart likewise."""
+    """A cell that ended only because somebody stopped its cluster; distinguished in the same way."""

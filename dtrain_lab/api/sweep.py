@@ -23,7 +23,7 @@ from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampl
 from dtrain_lab.wire.sweeps import Sweep as Info
 
 STOP_WITHIN_S = 60.0
-"""How long `Sweep.stop` waits for the end of the trials, in seconds."""
+"""Seconds for which `Sweep.stop` waits for the end of the trials."""
 
 
 class Sweep:
@@ -71,16 +71,16 @@ class Sweep:
         return built
 
     def best(self) -> dict[str, Any] | None:
-        """Return the trial that succeeded with the best objective; None if none has yet."""
+        """Return the successful trial with the best objective; None if none has succeeded yet."""
         built: dict[str, Any] | None = self.info()["best"]
         return built
 
     def importance(self) -> dict[str, float]:
-        """Return how much of the objective each parameter decides, by Optuna's PED-ANOVA.
+        """Return the importance of each parameter for the objective, by Optuna's PED-ANOVA.
 
         Returns:
-            Parameter → its share, 0 to 1, the largest first. It is empty if it can't be told, as of a
-            sweep with one parameter or a few trials; `info()["importance"]["missing"]` says why.
+            Parameter → its share, 0 to 1, the largest first. Empty if unknown, as for a sweep with one
+            parameter or few trials; `info()["importance"]["missing"]` says why.
         """
         found = self.sweep().importance
         return found.shares if found is not None else {}
@@ -90,7 +90,7 @@ class Sweep:
 
         Args:
             timeout: Seconds; None for no limit.
-            told: Called with the sweep at each look.
+            told: Called with the sweep at each poll.
 
         Returns:
             The final state.
@@ -109,15 +109,15 @@ class Sweep:
             raise TimeoutError(f"{self._info.name} has not ended in {timeout:g} s.") from None
 
     def stop(self, *, wait: bool = True, timeout: float | None = STOP_WITHIN_S) -> None:
-        """End all trials that run, and wait for it, as `Cluster.stop` does; their checkpoints are kept.
+        """End all running trials and wait for their end, as `Cluster.stop` does; their checkpoints are kept.
 
         Args:
-            wait: Wait until all trials have ended; False returns once the sweep's driver has heard it.
-            timeout: Seconds to wait at most; None for no limit.
+            wait: Wait until all trials have ended; False returns once the driver has read the request.
+            timeout: Maximum seconds to wait; None for no limit.
 
         Raises:
             Conflict: The sweep has ended.
-            TimeoutError: Trials have not ended in time; they are told to, and will.
+            TimeoutError: Trials have not ended in time; they have been requested to end, and will.
         """
         self._info = self._portal.call(self._portal.sweeps.stop(self.id))
         if not wait:
@@ -130,10 +130,10 @@ class Sweep:
             ) from None
 
     def resume(self) -> None:
-        """Go on: trials that were stopped continue from their checkpoints, those without one start over.
+        """Resume the sweep: stopped trials continue from their checkpoints, those without one start over.
 
         Raises:
-            Conflict: The sweep runs, or nothing of it is left to run.
+            Conflict: The sweep runs, or has no trials left to run.
         """
         self._info = self._portal.call(self._portal.sweeps.resume(self.id))
 

@@ -38,8 +38,8 @@ class Cells(Handle):
     ) -> Result:
         """Run code on ranks and wait until all of them have finished.
 
-        Ranks are interrupted, too, where the wait ends before: by Ctrl-C, or in `run_async` by its task's
-        cancellation (`asyncio.wait_for`, a task group).
+        If the wait ends before, the ranks are interrupted, too: by Ctrl-C, or in `run_async` by cancellation
+        of its task (`asyncio.wait_for`, a task group).
 
         Args:
             code: Code as in a cell; magics and top-level await work.
@@ -103,7 +103,7 @@ class Cells(Handle):
         check_order(code, order.label, order.first_line, timeout)
         try:
             return await self.run_order(order, check=check)
-        except asyncio.CancelledError:  # whoever waited was interrupted, and means the code
+        except asyncio.CancelledError:  # the caller was interrupted, which is meant for the code
             self._portal.post(self.interrupt_cell(cell))
             raise
 
@@ -158,7 +158,7 @@ def check_order(code: str, label: str, first_line: int, timeout: float | None) -
 
     Raises:
         BadCell: The cell is empty or has a syntax error.
-        BadRequest: The time-out is no time, or over before the cell begins.
+        BadRequest: The time-out is not a positive number of seconds.
     """
     check_source(code, label, first_line)
     if timeout is not None and (not isinstance(timeout, int | float) or not timeout > 0):
