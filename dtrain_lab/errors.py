@@ -132,7 +132,9 @@ class BadNotebook(BadRequest):
     def _problems(self) -> list[str]:
         """Return the findings, a line each: the message names only some of them, and the hint one fix."""
         first, *others = [_located(found) for found in self.details.get("findings", ())] or [""]
-        return [f"{first[0].upper()}{first[1:]}", *(f"Also: {text}" for text in others)] if first else []
+        if first.startswith("cell ["):  # other sentences may begin with a name of the notebook's
+            first = f"C{first[1:]}"
+        return [first, *(f"Also: {text}" for text in others)] if first else []
 
 
 class UnusedParameters(BadRequest, RuntimeError):

@@ -50,8 +50,7 @@ def _answer(question: str) -> str:
 
 
 def _kernel() -> Any:
-    if "IPython" not in sys.modules:
-        return None
-    from IPython.core.getipython import get_ipython
-
-    return getattr(get_ipython(), "kernel", None)
+    # a kernel has loaded it; an import here might meet one in the portal's thread, and deadlock with it
+    module = sys.modules.get("IPython.core.getipython")
+    ask = getattr(module, "get_ipython", None)  # None as well while another thread still imports the module
+    return getattr(ask(), "kernel", None) if ask is not None else None
