@@ -125,11 +125,20 @@ def test_an_adapter_to_which_nobody_can_speak_says_so() -> None:
 def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:
     start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "1", "--name", "never"]
     try:
-        with subprocess.Popen(start, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
-            # asked here: a command that lists them takes as long as the rest of the start
-            wait_until(lambda: any(c.name == "never" for c in dt.clusters()), 30, "its head")
-            process.send_signal(signal.SIGINT)
-            assert "Aborted!" in process.communicate(timeout=60)[1]
+        for _ in range(10):
+            with subprocess.Popen(
+                start, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+            ) as process:
+                # asked here: a command that lists them takes as long as the rest of the start
+                wait_until(lambda: any(c.name == "never" for c in dt.clusters()), 30, "its head")
+                process.send_signal(signal.SIGINT)
+                told = process.communicate(timeout=60)[1]
+            if process.returncode != 0:
+                break
+            for begun in dt.clusters():  # on a busy machine it may have started before it was interrupted
+                if begun.name == "never":
+                    begun.stop()
+        assert "Aborted!" in told
         assert not [c for c in as_json("cluster", "list") if c["name"] == "never"]
     finally:
         for left in dt.clusters():

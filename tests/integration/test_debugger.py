@@ -246,6 +246,24 @@ def test_a_condition_that_raises_is_told_and_stops_nowhere(
     assert debugger.state.points[0].error == "NameError: name 'nosuch' is not defined (on ranks 0–1)"
 
 
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("__import__('torch').ones(2) > 0", "RuntimeError: Boolean value of Tensor"),  # no truth value
+        ("{}[object()]", "KeyError: <object object at"),  # another text in each pass
+    ],
+)
+def test_a_condition_that_raises_differently_each_time_is_told_once(
+    cluster: dt.Cluster, debugger: Debugger, module: Path, condition: str, why: str
+) -> None:
+    debugger.set_breakpoint(str(module), 9, condition=condition)
+    result = Running(cluster, "print(steps.train(rank))").end()
+    assert not result.failures
+    for rank in range(2):
+        assert result.stderr[rank].count("failed, so it did not stop") == 1
+        assert why in result.stderr[rank]
+
+
 def test_nothing_is_traced_without_it_and_after_it(cluster: dt.Cluster) -> None:
     tracing = "import sys, threading; print(sys.gettrace(), threading.gettrace())"
     bare = {0: "None None\n", 1: "None None\n"}

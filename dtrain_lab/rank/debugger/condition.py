@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -11,7 +12,7 @@ NOTE = "The condition of the breakpoint at {} failed, so it did not stop: {}"
 
 
 class Conditions:
-    """Evaluates conditions of breakpoints, and reports each error once per cell.
+    """Evaluates conditions of breakpoints, and reports the first error of each once per cell.
 
     Args:
         failed: called with file, line and text of an error, in the thread that reached the breakpoint.
@@ -19,13 +20,13 @@ class Conditions:
 
     def __init__(self, failed: Callable[[str, int, str], None]) -> None:
         self._failed = failed
-        self._told: set[tuple[str, int, str]] = set()
+        self._told: dict[tuple[str, int], str] = {}
+        """File and line of a breakpoint → the first error of its condition since the cell began."""
 
     def install(self) -> None:
-        """Take over from pydevd, which must be installed."""
-        import pydevd
-
-        database = pydevd.get_global_debugger()
+        """Take over from pydevd, which the adapter has loaded; without it there is nothing to take over."""
+        pydevd = sys.modules.get("pydevd")
+        database = pydevd.get_global_debugger() if pydevd is not None else None
         if database is not None:
             database.handle_breakpoint_condition = self._is_met
 
@@ -39,7 +40,7 @@ class Conditions:
         Args:
             named: names a line of a file for the user.
         """
-        for file, line, text in sorted(self._told):
+        for (file, line), text in sorted(self._told.copy().items()):
             return NOTE.format(named(file, line), text)
         return ""
 
@@ -49,11 +50,12 @@ class Conditions:
         if not point.condition:
             return False
         try:
-            return eval(point.condition, frame.f_globals, frame.f_locals)
+            # a tensor of several elements has no truth value: pydevd would ask for it outside of this `try`
+            return bool(eval(point.condition, frame.f_globals, frame.f_locals))
         except Exception as error:  # noqa: BLE001 - the user's, like the condition
             text = f"{type(error).__name__}: {error}".strip(": ")[:MOST_TEXT]
-            wrong = frame.f_code.co_filename, int(point.line), text
-            if wrong not in self._told:
-                self._told.add(wrong)
-                self._failed(*wrong)
+            place = frame.f_code.co_filename, int(getattr(point, "line", 0))
+            if place not in self._told:  # by its place: in a loop each pass may have a text of its own
+                self._told[place] = text
+                self._failed(*place, text)
             return False
