@@ -123,14 +123,15 @@ def unknown(cells: Sequence[Cell], given: Iterable[str]) -> list[Finding]:
     Returns:
         A warning for each: code that only a module or `globals()` reads is not seen.
     """
-    parsed = [one for cell in cells if cell.runs and (one := parse(cell)) is not None]
+    running = [parse(cell) for cell in cells if cell.runs]
+    parsed = [one for one in running if one is not None]
     names = [n for one in parsed for n in ast.walk(one.tree) if isinstance(n, ast.Name)]
     read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
     cell = tagged(cells)
     first = parse(cell) if cell is not None else None
     nodes = ast.walk(first.tree) if first is not None else ()
     known = sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
-    if cell is not None and first is None:  # a cell that can't be read may assign anything
+    if len(parsed) < len(running) or (cell is not None and first is None):  # it may assign or read anything
         return []
     found = []
     for name in given:
@@ -143,7 +144,7 @@ def unknown(cells: Sequence[Cell], given: Iterable[str]) -> list[Finding]:
             fix = f"It has {', '.join(known)}."
         else:
             fix = f'Tag the cell that assigns the parameters "{PARAMETERS}" (property inspector, Cell Tags).'
-        said = f"The notebook has no parameter {name}: its value has no effect."
+        said = f"The notebook has no parameter {name}, and none of its cells reads that name."
         found.append(Finding("warning", "no_such_parameter", said, fix, field="parameters", parameter=name))
     return found
 

@@ -335,8 +335,14 @@ PARAMETERS_CELL = Cell("[1]", "a", "lr = 0.1\nepochs = 3\ndropout = 0", ("parame
         ({"lr": 3.5, "epochs": 4, "dropout": 0.5}, None),
         ({"epochs": 4.0}, None),
         ({"extra": 1}, None),
-        ({"lrr": 3}, "The notebook has no parameter lrr: its value has no effect. Did you mean lr?"),
-        ({"zz": 3}, "The notebook has no parameter zz: its value has no effect. It has dropout, epochs, lr."),
+        (
+            {"lrr": 3},
+            "The notebook has no parameter lrr, and none of its cells reads that name. Did you mean lr?",
+        ),
+        (
+            {"zz": 3},
+            "The notebook has no parameter zz, and none of its cells reads that name. It has dropout, epochs, lr.",
+        ),
         (
             {"epochs": 3.5},
             "epochs is set to 3.5; the notebook has the whole number 3. "
