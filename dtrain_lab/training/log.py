@@ -107,7 +107,7 @@ def to(sink: Sink) -> None:
 
 def to_file(path: str) -> None:
     """Append all values to a file, one line of JSON per call of `log`."""
-    file = open(path, "a", buffering=1)  # noqa: SIM115: open as long as the process lives
+    file = open(path, "a", buffering=1)  # open as long as the process lives
 
     def write(step: int, values: dict[str, float], at: float) -> None:
         known = {k: v for k, v in values.items() if math.isfinite(v)}

@@ -341,7 +341,8 @@ PARAMETERS_CELL = Cell("[1]", "a", "lr = 0.1\nepochs = 3\ndropout = 0", ("parame
         ),
         (
             {"zz": 3},
-            "The notebook has no parameter zz, and none of its cells reads that name. It has dropout, epochs, lr.",
+            "The notebook has no parameter zz, and none of its cells reads that name. "
+            "It has dropout, epochs, lr.",
         ),
         (
             {"epochs": 3.5},
