@@ -19,7 +19,7 @@ PATIENT_POLLS = 5
 
 
 class Reattach:
-    """Keeps a debugger attached whose client runs no cells: otherwise the start of a cell attaches it.
+    """Keeps a debugger attached to ranks that come between two cells; the start of a cell attaches them, too.
 
     Args:
         debugging: The debugger.
