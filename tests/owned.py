@@ -15,10 +15,13 @@ from dtrain_lab.head.ownership.peers import Peers
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
+from dtrain_lab.wire.processes.record import Server
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
 from dtrain_lab.world import events as on
 
 IDLE_S = 1800.0
+SERVER = Server(4, 2.5)
+"""The Jupyter server of the client that starts the cluster."""
 
 
 def plan(nodes: int, ranks: int) -> Plan:
@@ -58,7 +61,9 @@ class Owned:
             lambda: None,
             lambda: None,
         )
-        order = clients.Launch(plan(nodes, ranks), Request(), "w", "me")
+        order = clients.Launch(
+            plan(nodes, ranks), Request(), "w", "me", SERVER.pid, server_started=SERVER.started
+        )
         far = RemoteHead(order, str(folder / "endpoints"), own_agent=False, idle_s=IDLE_S) if remote else None
         facts = NodeFacts("node0", "127.0.0.1", 2, 0, 1 << 30)
         settings = HeadSettings("w", str(folder), str(folder / "record"), "", facts, remote=far)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 from typing import Any
 
@@ -177,11 +176,8 @@ class Hub:
     def _ours(self) -> list[HeadRecord]:
         """Return clusters that this server's clients started, and those whose server is gone."""
         mine = os.getpid()
-        return [
-            r
-            for r in records.living()
-            if not r.warm and r.server is not None and (r.server == mine or _is_gone(r.server, _began(r)))
-        ]
+        there = [(r, r.server) for r in records.living() if not r.warm and r.server is not None]
+        return [r for r, server in there if server == mine or _is_gone(server, r.server_started)]
 
     async def _watch(self, record: HeadRecord) -> None:
         try:
@@ -203,14 +199,16 @@ class Hub:
             self._moved()
 
 
-def _began(record: HeadRecord) -> float:
-    """Return a head's start time by this machine's clock; infinity if the head runs on another machine."""
-    return record.started if record.remote is None else math.inf
+def _is_gone(server: int, began: float) -> bool:
+    """Return whether a server has ended.
 
-
-def _is_gone(server: int, head_started: float) -> bool:
-    """Return whether a server has ended; a process that started after the server's head has a reused pid."""
+    Args:
+        server: Its pid.
+        began: When it started; 0 if that is not known. Any living process with its pid is then taken for the
+            server: a lease on a living server's cluster would keep the cluster beyond that server's end.
+    """
     try:
-        return processes.started(server) > head_started + processes.APART_S
+        ended = psutil.Process(server).status() == psutil.STATUS_ZOMBIE
+        return ended or (bool(began) and abs(processes.started(server) - began) >= processes.APART_S)
     except psutil.NoSuchProcess:
         return True

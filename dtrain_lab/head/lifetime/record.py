@@ -10,11 +10,11 @@ import msgspec
 
 from dtrain_lab.machine import durable, processes
 from dtrain_lab.wire import VERSION
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.record import HeadRecord, Server
 from dtrain_lab.wire.processes.settings import HeadSettings
 
 
-def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool, server: int | None) -> None:
+def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool, server: Server) -> None:
     """Publish where this head is found. Readers see the old record or the new one, never half of it.
 
     Args:
@@ -22,7 +22,7 @@ def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool, s
         name: Name of the world.
         created_at: When the world was created, seconds since 1970.
         warm: Whether the head has no world yet.
-        server: Pid of the Jupyter server whose client started it or its world, if any.
+        server: The Jupyter server whose client started it or its world, if any.
     """
     record = HeadRecord(
         id=settings.id,
@@ -37,7 +37,8 @@ def write(settings: HeadSettings, name: str, created_at: float, *, warm: bool, s
         warm=warm,
         created_at=created_at,
         version=VERSION,
-        server=server,
+        server=server.pid,
+        server_started=server.started,
     )
     durable.swap(Path(settings.record), msgspec.json.encode(record))
 

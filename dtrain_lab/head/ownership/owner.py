@@ -37,6 +37,7 @@ from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.endpoints import Keys
+from dtrain_lab.wire.processes.record import Server
 from dtrain_lab.wire.processes.settings import HeadSettings
 from dtrain_lab.wire.stacks import Frame
 from dtrain_lab.world import State
@@ -86,7 +87,7 @@ class Owner:
         self._troubles: dict[int, tuple[Trouble, ...]] = {}
         """Node → failures inside its agent."""
         self._phase = ""
-        self._server = settings.server
+        self._server = Server(settings.server, settings.server_started)
         self._done = asyncio.Event()
         self.ending = self._was_ready = False
         self.heir = ""
@@ -229,7 +230,7 @@ class Owner:
         self.figures.plan = order.plan
         self.snapshot.launched(order.name, order.owner)
         self.lifetime.leases.launched(detached=order.detached)
-        self._server = order.server
+        self._server = Server(order.server, order.server_started)
         self._starts.began(order.plan)
         self._write_record()
         if self.settings.remote is not None:

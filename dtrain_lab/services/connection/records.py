@@ -10,10 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.cells import rank_sets
-from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import durable, processes
-from dtrain_lab.services import folders, names
+from dtrain_lab.services import folders
 from dtrain_lab.wire.processes.record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.records")
@@ -56,45 +54,6 @@ def _living(path: Path) -> HeadRecord | None:
 def read(identity: str) -> HeadRecord | None:
     """Return a head's current record; None if it is gone."""
     return _read(path_of(identity))
-
-
-def free_name(wanted: str | None, usual: str) -> str:
-    """Return the name of a new cluster: the requested one, else the default, with a number if necessary.
-
-    Raises:
-        Conflict: A cluster has the wanted name.
-    """
-    taken = {r.name for r in living() if not r.warm}
-    if wanted is not None:
-        if names.check(wanted) in taken:
-            raise in_use(wanted)
-        return wanted
-    name, number = usual, 2
-    while name in taken:
-        name, number = f"{usual}-{number}", number + 1
-    return name
-
-
-def in_use(
-    name: str, has: int | None = None, asked: int | None = None, *, terminal: bool = False
-) -> Conflict:
-    """Return the error for a name that a running cluster has.
-
-    Args:
-        name: The name.
-        has: Number of ranks of the running cluster, if known.
-        asked: Number of ranks of the new one.
-        terminal: Whether the message is for a terminal, which can't resize a cluster.
-    """
-    text = f'A cluster "{name}" is running.'
-    hint = f"Choose another name, attach to it, or stop it: %distributed attach {name}"
-    if has is not None and asked is not None and has != asked:
-        text = f"{text} It has {rank_sets.count(has)}; the new one would have {asked}."
-        attach, resize = f"%distributed attach {name}", f"%distributed resize {asked}"
-        hint = f"Attach to it: {attach}; then change its size: {resize}. Or stop it, or choose another name."
-        if terminal:
-            hint = "Choose another name, or stop it: %distributed stop"
-    return Conflict(text, hint, code="name_in_use")
 
 
 def write(record: HeadRecord) -> None:

@@ -20,7 +20,7 @@ from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
-from dtrain_lab.wire.processes.record import HeadRecord, Remote
+from dtrain_lab.wire.processes.record import HeadRecord, Remote, Server
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.submission import ClusterRecord, of_head
@@ -31,9 +31,7 @@ STOP_ANSWER_S = 15.0
 POLL_S = 0.01
 
 
-async def submit(
-    plan: Plan, profile: Profile, request: Request, name: str, *, server: int | None
-) -> HeadRecord:
+async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, server: Server) -> HeadRecord:
     """Submit a head with its world to a back-end of other machines, where it may be queued for hours.
 
     Args:
@@ -41,7 +39,7 @@ async def submit(
         profile: Its profile.
         request: The request.
         name: Name of the world.
-        server: Pid of the Jupyter server that this client belongs to, if any.
+        server: The Jupyter server that this client belongs to, if any.
 
     Returns:
         The record by which clients find it, written here.
@@ -73,20 +71,21 @@ async def submit(
         directory=handle.directory,
         created_at=time.time(),
         version=VERSION,
-        server=server,
+        server=server.pid,
+        server_started=server.started,
         remote=Remote(profile, plan, handle, owner),
     )
     records.write(record)
     return record
 
 
-async def spawn(plan: Plan, profile: Profile, *, server: int | None, heir: str | None = None) -> HeadRecord:
+async def spawn(plan: Plan, profile: Profile, *, server: Server, heir: str | None = None) -> HeadRecord:
     """Start a head without ranks on this machine, and wait for its record.
 
     Args:
         plan: Plan of the ranks that it will have.
         profile: Their profile.
-        server: Pid of the Jupyter server that this client belongs to, if any.
+        server: The Jupyter server that this client belongs to, if any.
         heir: Id of the new head, if it takes over the fork server of a head that ends.
 
     Raises:
@@ -103,7 +102,7 @@ async def spawn(plan: Plan, profile: Profile, *, server: int | None, heir: str |
 
 
 async def _spawn(
-    plan: Plan, profile: Profile, identity: str, *, server: int | None, inherits: bool
+    plan: Plan, profile: Profile, identity: str, *, server: Server, inherits: bool
 ) -> HeadRecord:
     directory = folders.private(folders.sockets() / identity)
     record = records.path_of(identity)
@@ -117,7 +116,8 @@ async def _spawn(
         environment=environment.key(plan.python, profile.environment),
         node=facts,
         variables=plan.variables,
-        server=server,
+        server=server.pid,
+        server_started=server.started,
         inherits=inherits,
     )
     adoption_s = options.of_environment().adoption_s

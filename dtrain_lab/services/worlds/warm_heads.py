@@ -15,18 +15,18 @@ from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.worlds.heads import spawn
 from dtrain_lab.wire.plan import Request
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.record import HeadRecord, Server
 
 
 class WarmHeads:
     """Starts heads without ranks, and lets starts wait for warm heads that are not ready yet.
 
     Args:
-        server: Pid of the Jupyter server that this client belongs to, if any.
+        server: The Jupyter server that this client belongs to, if any.
         keep: Takes this client's lease on a head.
     """
 
-    def __init__(self, server: int | None, keep: Callable[[HeadRecord], Awaitable[object]]) -> None:
+    def __init__(self, server: Server, keep: Callable[[HeadRecord], Awaitable[object]]) -> None:
         self._server = server
         self._keep = keep
         self._coming: dict[str, asyncio.Future[None]] = {}

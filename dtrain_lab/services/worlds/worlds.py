@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.backends import ssh_connections
-from dtrain_lab.errors import BadSize, Conflict, DtrainError, NotFound, StartFailed, Unreachable
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, StartFailed, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
 from dtrain_lab.services import folders
@@ -22,13 +22,14 @@ from dtrain_lab.services.connection import Connection, records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.worlds import naming, sizes
 from dtrain_lab.services.worlds.heads import end, spawn, submit
 from dtrain_lab.services.worlds.warm_heads import WarmHeads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import LeaseKind
-from dtrain_lab.wire.plan import Request
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.plan import Plan, Request
+from dtrain_lab.wire.processes.record import HeadRecord, Server
 from dtrain_lab.wire.processes.settings import HEIR
 from dtrain_lab.wire.profile import Profile
 
@@ -60,9 +61,9 @@ class Worlds:
         self.lease = clients.Lease(
             kind, socket.gethostname(), pid, processes.started(pid), notebook, processes.system()
         )
-        self._server = server
+        self._server = Server(server, processes.began_at(server)) if server is not None else Server()
         self._open: dict[str, Connection] = {}
-        self.warm_heads = WarmHeads(server, self._keep)
+        self.warm_heads = WarmHeads(self._server, self._keep)
 
     # ---- launch
 
@@ -88,29 +89,23 @@ class Worlds:
             await environment.check(python, asked=profile.environment)
         facts = await backend.facts(profile)
         plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
-        named = next((r for r in self.found() if request.name is not None and r.name == request.name), None)
-        if named is not None:
-            there, terminal = await self.info(named), self.lease.kind == "terminal"
+        here = backend.traits.one_machine
+        if here:
+            await asyncio.to_thread(folders.must_have_room)
+        try:
+            with naming.reserved(request.name, f"{profile.name}-{plan.size}") as name:
+                if here:
+                    connection = await self._start(plan, profile, request, name, detached=not hold)
+                else:
+                    submitted = await submit(plan, profile, request, name, server=self._server)
+                    connection = await self.reach(submitted)
+        except naming.Taken as taken:
+            there = await self.info(taken.record) if taken.record is not None else None
             size = there.world.size if there is not None else None
-            raise records.in_use(named.name, size, plan.size, terminal=terminal)
-        name = records.free_name(request.name, f"{profile.name}-{plan.size}")
-        if not backend.traits.one_machine:
-            submitted = await submit(plan, profile, request, name, server=self._server)
-            connection = await self.reach(submitted)
-            if hold:
-                await self._take_lease(connection)
-            return connection
-        await asyncio.to_thread(folders.must_have_room)
-        order = clients.Launch(plan, request, name, getpass.getuser(), self._server, detached=not hold)
-        claimed = await self._claim(order, profile)
-        if claimed is not None:
-            connection = claimed
-        else:
-            record = await spawn(plan, profile, server=self._server)
-            connection = await self._launch(record, order)
+            raise taken.error(size, plan.size, terminal=self.lease.kind == "terminal") from None
         if hold:
             await self._take_lease(connection)
-        elif self.lease.kind != "terminal":
+        elif here and self.lease.kind != "terminal":
             connection.close()
         return connection
 
@@ -225,17 +220,7 @@ class Worlds:
         """
         cluster: Cluster = await connection.ask(clients.Info())
         allowed = limits.allowed(profiles.load(cluster.profile))
-        nodes = len(cluster.nodes)
-        if nodes > 1:
-            per_node = cluster.world.size // nodes
-            if ranks % per_node:
-                raise BadSize(
-                    f"{ranks} ranks don't fill whole nodes of {per_node} ranks.",
-                    f"Ask for a multiple of {per_node}.",
-                )
-            request = Request(cluster.profile, nodes=ranks // per_node, ranks_per_node=per_node)
-        else:
-            request = Request(cluster.profile, ranks)
+        request = sizes.resized(cluster, ranks)
         facts = await allowed.backend.facts(allowed.profile)
         plan = allowed.plan(facts, request, python="", directory="")
         resized: Cluster = await connection.ask(clients.Resize(plan), within_s=RESIZED_WITHIN_S)
@@ -279,6 +264,15 @@ class Worlds:
         self._open[connection.record.id] = connection
         await self.take_lease(connection, attach=self.lease.notebook is not None)
 
+    async def _start(
+        self, plan: Plan, profile: Profile, request: Request, name: str, *, detached: bool
+    ) -> Connection:
+        """Start a world on this machine, in a warm head if there is one."""
+        by, owner = self._server, getpass.getuser()
+        order = clients.Launch(plan, request, name, owner, by.pid, detached, by.started)
+        claimed = await self._claim(order, profile)
+        return claimed or await self._launch(await spawn(plan, profile, server=by), order)
+
     async def _claim(self, order: clients.Launch, profile: Profile) -> Connection | None:
         """Claim a warm head of the same environment; None if there is no such head left."""
         key = environment.key(order.plan.python, profile.environment)
@@ -292,7 +286,9 @@ class Worlds:
     async def _launch(self, record: HeadRecord, order: clients.Launch) -> Connection:
         connection = await self.reach(record)
         await connection.ask(order)
-        connection.record = msgspec.structs.replace(record, name=order.name, warm=False, server=order.server)
+        connection.record = msgspec.structs.replace(
+            record, name=order.name, warm=False, server=order.server, server_started=order.server_started
+        )
         return connection
 
 

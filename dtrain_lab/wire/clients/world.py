@@ -28,7 +28,8 @@ class Lease(Struct, frozen=True):
 class Launch(Body, frozen=True, tag="launch"):
     """Start a world in this head, which has no ranks yet.
 
-    `server`: pid of the client's Jupyter server, if any. `detached`: no lease's end is the world's.
+    `server`, `server_started`: the client's Jupyter server, as in `HeadRecord`. `detached`: no lease's end is
+    the world's.
     """
 
     plan: Plan
@@ -37,6 +38,7 @@ class Launch(Body, frozen=True, tag="launch"):
     owner: str
     server: int | None = None
     detached: bool = False
+    server_started: float = 0.0
 
 
 class AcquireLease(Body, frozen=True, tag="hold"):

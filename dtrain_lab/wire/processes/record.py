@@ -37,12 +37,21 @@ class Remote(Struct, frozen=True):
     """Why the world ended before it was ready: message and hint."""
 
 
+class Server(Struct, frozen=True):
+    """A Jupyter server of this machine: pid and start time (`machine.processes.started`); no pid: none."""
+
+    pid: int | None = None
+    started: float = 0.0
+
+
 class HeadRecord(Struct, frozen=True):
     """A running head; a head on another machine has no process, socket and environment here.
 
     `warm`: it has no ranks yet and can be claimed. `environment`: key of its ranks' environment. `system`:
     the host boot and PID namespace of `pid` (`machine.processes.system`). `server`: pid of the Jupyter server
-    whose kernel or panel started the head, so that the server can take a lease.
+    whose kernel or panel started the head or its world, so that a server can take a lease. `server_started`:
+    start time of that server; 0 if an older version wrote the record. The head of a world may be older than
+    the server, as another server's warm head can be claimed.
     """
 
     id: str
@@ -57,5 +66,6 @@ class HeadRecord(Struct, frozen=True):
     environment: str = ""
     warm: bool = False
     server: int | None = None
+    server_started: float = 0.0
     remote: Remote | None = None
     system: str = ""

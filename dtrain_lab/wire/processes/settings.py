@@ -39,7 +39,7 @@ class HeadSettings(Struct, frozen=True):
     `directory` holds sockets, logs and ipyparallel's files; it is node-local and has mode 0700. `record`:
     path of the file by which this head is found. `variables`: environment of the ranks, needed before the
     plan because the fork server is exec'ed with it. `inherits`: its agent takes over the fork server of a
-    head that ends, at the socket `HEIR` in `directory`.
+    head that ends, at the socket `HEIR` in `directory`. `server`, `server_started`: as in `HeadRecord`.
     """
 
     id: str
@@ -49,6 +49,7 @@ class HeadSettings(Struct, frozen=True):
     node: NodeFacts
     variables: dict[str, str] = {}
     server: int | None = None
+    server_started: float = 0.0
     adoption_s: float = 600.0
     remote: RemoteHead | None = None
     inherits: bool = False

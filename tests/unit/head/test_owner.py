@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -18,8 +19,9 @@ from dtrain_lab.head.cells import rank_holders
 from dtrain_lab.head.figures import snapshot as snapshots
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.processes.record import HeadRecord
 from dtrain_lab.world import events as on
-from tests.owned import IDLE_S, Owned
+from tests.owned import IDLE_S, SERVER, Owned
 
 ELSEWHERE = "another-boot pid:[4026531836]"
 Make = Callable[..., Owned]
@@ -37,6 +39,13 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     for owned in made:
         owned.close()
     await supervision.here().close()
+
+
+async def test_its_record_names_the_server_of_the_client_that_launched_it(make: Make, tmp_path: Path) -> None:
+    """With that server's start time: a warm head may be older, and another server's."""
+    make()
+    record = msgspec.json.decode((tmp_path / "record").read_bytes(), type=HeadRecord)
+    assert (record.server, record.server_started) == (SERVER.pid, SERVER.started)
 
 
 def not_run(owned: Owned, cell: str) -> str:

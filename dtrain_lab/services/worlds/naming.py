@@ -1,0 +1,118 @@
+"""Names of clusters that start: no two clusters of a user on one machine share one, nor do two starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.errors import Conflict
+from dtrain_lab.machine import durable, processes
+from dtrain_lab.services import folders, names
+from dtrain_lab.services.connection import records
+from dtrain_lab.wire.processes.record import HeadRecord
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """A name that a process is starting a cluster under, until the cluster's record has it."""
+
+    name: str
+    pid: int
+    started: float
+    system: str
+
+
+class Taken(Exception):
+    """The requested name is in use.
+
+    Args:
+        name: The name.
+        record: The cluster that has it; None while that cluster is starting.
+    """
+
+    def __init__(self, name: str, record: HeadRecord | None) -> None:
+        super().__init__(name)
+        self.name, self.record = name, record
+
+    def error(self, has: int | None, asked: int, *, terminal: bool) -> Conflict:
+        """Return the error for the user.
+
+        Args:
+            has: Number of ranks of the cluster that has the name, if known.
+            asked: Number of ranks of the new one.
+            terminal: Whether the message is for a terminal, which can't resize a cluster.
+        """
+        name = self.name
+        text = f'A cluster "{name}" is {"running" if self.record is not None else "starting"}.'
+        hint = f"Choose another name, attach to it, or stop it: %distributed attach {name}"
+        if has is not None and has != asked:
+            text = f"{text} It has {rank_sets.count(has)}; the new one would have {asked}."
+            attach, resize = f"%distributed attach {name}", f"%distributed resize {asked}"
+            hint = (
+                f"Attach to it: {attach}; then change its size: {resize}. Or stop it, or choose another name."
+            )
+            if terminal:
+                hint = "Choose another name, or stop it: %distributed stop"
+        return Conflict(text, hint, code="name_in_use")
+
+
+@contextlib.contextmanager
+def reserved(wanted: str | None, usual: str) -> Iterator[str]:
+    """Reserve the name of a new cluster while the block starts it.
+
+    Args:
+        wanted: The requested name; None for the default one, with a number if necessary.
+        usual: The default name.
+
+    Raises:
+        BadRequest: The wanted name can't be a name.
+        StartFailed: The disk of the records is full or read-only.
+        Taken: A cluster has it, or starts under it.
+    """
+    try:
+        name, path = _reserve(wanted, usual)
+    except OSError as error:
+        raise folders.no_room(folders.records(), error) from error
+    try:
+        yield name
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _reserve(wanted: str | None, usual: str) -> tuple[str, Path]:
+    """Return the name, and the file that reserves it."""
+    folder = folders.records()
+    with durable.locked(folder / "names.lock"):
+        running = {r.name: r for r in records.living() if not r.warm}
+        starting = {r.name for r in _reservations(folder)}
+        name, number = names.check(wanted) if wanted is not None else usual, 2
+        while name in running or name in starting:
+            if wanted is not None:
+                raise Taken(name, running.get(name))
+            name, number = f"{usual}-{number}", number + 1
+        path = folder / f"{secrets.token_hex(6)}.name"
+        reservation = Reservation(name, os.getpid(), processes.started(), processes.system())
+        durable.swap(path, msgspec.json.encode(reservation))
+        return name, path
+
+
+def _reservations(folder: Path) -> Sequence[Reservation]:
+    """Return reservations of this machine's living processes; those of ended ones are removed."""
+    found = []
+    for path in folder.glob("*.name"):
+        try:
+            one = msgspec.json.decode(path.read_bytes(), type=Reservation)
+        except (OSError, msgspec.DecodeError):  # released meanwhile, or another version's
+            continue
+        if not processes.is_here(one.system):  # of another host that shares the home
+            continue
+        if processes.same(one.pid, one.started) is not None:
+            found.append(one)
+        else:
+            path.unlink(missing_ok=True)
+    return found

@@ -1,0 +1,63 @@
+"""Which clusters a Jupyter server takes a lease on: its own, and those whose server has ended."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dtrain_lab.machine import processes
+from dtrain_lab.server.live import Hub
+from dtrain_lab.services.connection import records
+from dtrain_lab.wire import VERSION
+from dtrain_lab.wire.processes.record import HeadRecord
+
+PARENT = os.getppid()
+"""Stands for another Jupyter server that lives; the head of its cluster is this process."""
+
+
+@pytest.mark.parametrize(
+    ("server", "head_started", "fields", "ours"),
+    [
+        pytest.param(os.getpid(), None, {}, True, id="its own"),
+        pytest.param(
+            PARENT, 0.5, {"server_started": processes.began_at(PARENT)}, False, id="of another server"
+        ),
+        pytest.param(PARENT, 0.5, {}, False, id="of an older version, whose server may live"),
+        pytest.param(
+            PARENT, None, {"server_started": 0.5}, True, id="of an ended server, whose pid is reused"
+        ),
+        pytest.param((1 << 22) + 1, None, {"server_started": 1.0}, True, id="of an ended server"),
+        pytest.param((1 << 22) + 1, None, {}, True, id="of an older version, whose server has ended"),
+        pytest.param(None, None, {}, False, id="of a terminal"),
+    ],
+)
+def test_a_server_leaves_living_servers_their_clusters(
+    server: int | None,
+    head_started: float | None,
+    fields: dict[str, Any],
+    ours: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A head may be older than its world's server: it was kept warm by another one."""
+    started = processes.started() if head_started is None else head_started
+    record = HeadRecord(
+        "w",
+        "w",
+        str(tmp_path),
+        0.0,
+        VERSION,
+        socket.gethostname(),
+        os.getpid(),
+        started,
+        server=server,
+        **fields,
+    )
+    monkeypatch.setattr(records, "living", lambda: [record])
+    nothing: Any = SimpleNamespace()
+    assert bool(Hub(nothing, nothing, 1.0, None)._ours()) is ours

@@ -1,0 +1,71 @@
+"""Names of clusters that start: unique among running clusters and among starts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dtrain_lab.errors import BadRequest
+from dtrain_lab.machine import durable, processes
+from dtrain_lab.services import folders
+from dtrain_lab.services.connection import records
+from dtrain_lab.services.worlds.naming import Reservation, Taken, reserved
+from dtrain_lab.wire import VERSION
+from dtrain_lab.wire.processes.record import HeadRecord
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of records of this test alone."""
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+
+
+def runs(name: str) -> None:
+    """Write the record of a running cluster."""
+    here = {"pid": os.getpid(), "started": processes.started(), "system": processes.system()}
+    host = os.uname().nodename
+    records.write(HeadRecord(name, name, str(folders.records() / "none"), 0.0, VERSION, host=host, **here))
+
+
+def test_two_starts_at_the_same_time_get_two_names() -> None:
+    with reserved(None, "local-2") as one, reserved(None, "local-2") as two:
+        assert (one, two) == ("local-2", "local-2-2")
+    with reserved(None, "local-2") as again:
+        assert again == "local-2"
+    assert list(folders.records().glob("*.name")) == []
+
+
+def test_a_default_name_passes_over_running_clusters() -> None:
+    runs("local-2")
+    with reserved(None, "local-2") as name:
+        assert name == "local-2-2"
+
+
+def test_a_wanted_name_that_is_in_use_is_refused() -> None:
+    with reserved("mine", "local-2"), pytest.raises(Taken) as starting, reserved("mine", "local-2"):
+        pass
+    assert starting.value.record is None
+    error = starting.value.error(None, 3, terminal=False)
+    assert (error.message, error.code) == ('A cluster "mine" is starting.', "name_in_use")
+    runs("mine")
+    with pytest.raises(Taken) as running, reserved("mine", "local-2"):
+        pass
+    assert running.value.record is not None
+    error = running.value.error(2, 3, terminal=True)
+    assert error.message == 'A cluster "mine" is running. It has 2 ranks; the new one would have 3.'
+    assert "resize" not in error.hint
+
+
+def test_a_name_that_a_killed_process_reserved_is_free() -> None:
+    left = folders.records() / "00.name"
+    durable.swap(left, msgspec.json.encode(Reservation("mine", os.getpid(), 1.0, processes.system())))
+    with reserved("mine", "local-2"):
+        assert not left.exists()
+
+
+def test_a_bad_name_is_refused() -> None:
+    with pytest.raises(BadRequest), reserved("../x", "local-2"):
+        pass
