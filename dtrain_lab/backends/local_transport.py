@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dtrain_lab.backends.ssh_connections import Done
+from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import RUNTIME_VARIABLE, durable
@@ -155,13 +156,21 @@ def _find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
     start = re.compile(before)
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
-            found = whole.find(text, offset)
             # searching for the text is far faster than searching for the expression
-            while found >= 0 and start.match(whole[whole.rfind(b"\n", 0, found) + 1 : found]) is None:
-                found = whole.find(text, found + 1)
+            while (found := whole.find(text, offset)) >= 0:
+                begin, end = whole.rfind(b"\n", 0, found) + 1, whole.find(b"\n", found)
+                line = whole[begin : end if end >= 0 else len(whole)]
+                if not before:
+                    return begin
+                head = start.match(line) if begin >= offset else None
+                if head is not None and text in last_state(line[head.end() :]):
+                    return begin
+                offset = begin + len(
+                    line
+                )  # once a line: a progress bar may have the text in each of its states
     except (FileNotFoundError, ValueError):  # an empty file can't be mapped
-        return None
-    return None if found < 0 else found
+        pass
+    return None
 
 
 def _small(folder: Path, patterns: Sequence[str]) -> dict[str, bytes] | None:

@@ -100,7 +100,9 @@ class Login:
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
         how, pattern = "-F", text
         if before:
-            how, pattern = "-E", b"^" + before + b".*" + SPECIAL.sub(rb"\\\g<0>", text)
+            # only a line's last state is shown, see `cells.merge.last_state`
+            said = SPECIAL.sub(rb"\\\g<0>", text)
+            how, pattern = "-E", b"^" + before + b"(.*\r)?[^\r]*" + said + b"[^\r]*\r*$"
         line = f'tail -c "+$(($2 + 1))" -- "$1" | LC_ALL=C grep -a -b -m 1 {how} -f <(cat <&3) | cut -d: -f1'
         words = ["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)]
         done = await self.run(words, pattern + b"\n")

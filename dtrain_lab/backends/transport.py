@@ -69,15 +69,18 @@ class Transport(Protocol):
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
         """Find the first line that contains a text, from an offset on.
 
+        With `before`, the text is searched for in what the line shows in the end (`cells.merge.last_state`);
+        without, in all that it has.
+
         Args:
             path: The file.
             text: The text.
             offset: Where a line begins.
-            before: Regular expression that the line matches from its start, before the text; only what Python
-                and POSIX (extended) have in common; empty for any start.
+            before: Regular expression that the line matches from its start, before what it shows; only what
+                Python and POSIX (extended) have in common; empty for any start.
 
         Returns:
-            An offset in that line, at the text or before it; None if there is no such line.
+            Where that line begins; None if there is no such line.
         """
 
     async def ahead(self) -> float:

@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import AnyStr
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.ansi import Colours
@@ -172,14 +173,15 @@ class LineMerger:
         return "".join(kept) + tail
 
 
-def last_state(line: str) -> str:
+def last_state(line: AnyStr) -> AnyStr:
     """Return what a line finally shows: the last non-empty text between carriage returns.
 
     Args:
         line: The line, without its line feed.
     """
-    segments = [s for s in line.split("\r") if s]
-    return segments[-1] if segments else ""
+    if isinstance(line, bytes):
+        return line.rstrip(b"\r").rpartition(b"\r")[2]
+    return line.rstrip("\r").rpartition("\r")[2]
 
 
 class LineWriter:

@@ -90,7 +90,7 @@ async def find(
     *,
     back: int = 4096,
 ) -> str | None:
-    """Find the next line that contains a text.
+    """Find the next line that contains a text; with `before`, one that shows it.
 
     Args:
         record: Record of the job.

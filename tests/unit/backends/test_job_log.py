@@ -89,6 +89,45 @@ async def test_the_next_search_does_not_find_what_was_found_before(
     assert [line.text for line in lines] == ["what (a+b)* {2}|$x^ is", "1 o loss", "loss 6.5"]
 
 
+BARS = (
+    "100.001 0 e \repoch 1:   0%|  |\repoch 1:  50%|# |\repoch 1: 100%|##|",
+    "100.002 1 e epoch 1:  50%|# |\r\r",
+    "100.003 1 e gone:  50%\r          \r",
+    "100.004 0 o loss at 50%\r",
+    "100.005 0 o 1 e \rloss 7",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "line"),
+    [
+        ("50%", None, 1),
+        ("50%", {0}, 3),
+        ("100%", {0}, 0),
+        ("epoch 1:   0%", None, None),
+        ("gone", None, None),
+        ("1 e", None, None),
+        ("loss 7", {0}, 4),
+    ],
+)
+async def test_overwritten_states_of_a_progress_bar_are_not_found(
+    tmp_path: Path, places: list[Place], text: str, ranks: set[int] | None, line: int | None
+) -> None:
+    (tmp_path / job_files.log(0)).write_bytes(b"".join(row.encode() + b"\n" for row in BARS))
+    assert await found(tmp_path, places, text, ranks) == (None if line is None else BARS[line])
+
+
+async def test_a_line_that_is_found_is_read_whole(tmp_path: Path, places: list[Place]) -> None:
+    """Also where its last state is far behind its beginning."""
+    bar = "\r".join(f"step {n} of 999" for n in range(1000))
+    lines = ["100.001 0 o before", f"100.002 0 e {bar}", "100.003 0 o after"]
+    (tmp_path / job_files.log(0)).write_text("".join(f"{line}\n" for line in lines))
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    at = await job_log.find(record, places, "999 of", "start", job_log.written_by(None))
+    shown, _, _ = await job_log.read(record, places, at or "end", None)
+    assert [line.text for line in shown] == ["before", "step 999 of 999", "after"]
+
+
 async def test_a_progress_bar_is_shown_in_its_last_state(tmp_path: Path) -> None:
     """As the notebook's output does; the file has all states."""
     rows = (
