@@ -149,6 +149,28 @@ def test_workers_gain_nothing_by_what_they_read_while_no_step_runs(
     assert fmean(report.changed) > 0.8 * ITEM_S / 2, "two workers read twice as fast, at most"
 
 
+def test_a_loader_that_is_too_slow_is_left(
+    seen: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no bound by itself: its workers read ahead before anything is timed."""
+    monkeypatch.setattr(change, "WARM_UP_S", 2 * ITEM_S)
+    seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
+    seen.loader = torch.utils.data.DataLoader(Slow(), batch_size=3)
+    report = _with_workers(seen, (True,), Change("workers", 2))
+    assert not report.changed
+    assert "The loader is too slow to try this: it fed 1 of the first 5 steps in 0 s." in report.error
+
+
+def test_a_slow_loader_is_timed_over_few_steps(
+    seen: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change, "FED_S", ITEM_S)
+    seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
+    seen.loader = torch.utils.data.DataLoader(Slow(), batch_size=3)
+    report = _with_workers(seen, (True,), Change("workers", 2))
+    assert (len(report.with_sync), report.steps) == (2, 2)
+
+
 def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
     assert "The DataLoader that training read" in _cannot_apply(seen, Change("workers", 2))
     seen.loader = torch.utils.data.DataLoader(list(range(6)), batch_size=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +23,11 @@ from dtrain_lab.wire.metrics.diagnosis import Change, Report
 SETTLING = 2
 """First steps that are not timed: a new reducer orders its buckets after the first one."""
 FED_S = 20.0
-"""Longest time for the steps that read a loader, seconds."""
+"""Longest time for the steps that read a loader and are timed, seconds."""
+WARM_UP_S = 60.0
+"""Longest time until a loader's workers are in their steady state, seconds; no step begins after it."""
+FEWEST_TIMED = 2
+"""Fewest steps that are timed, however slow the loader is; a mean of one has no error."""
 NO_OPTIMIZER = (
     "The optimizer no longer exists: it was created inside a function. "
     "Keep it in a variable of a cell, train, and try again."
@@ -178,9 +183,16 @@ def _compressing(seen: Any, _: int) -> Iterator[None]:
 def _with_workers(seen: Any, passes: tuple[bool, ...], change: Change) -> Report:
     """Time steps that read the loader, as it is and with more workers."""
     replay, loader = Replay(seen), seen.loader
-    before = _fed(replay, passes, loader)
-    after = _fed(replay, passes, _with_more(loader, change.number))
+    try:
+        before = _fed(replay, passes, loader)
+        after = _fed(replay, passes, _with_more(loader, change.number))
+    except _TooSlow as error:
+        return Report(error=str(error))
     return Report(with_sync=before, changed=after, steps=len(after) * len(passes))
+
+
+class _TooSlow(Exception):
+    """A loader takes too long to be measured; the message is for the user, and the same on all ranks."""
 
 
 def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, ...]:
@@ -188,6 +200,9 @@ def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, 
 
     The clock doesn't stop between the steps: while the ranks exchange anything else, workers read on, and
     what they read then would cost no time.
+
+    Raises:
+        _TooSlow: the loader does not reach its steady state within `WARM_UP_S`.
     """
     # the ranks' loaders may differ, and each step is a collective
     plans = of_all(feeds(loader, len(passes))[:2])
@@ -197,14 +212,33 @@ def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, 
         def fed() -> None:
             replay.step(passes, read=given.__next__)
 
-        step_s = max(of_all(timed(fed, ahead, 0)))
-        # what was read during the exchange; where the loader has few batches, as much of it as it can feed
-        used = max(0, min(ahead - 1, available - ahead - FEWEST_STEPS))
+        step_s = _warm_up(fed, ahead)
+        fits = int(FED_S / step_s)
+        # what was read during the exchange; where the loader has few batches, as much of it as it can feed,
+        # and where it is slow, less: its workers read next to nothing meanwhile
+        used = max(0, min(ahead - 1, available - ahead - FEWEST_STEPS, fits))
         for _ in range(used):
             fed()
-        fits = max(FEWEST_STEPS, int(FED_S / step_s))
-        steps = min(available - ahead - used, 4 * max(FEWEST_STEPS, ahead), fits)
+        steps = min(available - ahead - used, 4 * max(FEWEST_STEPS, ahead), max(FEWEST_TIMED, fits))
         return tuple(seconds / len(passes) for seconds in step_times(fed, steps))
+
+
+def _warm_up(fed: Callable[[], None], ahead: int) -> float:
+    """Run the steps whose batches workers read ahead; returns seconds per step, of the slowest rank.
+
+    Raises:
+        _TooSlow: they take longer than `WARM_UP_S`. No rank begins another step then.
+    """
+    began = time.perf_counter()
+    for done in range(1, ahead + 1):
+        fed()
+        took = float(max(of_all(time.perf_counter() - began)))
+        if took > WARM_UP_S and done < ahead:
+            raise _TooSlow(
+                f"The loader is too slow to try this: it fed {done} of the first {ahead} steps in {took:.0f} s. "
+                "Their batches are read ahead, so they can't be timed."
+            )
+    return took / ahead
 
 
 def _with_more(loader: Any, count: int) -> Any:
