@@ -77,7 +77,7 @@ AVERAGED: Final = 21
 """Backward passes of this cell, begun or ended, in which gradients are averaged over all ranks."""
 
 SPLIT: Final = 22
-"""1 if the sampler of the loader that was read last gives each rank its own part of the data."""
+"""1 if the sampler of the loader that training read last gives each rank its own part of the data."""
 
 DOINGS: Final = ("", "forward", "backward", "optimizer", "data")
 OPERATIONS: Final = (

@@ -235,8 +235,8 @@ def _warm_up(fed: Callable[[], None], ahead: int) -> float:
         took = float(max(of_all(time.perf_counter() - began)))
         if took > WARM_UP_S and done < ahead:
             raise _TooSlow(
-                f"The loader is too slow to try this: it fed {done} of the first {ahead} steps in {took:.0f} s. "
-                "Their batches are read ahead, so they can't be timed."
+                f"The loader is too slow to try this: it fed {done} of the first {ahead} steps in "
+                f"{took:.0f} s. Their batches are read ahead, so they can't be timed."
             )
     return took / ahead
 

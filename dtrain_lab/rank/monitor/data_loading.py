@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils.data import DataLoader
@@ -18,6 +18,13 @@ from dtrain_lab.rank.torch import loaders
 from dtrain_lab.rank.torch.compiler import untraced
 
 
+class _Source(NamedTuple):
+    """The loader of an iterator, and whether it gives each rank its own part of the data."""
+
+    loader: weakref.ref[Any]
+    split: bool
+
+
 def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> None:
     """Install the hooks that count batches and time the wait for each.
 
@@ -28,12 +35,18 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
     """
     took = weakref.WeakKeyDictionary[Any, int]()
     """Time that it took to make an iterator and start its workers, ns; a part of its first batch's time."""
+    sources = weakref.WeakKeyDictionary[Any, _Source]()
+    """Which loader training reads is known by its batches: an iterator of a validation loader may be made
+    before a training step."""
+    unread = weakref.WeakKeyDictionary[Any, Any]()
+    """Iterator that has given no batch → its loader, which nobody else may keep: `for x in DataLoader(…)`."""
 
     @untraced
     def give(following: Any, iterator: Any) -> Any:
         if not recorder.watches:
             return following(iterator)
-        began = now() - took.pop(iterator, 0)
+        made_ns = took.pop(iterator, None)
+        began = now() - (made_ns or 0)
         trains = torch.is_grad_enabled()
         if trains:
             recorder.fetching(began)
@@ -51,20 +64,29 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
         if trains:
             with recorder.harmless():
                 samples, tokens = sizes(batch)
+                source = sources.get(iterator)
+                if source is not None:
+                    loader = source.loader()
+                    if loader is not None:
+                        seen.read(loader)
+                        if made_ns is not None:
+                            shards.read(loader)
+                    recorder.writer.cells[ring.SPLIT] = source.split
                 shards.gave(batch)
                 recorder.epoch(loaders.given(iterator), _length(iterator))
                 recorder.writer.cells[ring.WORKERS] = 1 + loaders.workers(iterator)
+        unread.pop(iterator, None)
         recorder.fetched(began, iterator, samples, tokens)
         return batch
 
     @untraced
     def make(made: Any, iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
         made(iterator, loader, *args, **kwargs)
-        if recorder.watches and torch.is_grad_enabled():
+        if recorder.watches:
             with recorder.harmless():
-                seen.read(loader)
-                shards.read(loader)
-                recorder.writer.cells[ring.SPLIT] = splits(loader)
+                sources[iterator] = _Source(weakref.ref(loader), splits(loader))
+                if not loader.persistent_workers:  # it keeps the iterator, and neither would ever be freed
+                    unread[iterator] = loader
 
     usual = DataLoader.__iter__
 

@@ -74,7 +74,7 @@ class Shards:
         """Sampler → ids of the models that one of its epochs has trained."""
 
     def read(self, loader: Any) -> None:
-        """Called when training makes an iterator of a loader."""
+        """Called when training gets the first batch of an iterator of a loader."""
         self._loader = loader if type(loader) is DataLoader else None
         self._forwards = 0
 
