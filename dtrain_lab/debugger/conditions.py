@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import ast
 
-from dtrain_lab.debugger.state import Breakpoint
+from dtrain_lab.debugger.state import Breakpoint, Dap
 from dtrain_lab.errors import BadRequest
 
 COUNTER = "__import__('dtrain_lab.rank.debugger.hits', fromlist=['hit']).hit"
 """Counts hits in the condition itself, since pydevd stops when either its count or its condition is met."""
 
 Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
+
+
+def given(point: Dap) -> Breakpoint:
+    """Return a breakpoint of a `setBreakpoints` request, with the conditions that our panel gives it again.
+
+    JupyterLab itself knows only lines. A new kernel learns conditions in no other way.
+    """
+    condition, hit, log = (str(point.get(key) or "") for key in ("condition", "hitCondition", "logMessage"))
+    return Breakpoint(point["line"], condition, hit, log)
 
 
 def check(point: Breakpoint) -> None:

@@ -20,6 +20,11 @@ def cell_name(path: str) -> str:
     return os.path.basename(path)
 
 
+def is_cell(path: str) -> bool:
+    """Whether a path of the front end is that of a cell, in its kernel's folder of cell sources."""
+    return "/ipykernel_" in path
+
+
 def is_ours(source: dict[str, Any]) -> bool:
     """Whether a frame's source belongs to the code that runs cells, not to the user."""
     path = str(source.get("path", ""))

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.debugger import conditions
-from dtrain_lab.debugger.places import CELL, cell_name
+from dtrain_lab.debugger.places import CELL, cell_name, is_cell
 from dtrain_lab.debugger.state import (
     PER_RANK,
     REFERENCES,
@@ -57,10 +57,12 @@ def asks_kernel(state: State, request: Dap) -> bool:
 
 
 def for_kernel(state: State, request: Dap) -> Dap:
-    """Return the request for the kernel's own debugger, without breakpoints in cells that run on ranks."""
-    if request["command"] == "setBreakpoints" and path_in(request) in state.cells:
-        return {**request, "arguments": {**request["arguments"], "breakpoints": []}}
-    return request
+    """Return the request for the kernel's own debugger, without what is only for ranks: cells, conditions."""
+    if request["command"] != "setBreakpoints":
+        return request
+    arguments = request["arguments"]
+    points = () if path_in(request) in state.cells else arguments.get("breakpoints", ())
+    return {**request, "arguments": {**arguments, "breakpoints": [{"line": p["line"]} for p in points]}}
 
 
 def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple[Order, ...]]:
@@ -86,11 +88,11 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             )
         case "setBreakpoints":
             path = path_in(request)
-            if path not in state.cells and _is_cell(path):
+            if path not in state.cells and is_cell(path):
                 return state, ()
             before = {point.line: point for point in state.points.get(path, ())}
-            lines = [b["line"] for b in arguments.get("breakpoints", ())]
-            points = tuple(before.get(line, Breakpoint(line)) for line in lines)
+            asked = map(conditions.given, arguments.get("breakpoints", ()))
+            points = tuple(before.get(point.line, point) for point in asked)
             state = replace(state, points={**state.points, path: points})
             return state, _points(state, path, state.attached)
         case "dtrain/breakpoint":
@@ -302,8 +304,3 @@ def _all(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
 
 def _same(command: str, arguments: Dap, ranks: Sequence[int]) -> Order:
     return Order(command, {rank: arguments for rank in ranks})
-
-
-def _is_cell(path: str) -> bool:
-    """Whether a path is a cell of the kernel's own, in the kernel's folder of cell sources."""
-    return "/ipykernel_" in path

@@ -21,9 +21,10 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import events
 from dtrain_lab.debugger.replies import EMPTY, refused
-from dtrain_lab.debugger.requests import MAGIC, knows_job
-from dtrain_lab.debugger.state import Breakpoint, Dap, JobCode, Outcome, State, to_rank
+from dtrain_lab.debugger.requests import knows_job
+from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, to_rank
 from dtrain_lab.errors import DtrainError
+from dtrain_lab.kernel.earlier_breakpoints import EarlierBreakpoints
 from dtrain_lab.kernel.post_mortem import PostMortem
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debugging import Debugging
@@ -77,6 +78,7 @@ class KernelDebugger:
         self._asking = asyncio.Lock()
         """Held while the kernel's own debugger answers: it takes the next answer for that to its request."""
         self._seq = FIRST_SEQ
+        self._earlier = EarlierBreakpoints(lambda: self._own.breakpoint_list, self._emit)
         kernel.debugger = self
         debug.in_notebook = self.debug_job
 
@@ -139,6 +141,7 @@ class KernelDebugger:
     def uses(self, cluster: Cluster | None) -> None:
         """Set the notebook's cluster; if the debugger is on, attach to its ranks."""
         self._target = cluster
+        self._wanted = self._wanted or self._own.is_started  # since before the extension was loaded
         if self._wanted and cluster is not None and self._job is None:
             self._portal.post(self._begin(cluster))
 
@@ -168,7 +171,8 @@ class KernelDebugger:
     async def _begin(self, cluster: Cluster) -> str:
         """Attach to a cluster's ranks; returns the reason if that is impossible, else an empty string."""
         try:
-            self._adopt()
+            await self._earlier.answered(self._debugging.state)
+            self._debugging.state = self._earlier.adopt(self._debugging.state)
             if self._last is not None and self._last[0] is cluster and not self._debugging.state.on:
                 self._debugging.state = replace(self._debugging.state, outcome=self._last[1])
             new = self._debugging.holds is not cluster.connection
@@ -196,18 +200,11 @@ class KernelDebugger:
             return refused(message, str(error))
         return {**refused(message, ""), "success": True}
 
-    def _adopt(self) -> None:
-        """Take over breakpoints of `%%distributed` cells that the kernel's own debugger received earlier."""
-        state = self._debugging.state
-        for path, points in self._own.breakpoint_list.items():
-            if path not in state.cells and points and Path(path).is_file():
-                code = Path(path).read_text(encoding="utf-8")
-                if code.startswith(MAGIC):
-                    lines = tuple(Breakpoint(point["line"]) for point in points)
-                    state = replace(
-                        state, cells={**state.cells, path: code}, points={**state.points, path: lines}
-                    )
-        self._debugging.state = state
+    async def _learn_conditions(self, message: Dap) -> Dap:
+        """Take over the conditions that the front end has shown since before this kernel."""
+        for arguments in self._earlier.told(message["arguments"]["points"], self._debugging.state):
+            await self._debugging.request({"command": "dtrain/breakpoint", "arguments": arguments})
+        return {**refused(message, ""), "success": True}
 
     def _say(self, note: str) -> None:
         self._debugging.state = replace(self._debugging.state, notes=(note,))
@@ -236,6 +233,8 @@ class KernelDebugger:
             self._later.clear()
         if command == "dtrain/postmortem":
             return await self._portal.wrap(self._look_where_it_failed(message))
+        if command == "dtrain/conditions":
+            return await self._portal.wrap(self._learn_conditions(message))
         if not self._own.stopped_threads:
             message = to_rank(self._debugging.state, message)
         answer: Dap = await self._portal.wrap(self._debugging.request(message, own))

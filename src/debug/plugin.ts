@@ -20,6 +20,7 @@ import { CommandIDs } from '../commands';
 import { showNotebook } from '../places/open';
 import { onceAtATime } from '../request/once';
 import { Cluster, IClusters } from '../tokens';
+import { Conditions } from './conditions';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks/rankMarks';
@@ -73,6 +74,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     };
     const ours = new CellNames(debug, tracker, clusters, trans, model);
     const args = { model, debug, clusters, names: ours, trans, onError };
+    new Conditions(debug);
     new RankMarks(model, debug, tracker, trans);
     const turns = new Turns(handler as IUpdates | null, app.shell, debug, () =>
       model.refresh()

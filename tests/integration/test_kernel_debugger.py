@@ -293,12 +293,31 @@ def test_ranks_run_on_when_the_kernel_restarts_while_they_stand(killed: bool) ->
             made.manager.restart_kernel(now=killed)
             wait_until(lambda: cluster.info()["state"] == "ready", 20, "the ranks to run on")
             wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
+            if killed:  # one that is asked to end is interrupted first, and so are its ranks
+                assert cluster.run("print(total)").stdout == {0: "4.0\n", 1: "4.0\n"}
+                _goes_on_with_its_breakpoints(made, cluster)
         finally:
             made.close()
-        if killed:  # one that is asked to end is interrupted first, and so are its ranks
-            assert cluster.run("print(total)").stdout == {0: "4.0\n", 1: "4.0\n"}
         again = cluster.run("t = torch.ones(1); dist.all_reduce(t); print(t.item())")
         assert again.stdout == {0: "2.0\n", 1: "2.0\n"}
+
+
+def _goes_on_with_its_breakpoints(notebook: Debugged, cluster: dt.Cluster) -> None:
+    """A new kernel has its breakpoints before our extension, and their conditions from the front end."""
+    notebook.client.wait_for_ready(timeout=40)
+    notebook.switch_on()
+    path = notebook.source(CELL)
+    notebook.breakpoints(path, 5)
+    assert notebook.run(f"%load_ext dtrain_lab\n%distributed attach {cluster.name}").status == "ok"
+    point = {"path": Path(path).name, "line": 5, "condition": "i == 1 and rank == 0"}
+    assert notebook.ask("dtrain/conditions", points=[point])["success"]
+    notebook.begin(CELL)
+    assert notebook.event("stopped")["threadId"] == 1001
+    frames = notebook.ask("stackTrace", threadId=1001)["body"]["stackFrames"]
+    i = notebook.ask("evaluate", expression="i", frameId=frames[0]["id"], context="repl")
+    assert i["body"]["result"] == "1", "the condition is kept"
+    assert [p["condition"] for p in _told(notebook)["points"]] == [point["condition"]]
+    notebook.switch_off()
 
 
 def test_a_cell_that_was_edited_stops_where_its_breakpoint_is_now(notebook: Debugged) -> None:

@@ -15,13 +15,16 @@ function fake(
   title: (name: string) => void;
   say: (on: boolean, ranks?: object[], focus?: number | null) => void;
   session: { isStarted: boolean };
+  status: (now: string) => void;
 } {
   const asked: string[] = [];
   const owner = {};
   const title = new Signal<unknown, string>(owner);
   const message = new Signal<unknown, object>(owner);
+  const statusChanged = new Signal<unknown, string>(owner);
   const session = {
     isStarted: false,
+    connection: { statusChanged },
     sendRequest: async (
       command: string,
       args: Record<string, unknown>
@@ -42,7 +45,14 @@ function fake(
     focus: number | null = null
   ): void =>
     message.emit({ event: 'dtrain/state', body: { on, ranks, focus } });
-  return { debug, asked, session, say, title: name => title.emit(name) };
+  return {
+    debug,
+    asked,
+    session,
+    say,
+    title: name => title.emit(name),
+    status: now => statusChanged.emit(now)
+  };
 }
 
 it('asks for the ranks of a notebook that was debugged before the page was loaded', () => {
@@ -65,6 +75,19 @@ it('still says that the debugger is off once it has been switched off', () => {
   say(false);
   title('-');
   expect(model.view?.on).toBe(false);
+});
+
+it('says of no rank that it is debugged once the kernel restarts', () => {
+  const { debug, session, say, status } = fake();
+  const model = new DebugModel(debug);
+  session.isStarted = true;
+  say(true, ranks(IDLE));
+  say(true, ranks(PAUSED));
+  status('busy');
+  expect(model.view?.on).toBe(true);
+  status('restarting');
+  expect(model.view).toBeNull();
+  expect(model.isStarted).toBe(true);
 });
 
 const IDLE = { phase: 'idle', place: null };

@@ -2,6 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../../api/types';
+import { KernelEnd } from './kernelEnd';
 import {
   BEGINNING,
   differencesIn,
@@ -40,6 +41,11 @@ export class DebugModel {
   /** State of the ranks; null if this notebook's kernel has none to debug. */
   get view(): DebugView | null {
     return this._view;
+  }
+
+  /** Whether the notebook's debugger is on, also while no rank is attached. */
+  get isStarted(): boolean {
+    return !!this._debugger.session?.isStarted;
   }
 
   /** The compared expressions, with their last answers. */
@@ -141,7 +147,7 @@ export class DebugModel {
 
   /** Ask the kernel how its ranks stand, where it may have told while nobody heard. */
   refresh(): void {
-    if (this._debugger.session?.isStarted) {
+    if (this.isStarted) {
       this.send('dtrain/state', {}).catch(() => undefined);
     }
   }
@@ -155,16 +161,14 @@ export class DebugModel {
 
   private _titled(): void {
     // if it was switched off, only that is reported
-    if (this._debugger.session?.isStarted) {
+    if (this.isStarted) {
       void this._ask();
     }
   }
 
   private async _ask(): Promise<void> {
-    this._view = null;
-    this._rows.clear();
-    this._changed.emit();
-    if (this._debugger.session?.isStarted) {
+    this._clear();
+    if (this.isStarted) {
       try {
         await this.send('dtrain/state', {});
       } catch {
@@ -174,10 +178,19 @@ export class DebugModel {
     }
   }
 
+  private _clear(): void {
+    this._view = null;
+    this._rows.clear();
+    this._round += 1;
+    this._differences = null;
+    this._changed.emit();
+  }
+
   private _heard(_: IDebugger, event: IDebugger.ISession.Event): void {
     if (event.event !== 'dtrain/state') {
       return;
     }
+    this._kernel.follow(this._debugger.session?.connection ?? null);
     const before = this._view;
     this._view = event.body as DebugView;
     if (!this._view.on) {
@@ -245,6 +258,8 @@ export class DebugModel {
   }
 
   private _again = 0;
+  /** What a kernel told ends with it; the next one tells nothing before it has our extension. */
+  private _kernel = new KernelEnd(() => this._clear());
   private _differences: IDifferences | null = null;
   /** Number of the current comparison of variables: older ones stop. */
   private _round = 0;

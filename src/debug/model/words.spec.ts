@@ -104,15 +104,22 @@ it('groups many ranks by place, most first', () => {
 });
 
 it('translates what it knows, and shows the rest as it is', () => {
-  expect(sentence(view([rank(0)]), trans)).toBe('Paused on 2 ranks.');
-  expect(sentence(view([rank(0), rank(1)], { code: 'ready' }), trans)).toBe(
-    'Ready to debug 2 ranks.'
-  );
+  expect(sentence(view([rank(0)]), true, trans)).toBe('Paused on 2 ranks.');
+  expect(
+    sentence(view([rank(0), rank(1)], { code: 'ready' }), true, trans)
+  ).toBe('Ready to debug 2 ranks.');
   const waits = [{ ranks: [1], text: 'Rank 1 waits in all_reduce.' }];
   const apart = [rank(0), rank(1, { phase: 'running' })];
-  expect(sentence(view(apart, { waits }), trans)).toBe('Paused on 1 rank.');
+  expect(sentence(view(apart, { waits }), true, trans)).toBe(
+    'Paused on 1 rank.'
+  );
   const running = [rank(0, { phase: 'running' }), rank(1)];
-  expect(sentence(view(running, { code: 'running' }), trans)).toBe(
+  expect(sentence(view(running, { code: 'running' }), true, trans)).toBe(
     '1 rank runs.'
+  );
+  const off = view([], { code: 'off' });
+  expect(sentence(off, false, trans)).toBe('The debugger is off.');
+  expect(sentence(off, true, trans)).toBe(
+    'No ranks yet: run a distributed cell.'
   );
 });

@@ -89,15 +89,26 @@ export function isCell(path: string): boolean {
   return /\/ipykernel_[^/]*\/\d+\.py$/.test(path);
 }
 
-/** The kernel's sentence in the user's language. A separate card below shows which ranks wait. */
-export function sentence(view: DebugView, trans: TranslationBundle): string {
+/**
+ * The kernel's sentence in the user's language. A separate card below shows which ranks wait.
+ *
+ * @param started - whether the notebook's debugger is on: it has no ranks before its first distributed cell.
+ */
+export function sentence(
+  view: DebugView,
+  started: boolean,
+  trans: TranslationBundle
+): string {
   const count = (phase: RankView['phase']): number =>
     view.ranks.filter(r => r.phase === phase).length;
   switch (view.code) {
     case 'off':
-      return trans.__('The debugger is off.');
+      if (!started) {
+        return trans.__('The debugger is off.');
+      }
+      return noRanks(trans);
     case 'empty':
-      return trans.__('No ranks yet: run a distributed cell.');
+      return noRanks(trans);
     case 'ready':
       return trans._n(
         'Ready to debug %1 rank.',
@@ -124,6 +135,11 @@ export function sentence(view: DebugView, trans: TranslationBundle): string {
         ? trans._n('Paused on %1 rank.', 'Paused on %1 ranks.', count('paused'))
         : view.sentence;
   }
+}
+
+/** What is said while the debugger is on and has no ranks. */
+export function noRanks(trans: TranslationBundle): string {
+  return trans.__('No ranks yet: run a distributed cell.');
 }
 
 /** Ranks grouped by place, for worlds with too many to show each. */

@@ -39,7 +39,7 @@ export function Ranks(props: IProps): JSX.Element {
     <div className="jp-DtrainDebug-ranks">
       <div className="jp-DtrainDebug-head">
         <p className="jp-DtrainUi-sentence" role="status">
-          {unbroken(sentence(view, trans))}
+          {unbroken(sentence(view, model.isStarted, trans))}
         </p>
         {running && (
           <button
@@ -86,7 +86,7 @@ export function Ranks(props: IProps): JSX.Element {
           </button>
         </p>
       ))}
-      {view.on &&
+      {(view.on || model.isStarted) &&
         view.notes.map(note => (
           <p key={note} className="jp-DtrainDebug-wait">
             {note}
@@ -97,7 +97,7 @@ export function Ranks(props: IProps): JSX.Element {
           {trans.__('Time-outs are off while the debugger is on.')}
         </p>
       )}
-      {!view.on && (
+      {!view.on && !model.isStarted && (
         <p className="jp-DtrainUi-under">
           {trans.__('Turn it on with the bug in the notebook’s toolbar.')}
         </p>

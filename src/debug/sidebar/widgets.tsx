@@ -10,6 +10,7 @@ import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
 import { DebugModel } from '../model/model';
 import { CellNames, runningOf } from '../model/names';
+import { noRanks } from '../model/words';
 import { pointsOf } from '../model/breakpoints';
 import { Ranks } from './ranks';
 
@@ -99,9 +100,11 @@ export class RanksSection extends Section {
     if (!view) {
       return (
         <p className="jp-DtrainUi-under">
-          {trans.__(
-            'Ranks appear here with the debugger on (the bug in the notebook’s toolbar) and a distributed cell.'
-          )}
+          {model.isStarted
+            ? noRanks(trans)
+            : trans.__(
+                'Ranks appear here with the debugger on (the bug in the notebook’s toolbar) and a distributed cell.'
+              )}
         </p>
       );
     }

@@ -102,6 +102,13 @@ def test_breakpoints_of_ranks_go_to_ranks_and_keep_their_conditions() -> None:
     again = ask("setBreakpoints", source={"path": CELL}, breakpoints=[{"line": 3}, {"line": 5}])
     state, _ = requests.orders(state, again, OK)
     assert state.points[CELL] == (Breakpoint(3, "rank == 1 and x > 2", "3"), Breakpoint(5))
+    # what our panel gives to a new kernel
+    state = replace(attached(), cells={CELL: MAGIC})
+    point = {"line": 3, "condition": "rank == 1", "hitCondition": "3", "logMessage": "x"}
+    state, _ = requests.orders(state, ask("setBreakpoints", source={"path": CELL}, breakpoints=[point]), OK)
+    assert state.points[CELL] == (Breakpoint(3, "rank == 1", "3", "x"),)
+    of_file = ask("setBreakpoints", source={"path": "/home/me/model.py"}, breakpoints=[point])
+    assert requests.for_kernel(state, of_file)["arguments"]["breakpoints"] == [{"line": 3}]
 
 
 TEXT = """import torch
@@ -155,7 +162,7 @@ def test_breakpoints_of_the_kernels_own_cells_are_left_to_it() -> None:
     assert not orders
     assert answer is OK
     assert not state.points
-    assert requests.for_kernel(state, request) is request
+    assert requests.for_kernel(state, request) == request
 
 
 def test_newcomers_are_told_what_the_others_know() -> None:

@@ -21,6 +21,7 @@ class Own:
         self.is_started = False
         self.starts = starts
         self.asked: list[str] = []
+        self.breakpoint_list: dict[str, list[Dap]] = {}
 
     async def process_request(self, message: Dap) -> Dap:
         self.asked.append(message["command"])

@@ -1,0 +1,99 @@
+"""Breakpoints that the kernel's own debugger received before the ranks' debugger took its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from dtrain_lab.debugger.conditions import given
+from dtrain_lab.debugger.places import cell_name, is_cell
+from dtrain_lab.debugger.requests import MAGIC
+from dtrain_lab.debugger.state import Breakpoint, Dap, State
+
+ASKS: Dap = {"event": "dtrain/conditions", "body": {}}
+"""The event that asks front ends for the conditions that they have shown so far."""
+TOLD_WITHIN_S = 3.0
+"""Seconds that a front end has to answer. One without our panel does not, and has set no condition."""
+
+At = tuple[str, int]
+"""Name of a cell, which a restart of the kernel does not change, or path of a file; and a line."""
+
+
+class EarlierBreakpoints:
+    """Takes over breakpoints after a restart of the kernel, or where the extension was loaded late.
+
+    The kernel's own debugger keeps their lines only. Their conditions are asked from the front end, which
+    has shown them all the time. Lives in the portal's loop, but for its creation.
+
+    Args:
+        known: The own debugger's breakpoints: path → points.
+        emit: Sends an event to the front end.
+    """
+
+    def __init__(self, known: Callable[[], Mapping[str, Sequence[Dap]]], emit: Callable[[Dap], None]) -> None:
+        self._known = known
+        self._emit = emit
+        self._conditions: dict[At, Breakpoint] = {}
+        self._told = asyncio.Event()
+        if any(known().values()):  # the answer is here before the first cell of ranks, then
+            emit(ASKS)
+
+    async def answered(self, state: State) -> None:
+        """Wait for the conditions of breakpoints that `adopt` will take over, if there are any."""
+        if self._told.is_set() or not self._new(state):
+            return
+        self._emit(ASKS)
+        try:
+            await asyncio.wait_for(self._told.wait(), TOLD_WITHIN_S)
+        except TimeoutError:  # asked once only
+            self._told.set()
+
+    def adopt(self, state: State) -> State:
+        """Return the state with breakpoints of `%%distributed` cells and of files that it lacks."""
+        for path, points in self._new(state).items():
+            if is_cell(path):
+                state = replace(state, cells={**state.cells, path: Path(path).read_text(encoding="utf-8")})
+            asked = tuple(self._conditions.get(_at(path, point["line"]), given(point)) for point in points)
+            state = replace(state, points={**state.points, path: asked})
+        return state
+
+    def told(self, points: Sequence[Dap], state: State) -> list[dict[str, Any]]:
+        """Called with the front end's answer.
+
+        Args:
+            points: Conditions with `path`, a cell's without its folder, and `line`.
+            state: State of the debugger.
+
+        Returns:
+            Arguments of `dtrain/breakpoint` for breakpoints that were adopted before the answer.
+        """
+        new = {_at(point["path"], int(point["line"])): given(point) for point in points}
+        self._conditions |= new
+        self._told.set()
+        return [
+            {"path": path, "line": p.line, "condition": p.condition, "hit": p.hit, "log": p.log}
+            for path, adopted in state.points.items()
+            for bare in adopted
+            if bare == Breakpoint(bare.line) and (p := new.get(_at(path, bare.line))) is not None
+        ]
+
+    def _new(self, state: State) -> dict[str, Sequence[Dap]]:
+        known = {**state.points, **state.cells}
+        found = {path: points for path, points in self._known().items() if points and path not in known}
+        return {path: points for path, points in found.items() if _of_ranks(path)}
+
+
+def _of_ranks(path: str) -> bool:
+    """Whether ranks stop at a path's breakpoints: that of a file, or of a cell with our magic."""
+    if not is_cell(path):
+        return True
+    file = Path(path)
+    return file.is_file() and file.read_text(encoding="utf-8").startswith(MAGIC)
+
+
+def _at(path: str, line: int) -> At:
+    return (cell_name(path) if is_cell(path) else path), line

@@ -1,0 +1,89 @@
+import { IDebugger } from '@jupyterlab/debugger';
+import { Signal } from '@lumino/signaling';
+import { expect, it } from 'vitest';
+
+import { Conditions } from './conditions';
+
+const OLD = '/tmp/ipykernel_1/7.py';
+const NEW = '/tmp/ipykernel_2/7.py';
+const POINT = { path: OLD, line: 5, condition: 'rank == 1', hit: '', log: '' };
+
+/** JupyterLab's service, as far as it is used. */
+function made() {
+  const sent: { command: string; args: object }[] = [];
+  const message = new Signal<object, object>({});
+  const session = {
+    connection: { id: 'a' },
+    sendRequest: async (command: string, args: object) =>
+      void sent.push({ command, args })
+  };
+  let lines: number[] = [5];
+  const updated: number[][] = [];
+  const debug = {
+    session,
+    eventMessage: message,
+    sessionChanged: new Signal({}),
+    getCodeId: () => NEW,
+    model: {
+      breakpoints: { getBreakpoints: () => lines.map(line => ({ line })) }
+    },
+    updateBreakpoints: async (_: string, points: { line: number }[]) => {
+      lines = points.map(point => point.line);
+      updated.push(lines);
+    }
+  };
+  new Conditions(debug as unknown as IDebugger);
+  const told = (...points: object[]): void =>
+    message.emit({ event: 'dtrain/state', body: { on: true, points } });
+  /** What a kernel is given for line 5. */
+  const given = async (path = NEW): Promise<object> => {
+    const args = { source: { path }, breakpoints: [{ line: 5 }] };
+    await session.sendRequest('setBreakpoints', args);
+    const last = sent.at(-1)!.args as { breakpoints: object[] };
+    return last.breakpoints[0];
+  };
+  return { debug, session, message, told, sent, given };
+}
+
+const GIVEN = {
+  line: 5,
+  condition: 'rank == 1',
+  hitCondition: '',
+  logMessage: ''
+};
+
+it('gives a new kernel the conditions that the one before had', async () => {
+  const { told, given, message, sent } = made();
+  expect(await given()).toEqual({ line: 5 });
+  told(POINT);
+  expect(await given()).toEqual(GIVEN);
+  // it was told of breakpoints before it knew ranks
+  message.emit({ event: 'dtrain/conditions', body: {} });
+  await Promise.resolve();
+  expect(sent.at(-1)).toEqual({
+    command: 'dtrain/conditions',
+    args: { points: [{ path: '7.py', ...GIVEN }] }
+  });
+  message.emit({ event: 'dtrain/state', body: { on: false, points: [] } });
+  expect(await given()).toEqual(GIVEN);
+  told({ ...POINT, condition: '' });
+  expect(await given()).toEqual({ line: 5 });
+});
+
+it('forgets the condition of a breakpoint that is removed and set anew', async () => {
+  const { told, given, debug, session } = made();
+  const set = (...lines: number[]): Promise<void> =>
+    debug.updateBreakpoints(
+      'text',
+      lines.map(line => ({ line }))
+    );
+  told(POINT);
+  session.connection.id = 'another notebook';
+  expect(await given()).toEqual({ line: 5 });
+  session.connection.id = 'a';
+  await set(5, 7);
+  expect(await given()).toEqual(GIVEN);
+  await set(7);
+  await set(5, 7);
+  expect(await given()).toEqual({ line: 5 });
+});

@@ -1,0 +1,139 @@
+import { IDebugger } from '@jupyterlab/debugger';
+
+import { DebugView, SetBreakpoint } from './model/model';
+import { isCell } from './model/words';
+
+/** The parts of a breakpoint in the Debug Adapter Protocol that JupyterLab leaves out. */
+interface IGiven {
+  line: number;
+  condition: string;
+  hitCondition: string;
+  logMessage: string;
+}
+
+type Session = Pick<IDebugger.ISession, 'sendRequest' | 'connection'>;
+
+/** The part of JupyterLab's service that is used. */
+type Service = Pick<
+  IDebugger,
+  'eventMessage' | 'sessionChanged' | 'updateBreakpoints' | 'getCodeId'
+> & {
+  readonly session: Session | null;
+  readonly model: {
+    readonly breakpoints: Pick<IDebugger.Model.IBreakpoints, 'getBreakpoints'>;
+  };
+};
+
+/**
+ * Conditions of breakpoints on ranks, kept while the notebook's kernel restarts.
+ *
+ * JupyterLab keeps the lines of breakpoints itself, and gives them to the new kernel; its requests have no
+ * conditions. They are added here. A kernel that was given its breakpoints before it had our extension, and
+ * so has lost their conditions, asks for them ("dtrain/conditions").
+ */
+export class Conditions {
+  constructor(private _debug: Service) {
+    _debug.eventMessage.connect(this._heard, this);
+    _debug.sessionChanged.connect(this._extend, this);
+    this._extend();
+    const update = _debug.updateBreakpoints.bind(_debug);
+    // only called when the user sets or removes breakpoints
+    _debug.updateBreakpoints = async (code, points, path) => {
+      this._keepOnly(
+        path || _debug.getCodeId(code),
+        points.map(point => point.line)
+      );
+      await update(code, points, path);
+    };
+  }
+
+  private _heard(_: unknown, event: IDebugger.ISession.Event): void {
+    const name: string = event.event;
+    if (name === 'dtrain/conditions') {
+      this._answer().catch(() => undefined); // that kernel has ended
+    } else if (name === 'dtrain/state') {
+      const { on, points } = event.body as DebugView;
+      if (on) {
+        points.forEach(point => this._learn(point));
+      }
+    }
+  }
+
+  /** The kernel tells all that it has, also what was removed from it: an empty condition. */
+  private _learn({ path, line, condition, hit, log }: SetBreakpoint): void {
+    const own = this._own();
+    const key = keyOf(path, line);
+    if (condition || hit || log) {
+      own.set(key, { line, condition, hitCondition: hit, logMessage: log });
+    } else {
+      own.delete(key);
+    }
+  }
+
+  private async _answer(): Promise<void> {
+    const points = [...this._own()].map(([key, given]) => ({
+      path: key.slice(0, key.lastIndexOf(':')),
+      ...given
+    }));
+    const { session } = this._debug;
+    const ask = session?.sendRequest.bind(session) as unknown as
+      ((command: string, args: object) => Promise<unknown>) | undefined;
+    await ask?.('dtrain/conditions', { points });
+  }
+
+  /** Add conditions to the requests that set breakpoints. */
+  private _extend(): void {
+    const { session } = this._debug;
+    if (!session) {
+      return;
+    }
+    const send = session.sendRequest.bind(session);
+    session.sendRequest = (async (command, args) => {
+      const asked = args as
+        | Partial<{ source: { path?: string }; breakpoints: IGiven[] }>
+        | undefined;
+      if (command !== 'setBreakpoints' || !asked?.breakpoints) {
+        return send(command, args);
+      }
+      const own = this._own();
+      const path = asked.source?.path ?? '';
+      const breakpoints = asked.breakpoints.map(point => ({
+        ...point,
+        ...own.get(keyOf(path, point.line))
+      }));
+      return send(command, { ...args, breakpoints } as typeof args);
+    }) as Session['sendRequest'];
+  }
+
+  /** Forget a breakpoint that was removed; one that is set there anew has no condition. */
+  private _keepOnly(
+    path: string,
+    lines: readonly (number | undefined)[]
+  ): void {
+    const own = this._own();
+    const { breakpoints } = this._debug.model;
+    const before = breakpoints.getBreakpoints(path).map(point => point.line);
+    for (const [key, { line }] of own) {
+      const stays = lines.includes(line) && before.includes(line);
+      if (key === keyOf(path, line) && !stays) {
+        own.delete(key);
+      }
+    }
+  }
+
+  /** Those of the notebook that is debugged: a restart changes its kernel, and not its session. */
+  private _own(): Map<string, IGiven> {
+    const id = this._debug.session?.connection?.id ?? '';
+    const own = this._of.get(id) ?? new Map<string, IGiven>();
+    this._of.set(id, own);
+    return own;
+  }
+
+  private _of = new Map<string, Map<string, IGiven>>();
+}
+
+/** The place of a breakpoint, the same for each kernel: its folder of cells has another name. */
+function keyOf(path: string, line: number): string {
+  const name = isCell(path) ? path.slice(path.lastIndexOf('/') + 1) : path;
+  return `${name}:${line}`;
+}
