@@ -1,17 +1,15 @@
-"""Whether a notebook has the parameters that a sweep varies: the names that its tagged cell assigns."""
+"""Whether a notebook has the parameters that a sweep sets, and whether their values fit."""
 
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import re
-import symtable
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dtrain_lab.errors import BadNotebook, BadRequest
-from dtrain_lab.jobs.check import values
+from dtrain_lab.jobs.check import parameters, values
 from dtrain_lab.jobs.check.parsed import parse
 from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
@@ -23,15 +21,15 @@ RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
 
 
 def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
-    """Check that the cell tagged `parameters` assigns all names.
+    """Check that the notebook has the parameters that a sweep varies.
 
     Args:
         cells: Code cells of the notebook.
-        names: Parameters that a sweep sets.
+        names: Parameters that vary.
         file: The notebook's file name, for errors.
 
     Raises:
-        BadNotebook: No cell is tagged, it is not Python, or it does not assign a name.
+        BadNotebook: No cell is tagged `parameters`, it is not Python, or the notebook lacks a parameter.
     """
     tagged = values.tagged(cells)
     if tagged is None:
@@ -40,26 +38,15 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
             "Tag the cell that assigns the parameters (property inspector, Cell Tags).",
             code="no_parameters",
         )
-    parsed = parse(tagged)
-    if parsed is None:
+    if parse(tagged) is None:
         raise BadNotebook(
             f'The cell tagged "{PARAMETERS}" of {file} is not valid Python{_where(tagged)}.',
             "Correct it: it has to assign the parameters.",
             code="no_parameters",
         )
-    table = symtable.symtable(parsed.source, tagged.name, "exec")
-    known = sorted(s.get_name() for s in table.get_symbols() if s.is_assigned())
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            has = f"it has {', '.join(known)}" if known else "it assigns nothing"
-            hint = f"Did you mean {near[0]}?" if near else f"Assign {name} in that cell, or correct its name."
-            raise BadNotebook(
-                f'The cell tagged "{PARAMETERS}" of {file} has no {name}; {has}.',
-                hint,
-                code="no_such_parameter",
-                details={"field": "space", "parameter": name},
-            )
+    for one in parameters.unknown(cells, names, "space"):
+        details = {"field": one.field, "parameter": one.parameter}
+        raise BadNotebook(one.message, one.fix, code=one.code, details=details)
 
 
 def check_values(
@@ -73,26 +60,27 @@ def check_values(
         fixed: Values that are the same in all trials.
 
     Returns:
-        Warnings of `values.strings`, and one for each parameter that is an integer in the notebook and gets
-        fractions, whose effect only the notebook knows.
+        Warnings of `values.strings` and `parameters.unknown`, and one for each parameter that is an integer
+        in the notebook and gets fractions, whose effect only the notebook knows.
 
     Raises:
         BadRequest: A string is given for a number, or looks like a boolean, a range or a list.
     """
     usual = values.usual(cells)
-    given = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
-    given |= {name: (value,) for name, value in (fixed or {}).items()}
     both = [(name, domain) for name, domain in space.items() if name in usual]
     found = [one for name, domain in both if (one := _of_fractions(name, domain, usual[name])) is not None]
-    found += values.fractions(usual, given, "space")
-    for one in values.strings(usual, given, "space"):
-        if one.severity == "problem":
-            name = one.parameter or ""
-            details = {"field": one.field, "parameter": name}
-            hint = _hint(given[name], usual[name], varies=name in space)
-            raise BadRequest(one.message, hint or one.fix, code=one.code, details=details)
-        found.append(one)
-    return found
+    varied = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
+    same = {name: (value,) for name, value in (fixed or {}).items()}
+    for given, field in ((varied, "space"), (same, "parameters")):
+        found += values.fractions(usual, given, field)
+        for one in values.strings(usual, given, field):
+            if one.severity == "problem":
+                name = one.parameter or ""
+                details = {"field": field, "parameter": name}
+                hint = _hint(given[name], usual[name], varies=field == "space")
+                raise BadRequest(one.message, hint or one.fix, code=one.code, details=details)
+            found.append(one)
+    return found + parameters.unknown(cells, same, "parameters")
 
 
 def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:

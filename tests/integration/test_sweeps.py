@@ -234,7 +234,11 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
             BadRequest,
             "The values of lr are of mixed types: numbers and strings.",
         ),
-        ({"space": {"lrr": [1, 2]}}, BadNotebook, "has no lrr; it has lr, pause, steps. Did you mean lr?"),
+        (
+            {"space": {"lrr": [1, 2]}},
+            BadNotebook,
+            "The notebook has no parameter lrr, and none of its cells reads that name. Did you mean lr?",
+        ),
         (
             {"sampler": "grid", "space": {"lr": dt.uniform(0, 1)}},
             BadRequest,

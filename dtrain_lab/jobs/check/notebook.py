@@ -9,7 +9,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check import checkpoints, frameworks, launchers, machine, names, training, values
+from dtrain_lab.jobs.check import (
+    checkpoints,
+    frameworks,
+    launchers,
+    machine,
+    names,
+    parameters,
+    training,
+    values,
+)
 from dtrain_lab.jobs.check.local_modules import Module, at_once, imported, imported_by
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.check.search_paths import search
@@ -66,7 +75,7 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     found = [
         *values.strings(values.usual(cells), given, "parameters"),
         *values.fractions(values.usual(cells), given, "parameters"),
-        *values.unknown(cells, around.parameters),
+        *parameters.unknown(cells, around.parameters, "parameters"),
         *names.undefined(parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"),
         *_missing(parsed, around),
         *machine.files(parsed, around.files, shared=around.shared),

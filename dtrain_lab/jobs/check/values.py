@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 import math
 import operator
@@ -110,42 +109,6 @@ def fractions(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], f
             said = f"{name} is set to {odd}; the notebook has the whole number {has}."
             fix = "Correct it if a whole number was meant, as for epochs or layers."
             found.append(Finding("warning", "fractions", said, fix, field=field, parameter=name))
-    return found
-
-
-def unknown(cells: Sequence[Cell], given: Iterable[str]) -> list[Finding]:
-    """Find parameters that a notebook doesn't have: its tagged cell assigns none, and no cell reads it.
-
-    Args:
-        cells: cells of the notebook.
-        given: names of the parameters given at submission.
-
-    Returns:
-        A warning for each: code that only a module or `globals()` reads is not seen.
-    """
-    running = [parse(cell) for cell in cells if cell.runs]
-    parsed = [one for one in running if one is not None]
-    names = [n for one in parsed for n in ast.walk(one.tree) if isinstance(n, ast.Name)]
-    read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-    cell = tagged(cells)
-    first = parse(cell) if cell is not None else None
-    nodes = ast.walk(first.tree) if first is not None else ()
-    known = sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
-    if len(parsed) < len(running) or (cell is not None and first is None):  # it may assign or read anything
-        return []
-    found = []
-    for name in given:
-        if name in known or name in read:
-            continue
-        near = difflib.get_close_matches(name, known, 1)
-        if near:
-            fix = f"Did you mean {near[0]}?"
-        elif known:
-            fix = f"It has {', '.join(known)}."
-        else:
-            fix = f'Tag the cell that assigns the parameters "{PARAMETERS}" (property inspector, Cell Tags).'
-        said = f"The notebook has no parameter {name}, and none of its cells reads that name."
-        found.append(Finding("warning", "no_such_parameter", said, fix, field="parameters", parameter=name))
     return found
 
 

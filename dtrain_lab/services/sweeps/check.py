@@ -76,7 +76,7 @@ async def check_sweep(
         await collect(study.load)
     text = await asyncio.to_thread(read_notebook, file)
     cells = cells_of(text, str(file))
-    await collect(check_names, cells, (*space, *request.parameters), file.name)
+    await collect(check_names, cells, tuple(space), file.name)
     strings = await collect(check_values, cells, space, request.parameters, otherwise=[])
     name = await collect(_name, request, file, otherwise="")
     plan, made = await jobs.planned(trial_request(request, first_of(space), None), file, ask=ask)

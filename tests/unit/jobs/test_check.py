@@ -361,6 +361,24 @@ def test_a_parameter_that_the_notebook_lacks_and_a_fraction_of_a_whole_number_ar
     assert {f.severity for f in found} <= {"warning"}
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("!python train.py --lr {wd:.3f}", None),
+        ("out = !echo $wd", None),
+        ("!echo {lr} wd", "The notebook has no parameter wd, and none of its cells reads that name."),
+        ("wd = 0.1\nprint(wd)", "Cell [2] assigns wd, which overwrites the given value."),
+        ("wd = float(wd)\nprint(wd)", None),
+        ("if not sure:\n    wd = 0.1\nprint(wd)", None),
+    ],
+)
+def test_a_parameter_that_a_cell_reads_is_the_notebooks(source: str, said: str | None) -> None:
+    """In a shell line, too, unless a cell assigns it after the values were set."""
+    cells = [Cell("[0]", "0", "wd = 1"), PARAMETERS_CELL, Cell("[2]", "b", source)]
+    found = [f for f in check(cells, Around(parameters={"wd": 3})) if f.field == "parameters"]
+    assert [f.message for f in found] == ([said] if said else [])
+
+
 def test_a_parameter_of_a_notebook_without_a_tagged_cell_is_told() -> None:
     (found,) = check([Cell("[1]", "a", "print(1)")], Around(parameters={"zz": 3}))
     assert (found.severity, found.code, found.parameter) == ("warning", "no_such_parameter", "zz")

@@ -111,7 +111,7 @@ async def test_texts_for_a_number_are_found_beside_their_parameter(
     file = write(tmp_path / "book" / "train.ipynb", [("lr = 0.1\nsteps = 10", "parameters"), LOGS])
     plan = await sweeps.plan(replace(REQUEST, **given), file)
     (found,) = [f for f in plan.findings if f.severity == "problem"]
-    assert (found.code, found.field) == ("bad_value", "space")
+    assert (found.code, found.field) == ("bad_value", next(iter(given)))
     assert {found.parameter} == {name for some in given.values() for name in some}
 
 
@@ -137,5 +137,5 @@ async def test_a_string_that_is_no_mistyped_number_is_a_warning(tmp_path: Path, 
     file = write(tmp_path / "book" / "train.ipynb", [("lr = 0.1\nweights = False", "parameters"), LOGS])
     plan = await sweeps.plan(replace(REQUEST, parameters={"weights": "imagenet"}), file)
     (found,) = [f for f in plan.findings if f.code == "string_value"]
-    assert (found.severity, found.field, found.parameter) == ("warning", "space", "weights")
+    assert (found.severity, found.field, found.parameter) == ("warning", "parameters", "weights")
     assert not [f for f in plan.findings if f.severity == "problem"]

@@ -178,7 +178,7 @@ def test_strings_that_may_be_meant_are_warnings() -> None:
     assert [f.parameter for f in check_values(cells, space.parse({"sure": ["tree", "forest"]}))] == ["sure"]
     plain = {"opt": ["a", "b"], "n": ["1x", "b"], "lr": [None, 1], "sure": [0, 1]}
     assert check_values(cells, space.parse(plain)) == []
-    assert check_values(cells, {}, {"lr": 1, "opt": "1e-3x", "n": "text", "unknown": "1x"}) == []
+    assert check_values(cells, {}, {"lr": 1, "opt": "1e-3x", "n": "text"}) == []
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,17 @@ def cell(source: str, *tags: str) -> Cell:
     return Cell("[1]", "a", source, tags)
 
 
+def test_a_fixed_parameter_that_the_notebook_lacks_is_a_warning_as_in_a_job() -> None:
+    (found,) = check_values([cell("lr = 1", "parameters")], {}, {"lrr": 2})
+    assert (found.severity, found.code, found.field) == ("warning", "no_such_parameter", "parameters")
+
+
+def test_a_parameter_that_only_other_cells_read_can_vary() -> None:
+    check_names([cell("lr = 1", "parameters"), cell("!echo {wd}")], ["wd"], "a.ipynb")
+    with pytest.raises(BadNotebook, match=r"Cell \[1\] assigns wd, which overwrites the given value"):
+        check_names([cell("lr = 1", "parameters"), cell("wd = 1\nprint(wd)")], ["wd"], "a.ipynb")
+
+
 def test_the_notebook_has_to_have_the_parameters() -> None:
     check_names([cell("lr = 1\nsteps: int = 5", "parameters")], ["lr", "steps"], "a.ipynb")
     with pytest.raises(BadNotebook, match=r"a.ipynb has no cell tagged .parameters., so a sweep has nothing"):
@@ -231,8 +242,9 @@ def test_the_notebook_has_to_have_the_parameters() -> None:
     with pytest.raises(BadNotebook) as error:
         check_names([cell("lr = 1\nwidth = 2", "parameters")], ["widht"], "a.ipynb")
     assert str(error.value) == (
-        'The cell tagged "parameters" of a.ipynb has no widht; it has lr, width. Did you mean width?'
+        "The notebook has no parameter widht, and none of its cells reads that name. Did you mean width?"
     )
+    assert error.value.details == {"field": "space", "parameter": "widht"}
 
 
 @pytest.mark.parametrize(
