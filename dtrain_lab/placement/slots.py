@@ -111,9 +111,16 @@ def in_use(tickets: bytes, living: Collection[int]) -> int:
     return sum(ticket.slots for ticket in found if ticket.pid in living)
 
 
-def total(facts: NodeFacts) -> int:
-    """Return the number of slots of a machine."""
-    return facts.gpus or SLOTS_PER_CORE * facts.cpus
+def total(facts: NodeFacts, gpus: int | None = None) -> int:
+    """Return the number of slots of a machine.
+
+    Args:
+        facts: resources of the machine.
+        gpus: how many of its GPUs count, as a profile may hide some; all by default.
+    """
+    if facts.gpus:
+        return facts.gpus if gpus is None else gpus
+    return SLOTS_PER_CORE * facts.cpus
 
 
 def chosen(
@@ -160,7 +167,7 @@ def turn(
     Raises:
         KeyError: no waiting ticket has this id.
     """
-    room = total(facts)
+    room = total(facts, len(usable))
     holding = [t for t in tickets if t.holds]
     busy = {d for t in holding for d in t.devices}
     free = len(set(usable) - busy) if facts.gpus else room - sum(t.slots for t in holding)
@@ -169,8 +176,7 @@ def turn(
         if ticket.id != mine:
             continue
         # ranks share GPUs if there are more ranks, as in a cluster: wait for the whole machine at most
-        needed = min(ticket.slots, len(usable) if facts.gpus else room)
-        if ahead == 0 and needed <= free:
+        if ahead == 0 and min(ticket.slots, room) <= free:
             return replace(ticket, holds=True, devices=chosen(ticket.slots, usable, busy, taken))
         return _reason(ticket, free, room, ahead, holding)
     raise KeyError(mine)

@@ -19,7 +19,7 @@ def shared(plan: Plan, facts: Facts, request: Request) -> tuple[Finding, ...]:
     if not isinstance(facts, NodeFacts):
         return ()
     # GPUs that the profile hides are no slots of this job, and without any of them it waits for none
-    room = plan.nodes[0].gpus if facts.gpus else slots.total(facts)
+    room = slots.total(facts, plan.nodes[0].gpus)
     if not 0 < room < plan.size:
         return ()
     kind = "GPU" if facts.gpus else "slot"

@@ -21,6 +21,7 @@ def ticket(name: str, slots: int, at: float, *, holds: bool = False, devices: tu
 
 def test_a_machine_has_a_slot_a_gpu_or_eight_a_core() -> None:
     assert (total(GPUS), total(CPUS)) == (4, 16), "as the guide says"
+    assert (total(GPUS, 1), total(CPUS, 0)) == (1, 16), "GPUs that a profile hides are none"
 
 
 def test_a_job_gets_gpus_that_nobody_uses() -> None:
@@ -46,6 +47,9 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
     assert not isinstance(small, Ticket)
     assert small.ahead == 1
     assert small.message == "Waits for 1 of 4 slots, behind 1 job; 1 is free: job big holds 3."
+    hidden = turn([replace(tickets[0], devices=("0", "1")), tickets[1]], "two", GPUS, USABLE[:2])
+    assert not isinstance(hidden, Ticket)
+    assert hidden.message.startswith("Waits for all 2 slots; none is free"), "it may use two of the four GPUs"
 
 
 def test_a_job_of_more_ranks_than_slots_waits_for_the_whole_machine_and_no_more() -> None:
