@@ -10,6 +10,8 @@ from dtrain_lab.head.lifetime.leases import Leases
 from dtrain_lab.wire.clients import Lease
 
 WARMER = Lease("kernel", "elsewhere", 10, 1.0)
+ENDS_WITHIN_S = 30.0
+"""Far more than a timer of no seconds needs: a failure, not a hang, where it never runs."""
 CLIENT = Lease("kernel", "elsewhere", 20, 2.0, notebook="a.ipynb")
 
 
@@ -41,4 +43,4 @@ async def test_a_detached_world_waits_for_nobody_and_outlives_its_last_lease() -
     await passed.wait()
     assert not ended.is_set()
     leases.launched(detached=False)
-    await ended.wait()
+    await asyncio.wait_for(ended.wait(), ENDS_WITHIN_S)
