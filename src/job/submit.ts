@@ -1,10 +1,5 @@
 import { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
-import {
-  Dialog,
-  Notification,
-  showDialog,
-  WidgetTracker
-} from '@jupyterlab/apputils';
+import { Dialog, Notification, WidgetTracker } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
@@ -25,6 +20,7 @@ import {
 import { submitIcon } from '../ui/icons/icons';
 import { addView, showView } from '../places/views';
 import type { SubmitView } from './widgets';
+import { openDialog } from '../ui/dialog';
 
 /** Dependencies of the form; null if the front end lacks them. */
 export interface IAround {
@@ -60,7 +56,7 @@ export function addSubmit(around: IAround): void {
       : into.append(code));
   };
   const confirmLarge = async (ranks: number): Promise<boolean> => {
-    const { button } = await showDialog({
+    const { button } = await openDialog({
       title: trans.__('Submit %1 ranks?', ranks),
       body: trans.__('They hold that many GPUs until the job ends.'),
       buttons: [

@@ -102,6 +102,9 @@ export function keepChange(
   selection: ISelection,
   trans: TranslationBundle
 ): void {
+  if (selection.isKept(cluster.id, advice.diff)) {
+    return; // the second click of a double click
+  }
   const panels = notebooksOf(cluster, advice)
     .map(notebook => openNotebookOf(tracker, notebook))
     .filter(panel => panel !== null);

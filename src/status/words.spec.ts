@@ -63,6 +63,11 @@ it('says other trouble by its code, and not by its English text', () => {
     summary: { code: 'lost', values: { failed: true }, text }
   });
   expect(statusText(lost, trans)).toBe('local-2: rank 1 was lost');
+  const failed = makeCluster({
+    state: 'failed',
+    summary: { code: 'x', values: {}, text: 'local-2 has failed: no disk.' }
+  });
+  expect(statusText(failed, trans)).toBe('local-2 has failed: no disk');
 });
 
 it('leaves the last figure out where there is little room, and all of them once it has ended', () => {

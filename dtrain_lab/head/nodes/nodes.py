@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.head import listen
 from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.head.nodes import kept_logs
 from dtrain_lab.head.nodes.controller import SOCKETS, Controller
 from dtrain_lab.head.nodes.local_agents import Agents
 from dtrain_lab.head.nodes.network import Network
@@ -259,7 +260,7 @@ class Nodes:
             self._report_lost(node, text)
             self.start(node, *self._started[node])
             return
-        self._world.happened(on.NodeFailed(node, text, "Its log has the details."))
+        self._world.happened(on.NodeFailed(node, text, kept_logs.keep(self._settings, node)))
 
     def _report_lost(self, node: int, why: str) -> tuple[int, ...]:
         """Report all ranks of a node as exited; returns those that had a process."""

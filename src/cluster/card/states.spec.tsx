@@ -287,6 +287,11 @@ it('has one primary action where a start has failed', () => {
     } as Cluster['reason']
   });
   expect(html(failed).match(/jp-mod-primary/g)).toHaveLength(1);
+  expect(html(failed)).toContain('<pre tabindex="0">gpu-07 has no torch');
+  // what its sentence has said already is not said again
+  const text = 'local-2 did not start: gpu-07 has no torch.';
+  const said = { ...failed, summary: { code: 'x', values: {}, text } };
+  expect(html(said).match(/gpu-07 has no torch/g)).toHaveLength(1);
 });
 
 it('says that all is well only where nothing else is said', () => {

@@ -1,9 +1,4 @@
-import {
-  Clipboard,
-  Dialog,
-  Notification,
-  showDialog
-} from '@jupyterlab/apputils';
+import { Clipboard, Dialog, Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
@@ -11,6 +6,7 @@ import { Advice } from '../../tokens';
 import { TOAST_MS } from '../../ui/action';
 import { cellName } from '../../places/words';
 import { cellOf, words } from '../../ui/advice/words';
+import { openDialog } from '../../ui/dialog';
 
 /** A line of a unified diff. */
 export interface IDiffLine {
@@ -83,7 +79,7 @@ export async function showChange(
     list.append(line);
   }
   body.node.append(list);
-  const { button } = await showDialog({
+  const { button } = await openDialog({
     title: cell ? trans.__('Change in %1: %2', place, change) : change,
     body,
     buttons: [

@@ -1,4 +1,4 @@
-import { Dialog, showDialog } from '@jupyterlab/apputils';
+import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
@@ -6,6 +6,7 @@ import { RequestError } from '../../request/rest';
 import { Cluster, Diagnosis } from '../../tokens';
 import { signedIn } from './signin';
 import { countFault, Faults, FormBody, FormDialog } from './form';
+import { openDialog } from '../../ui/dialog';
 
 /** Ask for confirmation before variables are lost. */
 export async function confirmLoss(
@@ -15,7 +16,7 @@ export async function confirmLoss(
   trans: TranslationBundle,
   keep = trans.__('Cancel')
 ): Promise<boolean> {
-  const result = await showDialog({
+  const result = await openDialog({
     title,
     body,
     buttons: [
@@ -33,7 +34,7 @@ export async function showFailure(
 ): Promise<void> {
   const known = error instanceof RequestError;
   const message = error instanceof Error ? error.message : String(error);
-  await showDialog({
+  await openDialog({
     title: known ? error.body.message : trans.__('The request failed.'),
     body: known ? error.body.hint : message,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
@@ -61,7 +62,7 @@ export async function showDiagnosis(
       body.node.append(line);
     }
   }
-  await showDialog({
+  await openDialog({
     title: trans.__('Diagnosis: %1', name),
     body,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]

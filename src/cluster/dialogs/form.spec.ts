@@ -68,6 +68,9 @@ it('keeps the start dialog and what is in it while a number, a name or the serve
   expect(faultOf('name')).toBe('');
   expect(field('name').value).toBe('mine');
   field('ranks').value = '4';
+  field('ranks').dispatchEvent(new Event('input'));
+  expect(faultOf('ranks')).toBe('');
+  expect(field('ranks').getAttribute('aria-invalid')).toBe('false');
   press('Start');
   await done;
   expect(send).toHaveBeenLastCalledWith({

@@ -2,6 +2,8 @@ import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
+import { NamedDialog } from '../../ui/dialog';
+
 /** Errors of a form by field; '' for the form as a whole. */
 export type Faults = Record<string, string>;
 
@@ -28,17 +30,28 @@ export abstract class FormBody<T>
   tell(faults: Faults): void {
     const rest = { ...faults };
     let first: HTMLElement | null = null;
-    for (const [name, { field, fault }] of this._rows) {
+    for (const [name, { field }] of this._rows) {
       const text = rest[name] ?? '';
       delete rest[name];
-      fault.textContent = text;
-      fault.hidden = !text;
-      field.setAttribute('aria-invalid', String(!!text));
+      this._showFault(name, text);
       first ??= text ? field : null;
     }
-    this._whole.textContent = Object.values(rest).join(' ');
-    this._whole.hidden = !this._whole.textContent;
+    this._showWhole(Object.values(rest).join(' '));
     first?.focus();
+  }
+
+  private _showFault(name: string, text: string): void {
+    const row = this._rows.get(name);
+    if (row) {
+      row.fault.textContent = text;
+      row.fault.hidden = !text;
+      row.field.setAttribute('aria-invalid', String(!!text));
+    }
+  }
+
+  private _showWhole(text: string): void {
+    this._whole.textContent = text;
+    this._whole.hidden = !text;
   }
 
   /** Add a field below the others. */
@@ -58,6 +71,10 @@ export abstract class FormBody<T>
     fault.id = `${id}-fault`;
     fault.hidden = true;
     field.setAttribute('aria-describedby', fault.id);
+    field.addEventListener('input', () => {
+      this._showFault(name, '');
+      this._showWhole('');
+    });
     row.append(caption, field, fault);
     this.node.append(row);
     this._rows.set(name, { field, fault });
@@ -102,7 +119,7 @@ export function setLabel(button: HTMLElement, text: string): void {
 }
 
 /** A dialog that stays open, with its contents, until its action succeeds. */
-export class FormDialog<T> extends Dialog<T> {
+export class FormDialog<T> extends NamedDialog<T> {
   /**
    * @param accept - label of the button that runs the action
    * @param attempt - runs the action; resolves with its errors, null for none. Its argument tells whether the
@@ -129,22 +146,9 @@ export class FormDialog<T> extends Dialog<T> {
         Dialog.okButton({ label: accept })
       ]
     });
-    this.node.setAttribute('aria-label', title);
   }
 
-  /** Ignore the second press of a double click that opened the dialog: it would close it. */
   override handleEvent(event: Event): void {
-    const again =
-      event instanceof MouseEvent &&
-      event.detail > 1 &&
-      !this.node
-        .querySelector('.jp-Dialog-content')
-        ?.contains(event.target as Node);
-    if (again && (event.type === 'mousedown' || event.type === 'click')) {
-      event.preventDefault();
-      event.stopPropagation();
-      return;
-    }
     if (wrapsBack(this.node, event)) {
       return;
     }

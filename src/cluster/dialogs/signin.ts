@@ -1,9 +1,10 @@
-import { Dialog, showDialog } from '@jupyterlab/apputils';
+import { Dialog } from '@jupyterlab/apputils';
 import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { request, RequestError } from '../../request/rest';
+import { openDialog } from '../../ui/dialog';
 
 /** The questions of a host, from the server. */
 interface IQuestions {
@@ -65,7 +66,7 @@ export async function signIn(
 ): Promise<boolean> {
   const settings = ServerConnection.makeSettings();
   for (let round: IQuestions | null = asked; round;) {
-    const answered: Dialog.IResult<string[]> = await showDialog({
+    const answered: Dialog.IResult<string[]> = await openDialog({
       title: trans.__('Sign in to %1', round.host),
       body: new Answers(round),
       focusNodeSelector: 'input',

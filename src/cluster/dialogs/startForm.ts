@@ -33,7 +33,10 @@ class StartBody extends FormBody<Filled> {
       this._ranks.value = local ? usual : '';
       this._ranks.placeholder = trans.__('as the profile says');
     };
-    this._profile.addEventListener('change', propose);
+    this._profile.addEventListener('change', () => {
+      propose();
+      this.tell({});
+    });
     propose();
     if ('ranks' in filled) {
       this._ranks.value = String(filled.ranks ?? '');

@@ -1,8 +1,9 @@
-import { Dialog, showDialog } from '@jupyterlab/apputils';
+import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { Cluster, Output } from '../../tokens';
+import { openDialog } from '../../ui/dialog';
 
 /** Maximum number of displayed last lines. */
 const LINES = 40;
@@ -34,7 +35,7 @@ export async function showLastOutput(
     pre.textContent = lines.join('\n') || trans.__('It printed nothing.');
     body.node.append(title, pre);
   }
-  const shown = showDialog({
+  const shown = openDialog({
     title: trans.__('Last output: %1', cluster.name),
     body,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]

@@ -1,4 +1,4 @@
-import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Dialog, Notification } from '@jupyterlab/apputils';
 import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
@@ -11,6 +11,7 @@ import { IClusters, Profile } from '../../tokens';
 import { TOAST_MS } from '../../ui/action';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/form';
 import { reportErrors } from '../commands/reportErrors';
+import { openDialog } from '../../ui/dialog';
 
 /** Result of `profile check` for a profile that can run. */
 type Report = {
@@ -154,7 +155,7 @@ async function edit(
   let { text } = await request<{ text: string }>(settings, 'GET', path);
   let error = model.profiles.find(p => p.name === name)?.error;
   for (;;) {
-    const result = await showDialog({
+    const result = await openDialog({
       title: trans.__('Profile %1', name),
       body: new Editor(
         text,
