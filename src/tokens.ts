@@ -28,6 +28,7 @@ export type JobMetrics = Schemas['JobMetrics'];
 export type Diagnosis = Schemas['Diagnosis'];
 export type Tried = Schemas['Tried'];
 export type Output = Schemas['Output'];
+export type KernelUse = Schemas['KernelUse'];
 export type Lost = Schemas['Lost'];
 export type Point = Schemas['Point'];
 export type LogPiece = Schemas['LogPiece'];
@@ -139,6 +140,8 @@ export interface ICurrentNotebook {
   path: string | null;
   /** Its path as known to its kernel, which differs after a rename; clusters use this path. */
   startedAs?: string | null;
+  /** Id of the cluster that its kernel used last, also where it has ended. */
+  lastCluster?: string | null;
   /** Name of the kernelspec in whose environment new ranks run; null for the server's. */
   kernel: string | null;
   /** Whether its kernel has no dtrain-lab; the panel then says what to do. */

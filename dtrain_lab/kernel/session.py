@@ -16,6 +16,7 @@ from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.debugger.state import Outcome
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel.background import BackgroundCells
+from dtrain_lab.kernel.notebook_use import NotebookUse
 from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.request import ExecuteRequest
 from dtrain_lab.services import notebook_clusters
@@ -43,7 +44,6 @@ class Session:
         self._current: Cluster | None = None
         self._ended: str | None = None
         """Name of the cluster that this notebook used last, once it has ended by itself or elsewhere."""
-        self._used: notebook_clusters.Used | None = None
         self.debugger: KernelDebugger | None = None
         """The kernel's debugger; None in a terminal's IPython."""
         self.restoring: Restoring | None = None
@@ -53,6 +53,7 @@ class Session:
         server = os.getppid() if parent is not None else None
         self.portal = Portal.get("kernel", notebook=self.notebook, server=server)
         self.background = BackgroundCells(shell, self)
+        self._use = NotebookUse(self.notebook, ExecuteRequest(shell).kernel)
 
     @property
     def _cluster(self) -> Cluster | None:
@@ -90,8 +91,10 @@ class Session:
         if self._cluster is not None:
             self._ended, self._cluster = self._cluster.name, None
         running = clusters()
+        if (begun := self._begun(running)) is not None:
+            return self.attach(begun.name)
         if self._ended is not None:
-            return self._next(self._ended, running)
+            raise self._over(self._ended, running)
         if len(running) == 1:
             return self.attach(running[0].name)
         if running:
@@ -99,22 +102,22 @@ class Session:
             raise NotFound(f"Several clusters are running: {names}.", "Choose one: %distributed attach NAME")
         raise NotFound("No cluster is running.", "Start one: %distributed start")
 
-    def _next(self, ended: str, running: list[Cluster]) -> Cluster:
-        """Return the cluster that the panel has started for this notebook since its own has ended.
+    def _begun(self, running: list[Cluster]) -> Cluster | None:
+        """Return the cluster that the panel has started for this notebook, if it still runs."""
+        used = self._use.recorded
+        if used is None or not (used.begun or self._ended is not None):
+            return None
+        return next((cluster for cluster in running if cluster.id == used.cluster), None)
 
-        Raises:
-            NotFound: There is none: commands and cells are not for the next best cluster.
-        """
-        used = self._last()
-        for cluster in running:
-            if used is not None and cluster.id == used.cluster:
-                return self.attach(cluster.name)
+    @staticmethod
+    def _over(ended: str, running: list[Cluster]) -> NotFound:
+        """Return the error of a notebook whose cluster has ended: commands and cells take no other one."""
         told, start = f"{ended}, which this notebook used, has ended.", "%distributed start"
         if not running:
-            raise NotFound(told, f"Start one: {start}")
+            return NotFound(told, f"Start one: {start}")
         names = ", ".join(cluster.name for cluster in running)
         use = f"Use one: %distributed attach {running[0].name}"
-        raise NotFound(f"{told} Running: {names}.", f"{use}; or start one: {start}")
+        return NotFound(f"{told} Running: {names}.", f"{use}; or start one: {start}")
 
     def cluster_or_start(self, name: str | None) -> Cluster:
         """Return the cluster for a cell; if no cluster is running, start one with the default profile."""
@@ -159,7 +162,7 @@ class Session:
 
     def _mine(self) -> notebook_clusters.Used | None:
         """Return the cluster that this notebook uses, or used last."""
-        return self._used if self.current is not None else self._last()
+        return self._use.now if self.current is not None else self._use.recorded
 
     def _running(
         self,
@@ -206,22 +209,17 @@ class Session:
         worlds = self.portal.worlds
         await worlds.ready(await worlds.reach(record))
 
-    def _last(self) -> notebook_clusters.Used | None:
-        """Return the cluster that this notebook's previous kernel used."""
-        return notebook_clusters.last(self.notebook) if self.notebook is not None else None
-
     def _uses(self, cluster: Cluster, monitor: bool | None) -> None:
         """Remember the notebook's cluster, also for the kernel after a restart."""
-        self._used, self._ended = notebook_clusters.Used(cluster.id, monitor), None
-        if self.notebook is not None:
-            notebook_clusters.remember(self.notebook, self._used)
+        self._ended = None
+        self._use.uses(cluster.id, monitor)
 
     def stop(self) -> None:
         """Stop this notebook's cluster."""
         cluster = self.cluster()
         name = cluster.name
         cluster.stop_for(sys.executable if self._may_warm() else None)
-        self._cluster = None
+        self._ended, self._cluster = name, None
         print(f"{name} is stopped.")
 
     def warm(self) -> None:

@@ -32,6 +32,7 @@ from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.site import (
     AdviceToTry,
     Error,
+    KernelUse,
     LiveFrame,
     ProfileText,
     RankSet,
@@ -123,6 +124,7 @@ OPERATIONS = (
         "post", "/clusters/{identity}/leave-out", "Continue without lost ranks.", Cluster, 202, RankSet
     ),
     Operation("post", "/clusters/{identity}/resize", "Another number of ranks.", Cluster, 202, Size),
+    Operation("get", "/kernels/{identity}", "A kernel's notebook, and the cluster that it uses.", KernelUse),
     Operation("get", "/jobs", "All jobs, newest first.", list[Job]),
     Operation("post", "/jobs", "Submit a notebook, or a plan of it.", Job, 202, JobSubmit),
     Operation(

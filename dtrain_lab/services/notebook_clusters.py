@@ -1,14 +1,19 @@
-"""The cluster that a notebook used last, and the options of its start; remembered after the kernel ends."""
+"""The cluster that a notebook used last, and the options of its start; remembered after the kernel ends.
+
+What a kernel uses now is recorded for the server, too: the kernel may be busy when a page asks.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Container
 from pathlib import Path
 
 import msgspec
 
 from dtrain_lab.machine import durable
 from dtrain_lab.services import folders
+from dtrain_lab.wire.site import KernelUse
 
 
 class Used(msgspec.Struct, frozen=True):
@@ -23,7 +28,11 @@ class Used(msgspec.Struct, frozen=True):
 
 
 def _path(notebook: str) -> Path:
-    return folders.records() / f"{hashlib.sha256(notebook.encode()).hexdigest()[:32]}.notebook"
+    return _record(notebook, "notebook")
+
+
+def _record(name: str, kind: str) -> Path:
+    return folders.records() / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.{kind}"
 
 
 def remember(notebook: str, used: Used) -> None:
@@ -37,3 +46,31 @@ def last(notebook: str) -> Used | None:
         return msgspec.json.decode(_path(notebook).read_bytes(), type=Used)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def tell(kernel: str, use: KernelUse) -> None:
+    """Record what a kernel, named by its server's id, calls its notebook, and which cluster it used last."""
+    durable.swap(_record(kernel, "kernel"), msgspec.json.encode(use))
+
+
+def forget(kernel: str) -> None:
+    """Remove the record of a kernel that ends."""
+    _record(kernel, "kernel").unlink(missing_ok=True)
+
+
+def of_kernel(kernel: str, running: Container[str]) -> KernelUse:
+    """Return what a kernel has recorded; nothing if it has not loaded the magics.
+
+    A cluster that the panel has started for its notebook since is the one that it takes next.
+
+    Args:
+        kernel: The server's id of the kernel.
+        running: Ids of the clusters that run.
+    """
+    try:
+        use = msgspec.json.decode(_record(kernel, "kernel").read_bytes(), type=KernelUse)
+    except (OSError, msgspec.MsgspecError):
+        return KernelUse()
+    used = last(use.notebook) if use.notebook is not None else None
+    is_next = used is not None and used.begun and used.cluster in running
+    return KernelUse(use.notebook, used.cluster) if used is not None and is_next else use

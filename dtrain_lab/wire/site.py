@@ -50,6 +50,16 @@ class RankSet(Struct, frozen=True, forbid_unknown_fields=True):
     source: int | None = None
 
 
+class KernelUse(Struct, frozen=True):
+    """A kernel's notebook, by the path of the kernel's start, and the id of the cluster that it used last.
+
+    The cluster may have ended: the kernel then takes no other one by itself.
+    """
+
+    notebook: str | None = None
+    cluster: str | None = None
+
+
 class AdviceToTry(Struct, frozen=True, forbid_unknown_fields=True):
     """Advice to be tried, by its id."""
 

@@ -1339,6 +1339,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/kernels/{identity}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A kernel's notebook, and the cluster that it uses. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KernelUse"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/live": {
         parameters: {
             query?: never;
@@ -2930,6 +2977,18 @@ export interface components {
             time: string | null;
             /** @default 60 */
             warn_s: number;
+        };
+        /**
+         * KernelUse
+         * @description A kernel's notebook, by the path of the kernel's start, and the id of the cluster that it used last.
+         *
+         *     The cluster may have ended: the kernel then takes no other one by itself.
+         */
+        KernelUse: {
+            /** @default null */
+            cluster: string | null;
+            /** @default null */
+            notebook: string | null;
         };
         /**
          * Last

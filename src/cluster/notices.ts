@@ -1,6 +1,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { notebookName } from '../places/kernelPath';
 import { Cluster, IClusterActions, IClusters } from '../tokens';
 import { formatSpan } from '../ui/figures/format';
 import { isTrouble, sentence } from '../ui/verdicts/sentence';
@@ -122,7 +123,8 @@ async function tell(
   if (!record || !result || (record.notebook && inView(record.notebook))) {
     return;
   }
-  const name = record.notebook?.split('/').pop() ?? cluster.name;
+  const { notebook } = record;
+  const name = notebook ? notebookName(notebook) : cluster.name;
   const place = trans.__('%1 %2', name, record.cell);
   if (result.interrupted) {
     Notification.info(`${place}: ${result.sentence}`, { autoClose: 8000 });

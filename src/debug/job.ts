@@ -1,20 +1,22 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
-import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Dialog, Notification } from '@jupyterlab/apputils';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { attachedTo } from '../cluster/model/notebookCluster';
-import { kernelPath } from '../places/kernelPath';
+import { currentPath, kernelPath, lastCluster } from '../places/kernelPath';
+import { openFile } from '../places/open';
 import { CommandIDs } from '../commands';
 import { Jobs } from '../job/model/model';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
-import { IClusters, Job } from '../tokens';
+import { Cluster, IClusters, Job } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
 import { untilOn } from './model/until';
 import { Turns } from './turns';
+import { openDialog } from '../ui/dialog';
 
 interface IAround {
   app: JupyterFrontEnd;
@@ -45,14 +47,14 @@ export function addDebugJob(around: IAround): void {
       if (!job) {
         return;
       }
-      const panel = (await app.commands.execute('docmanager:open', {
-        path: job.notebook,
-        factory: 'Notebook'
-      })) as NotebookPanel | undefined;
+      const panel = await openFile<NotebookPanel>(
+        currentPath(job.notebook),
+        { commands: app.commands, trans },
+        'Notebook'
+      );
       if (!panel) {
-        return; // JupyterLab has shown the reason
+        return;
       }
-      await panel.context.ready;
       await panel.sessionContext.ready;
       try {
         await (job.ended_at === null
@@ -116,8 +118,10 @@ async function failed(
   if (at?.cell) {
     await goTo(panel, at.cell, at.line ?? 1);
   }
-  if (!attachedTo(clusters.clusters, kernelPath(panel))) {
-    const asked = await showDialog({
+  const own = (): Cluster | null =>
+    attachedTo(clusters.clusters, kernelPath(panel), lastCluster(panel));
+  if (!own()) {
+    const asked = await openDialog({
       title: trans.__('Debug %1 in a cluster', job.name),
       body: trans.__(
         'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
@@ -138,7 +142,7 @@ async function failed(
       return;
     }
     app.shell.activateById(panel.id);
-    if (attachedTo(clusters.clusters, kernelPath(panel))?.id !== id) {
+    if (own()?.id !== id) {
       await app.commands.execute(CommandIDs.attachNotebook, { id });
     }
   }

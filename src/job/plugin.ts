@@ -81,7 +81,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
           !!views.find(v => v.args.id === id)?.isVisible)
     );
 
-    const openNotebook = openingWith(commands);
+    const openNotebook = openingWith(commands, trans);
 
     commands.addCommand(CommandIDs.showJobs, {
       label: trans.__('Jobs'),

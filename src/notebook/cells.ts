@@ -2,7 +2,7 @@ import { Cell, ICodeCellModel } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 
 import { RUN_KEY } from '../output/runs/run';
-import { IOpener, showNotebook } from '../places/open';
+import { IOpener, showNotebook, tellCellGone } from '../places/open';
 
 /** A cell, as a cluster identifies it. */
 export interface ICell {
@@ -25,6 +25,9 @@ export async function showCell(place: ICell, opener: IOpener): Promise<void> {
       ? indexOf(panel, place)
       : lastOfRanks(panel.content.widgets);
   if (index < 0) {
+    if (place.cell) {
+      tellCellGone(panel, place.cell, opener.trans);
+    }
     return;
   }
   const { content } = panel;

@@ -14,7 +14,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
-import { kernelPath } from '../places/kernelPath';
+import { kernelPath, kernelRecorded, lastCluster } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
 import { TOAST_MS } from '../ui/action';
@@ -55,10 +55,12 @@ class Picker extends ReactWidget {
     super();
     this.addClass('jp-DtrainNotebook-picker');
     _model.changed.connect(this._changed, this);
+    kernelRecorded.connect(this._changed, this);
   }
 
   override dispose(): void {
     this._model.changed.disconnect(this._changed, this);
+    kernelRecorded.disconnect(this._changed, this);
     super.dispose();
   }
 
@@ -66,7 +68,8 @@ class Picker extends ReactWidget {
     const trans = this._trans;
     const path = kernelPath(this._panel);
     const { clusters } = this._model;
-    const cluster = usedBy(clusters, path);
+    const last = lastCluster(this._panel);
+    const cluster = usedBy(clusters, path, last);
     const { text, glyph, word, why } = pickedOf(
       cluster,
       this._model.link,
@@ -80,7 +83,7 @@ class Picker extends ReactWidget {
         title={
           why ??
           (cluster
-            ? attachedTo(clusters, path)
+            ? attachedTo(clusters, path, last)
               ? trans.__('Cluster of this notebook: %1', cluster.name)
               : trans.__(
                   'Cells of this notebook with %2 run on %1',

@@ -16,8 +16,8 @@ import {
 import { Kernel } from '@jupyterlab/services';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { attachedTo, forgetLast } from '../cluster/model/notebookCluster';
-import { kernelPath } from '../places/kernelPath';
+import { attachedTo } from '../cluster/model/notebookCluster';
+import { kernelPath, kernelRecorded, lastCluster } from '../places/kernelPath';
 import { LOAD_LINE, SNIPPET } from '../cluster/card/empty';
 import { reportErrors } from '../cluster/commands/reportErrors';
 import { CommandIDs } from '../commands';
@@ -25,6 +25,7 @@ import { IClusters, ISelection } from '../tokens';
 import { TOAST_MS } from '../ui/action';
 import { ICell, showCell } from './cells';
 import { keepChange } from './applyChange';
+import { followKernels } from './kernelRecords';
 import { attach, loadMagics } from './magics';
 import { openQuickstart } from './quickstart';
 
@@ -60,7 +61,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       isToggled: args => {
         const panel = tracker.currentWidget;
         const own = panel
-          ? attachedTo(model.clusters, kernelPath(panel))
+          ? attachedTo(model.clusters, kernelPath(panel), lastCluster(panel))
           : null;
         return !!own && own.id === args.id;
       },
@@ -206,6 +207,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       selection.setNotebook({
         path: panel?.context.path ?? null,
         startedAs: panel && kernelPath(panel),
+        lastCluster: panel && lastCluster(panel),
         kernel: kernel?.name ?? null,
         lacks: !!kernel && lacking.has(kernel.id)
       });
@@ -220,9 +222,6 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       const { id } = kernel;
       loaded.add(id);
       lacking.delete(id);
-      if (panel) {
-        forgetLast(kernelPath(panel));
-      }
       kernel.statusChanged.connect((_, status) => {
         if (status === 'restarting' || status === 'autorestarting') {
           loaded.delete(id);
@@ -236,6 +235,9 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           lacking.add(id);
         }
         kernel.disposed.disconnect(forget);
+        if (panel) {
+          readRecord(panel);
+        }
       } catch (error) {
         if (!kernel.isDisposed) {
           throw error;
@@ -244,6 +246,9 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       // another notebook may be current by now
       tell();
     };
+    const { serverSettings } = app.serviceManager;
+    const readRecord = followKernels(model, tracker, serverSettings);
+    kernelRecorded.connect(tell);
     const look = (): void => void prepare();
     let followed: ISessionContext | null = null;
     model.changed.connect(look);
@@ -251,9 +256,11 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       // a notebook that was just opened has no kernel yet
       followed?.kernelChanged.disconnect(look);
       followed?.statusChanged.disconnect(look);
+      followed?.propertyChanged.disconnect(look);
       followed = panel?.sessionContext ?? null;
       followed?.kernelChanged.connect(look);
       followed?.statusChanged.connect(look);
+      followed?.propertyChanged.connect(look); // a rename
       look();
     });
   }

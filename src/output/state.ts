@@ -1,6 +1,7 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { notebookName } from '../places/kernelPath';
 import { cellName } from '../places/words';
 import { CellRecord, Cluster, Verdict } from '../tokens';
 import {
@@ -242,7 +243,7 @@ function waitsText(
   if (!first.cell) {
     return trans.__('waiting for a program that uses these ranks');
   }
-  const name = first.notebook?.split('/').pop();
+  const name = first.notebook && notebookName(first.notebook);
   const own = !first.notebook || first.notebook === record.notebook;
   const cell = first.cell.startsWith('[')
     ? first.cell

@@ -38,7 +38,7 @@ export function labPath(file: string, root: string): string | null {
 /**
  * Whether this open notebook is the one that a kernel calls by this name.
  *
- * @param path - path of the open notebook in JupyterLab.
+ * @param path - path of the open notebook in JupyterLab; for one outside its folder, on the machine.
  * @param notebook - its path on the machine of its kernel.
  * @param root - the server's folder; empty where it is not known.
  */
@@ -47,6 +47,9 @@ export function isNotebook(
   notebook: string,
   root: string
 ): boolean {
+  if (path === notebook) {
+    return true;
+  }
   const known = labPath(notebook, root);
   // a root that is a link has another name for the kernel
   return known === null ? notebook.endsWith(`/${path}`) : known === path;

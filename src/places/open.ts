@@ -1,11 +1,13 @@
 import { Notification } from '@jupyterlab/apputils';
 import { Cell, ICodeCellModel } from '@jupyterlab/cells';
-import { PageConfig } from '@jupyterlab/coreutils';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { ServerConnection } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
+import { TOAST_MS } from '../ui/action';
 import { cellIndex, ICellFacts, IPlace, isNotebook, labPath } from './find';
+import { currentPath, serverRoot } from './kernelPath';
 
 type Editor = NonNullable<Cell['editor']>;
 
@@ -22,15 +24,6 @@ export interface IOpener {
   trans: TranslationBundle;
 }
 
-/**
- * The server's folder; empty if the page does not know it. JupyterLab's own `serverRoot` may begin with "~".
- */
-export function serverRoot(): string {
-  const root =
-    PageConfig.getOption('dtrainRoot') || PageConfig.getOption('serverRoot');
-  return root.startsWith('/') ? root : '';
-}
-
 /** The open notebook that a kernel calls by this name; the one with the longest path if that is ambiguous. */
 export function openNotebookOf(
   tracker: INotebookTracker | null,
@@ -40,9 +33,10 @@ export function openNotebookOf(
     return null;
   }
   const root = serverRoot();
+  const now = currentPath(notebook);
   const found: NotebookPanel[] = [];
   tracker.forEach(panel => {
-    if (isNotebook(panel.context.path, notebook, root)) {
+    if (isNotebook(panel.context.path, now, root)) {
       found.push(panel);
     }
   });
@@ -64,28 +58,70 @@ export function indexIn(
   return cellIndex(facts, place, byPosition);
 }
 
-/** The notebook, opened if necessary; null if it can't be. */
+/** The notebook, opened if necessary; null if it can't be, which is said. */
 export async function showNotebook(
   notebook: string,
-  { commands, tracker, trans }: IOpener
+  opener: IOpener
 ): Promise<NotebookPanel | null> {
+  const { tracker } = opener;
   const open = openNotebookOf(tracker, notebook);
   if (open?.isVisible) {
     // Notebook 7 has one document per page: opening it again would open another page, and close it here
     open.activate();
     return open;
   }
-  const path = open?.context.path ?? labPath(notebook, serverRoot());
+  const file = open?.context.path ?? currentPath(notebook);
+  return openFile<NotebookPanel>(file, opener, 'Notebook');
+}
+
+/** A file's widget; null if it can't be opened, which is said. */
+export async function openFile<T extends Pick<IFileWidget, 'context'>>(
+  file: string,
+  { commands, trans }: Pick<IOpener, 'commands' | 'trans'>,
+  factory?: string
+): Promise<T | null> {
+  const path = labPath(file, serverRoot());
   if (path === null) {
-    outside(notebook, trans);
+    Notification.info(
+      trans.__(
+        "%1 is outside this server's folder: JupyterLab can't open it.",
+        file
+      )
+    );
     return null;
   }
-  const panel = (await commands.execute('docmanager:open', {
-    path,
-    factory: 'Notebook'
-  })) as NotebookPanel | undefined;
-  await panel?.context.ready;
-  return panel ?? null;
+  try {
+    const args = factory ? { path, factory } : { path };
+    const widget: T | undefined = await commands.execute(
+      'docmanager:open',
+      args
+    );
+    await widget?.context.ready;
+    return widget ?? null;
+  } catch (error) {
+    if (!(error instanceof ServerConnection.ResponseError)) {
+      throw error;
+    }
+    Notification.warning(
+      error.response.status === 404
+        ? trans.__('%1 no longer exists, or has another name or folder.', path)
+        : trans.__("%1 can't be opened: %2", path, error.message),
+      { autoClose: TOAST_MS }
+    );
+    return null;
+  }
+}
+
+/** The cell of a link is no longer in its notebook. */
+export function tellCellGone(
+  panel: NotebookPanel,
+  cell: string,
+  trans: TranslationBundle
+): void {
+  Notification.info(
+    trans.__('%1 no longer has a cell %2.', panel.title.label, cell),
+    { autoClose: TOAST_MS }
+  );
 }
 
 /** Show a line of a cell or of a file. */
@@ -99,13 +135,7 @@ export async function openPlace(
     const panel = await showNotebook(place.notebook, opener);
     const index = panel ? indexIn(panel, place, byPosition) : -1;
     if (panel && index < 0) {
-      Notification.info(
-        opener.trans.__(
-          '%1 no longer has a cell %2.',
-          panel.title.label,
-          place.cell
-        )
-      );
+      tellCellGone(panel, place.cell, opener.trans);
     } else if (panel) {
       const { content } = panel;
       content.activeCellIndex = index;
@@ -118,15 +148,7 @@ export async function openPlace(
   } else if (place.notebook) {
     await showNotebook(place.notebook, opener);
   } else if (place.file) {
-    const path = labPath(place.file, serverRoot());
-    if (path === null) {
-      outside(place.file, opener.trans);
-      return;
-    }
-    const widget = (await opener.commands.execute('docmanager:open', {
-      path
-    })) as IFileWidget | undefined;
-    await widget?.context.ready;
+    const widget = await openFile<IFileWidget>(place.file, opener);
     moveTo(widget?.content?.editor ?? null, line);
   }
 }
@@ -138,13 +160,4 @@ function moveTo(editor: Editor | null, line: number): void {
     editor.focus();
     editor.revealPosition({ line: Math.min(line, last), column: 0 });
   }
-}
-
-function outside(file: string, trans: TranslationBundle): void {
-  Notification.info(
-    trans.__(
-      "%1 is outside this server's folder: JupyterLab can't open it.",
-      file
-    )
-  );
 }

@@ -16,7 +16,7 @@ import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 import React from 'react';
 
-import { kernelPath } from '../places/kernelPath';
+import { kernelPath, kernelRecorded, lastCluster } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
 import { countActive } from '../job/model/words';
 import { request } from '../request/rest';
@@ -48,7 +48,8 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     const subject = (): ISubject => {
       const panel = tracker?.currentWidget;
       const path = panel ? kernelPath(panel) : null;
-      return subjectOf(model.clusters, path, selection.cluster);
+      const last = panel ? lastCluster(panel) : null;
+      return subjectOf(model.clusters, path, selection.cluster, last);
     };
     markTab(app.shell, model, trans);
     const item = new StatusItem(model, app.commands, trans, subject);
@@ -70,6 +71,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     });
     tracker?.currentChanged.connect(() => item.update());
     selection.changed.connect(() => item.update());
+    kernelRecorded.connect(() => item.update());
     const { serverSettings } = app.serviceManager;
     const poll = new Poll({
       name: 'dtrain-lab:status',

@@ -121,13 +121,15 @@ export interface ISubject {
  * notebook, the panel's.
  *
  * @param path - the notebook's, as its kernel has it; null without one
+ * @param last - id of the cluster that its kernel used last
  */
 export function subjectOf(
   clusters: readonly Cluster[],
   path: string | null,
-  shown: Cluster | null
+  shown: Cluster | null,
+  last: string | null = null
 ): ISubject {
-  const own = path === null ? null : usedBy(clusters, path);
+  const own = path === null ? null : usedBy(clusters, path, last);
   const cluster = own ?? clusters.find(isTrouble) ?? null;
   if (cluster || path === null) {
     return { cluster: cluster ?? shown, others: 0 };
@@ -195,6 +197,9 @@ export function statusText(
   if (isTrouble(cluster)) {
     const since = alarmOf(cluster.metrics)?.since_s ?? null;
     const words = troubleWords(cluster, trans);
+    if (words.startsWith(`${name} `)) {
+      return words; // the sentence of a cluster that has failed begins with its name
+    }
     return since === null
       ? trans.__('%1: %2', name, words)
       : trans.__('%1: %2, %3', name, words, formatSpan(since));

@@ -50,7 +50,7 @@ const SWEEP_ARGS = {
 export function addSweepCommands(around: IAroundSweeps): void {
   const { app, sweeps, views, trans } = around;
   const { commands, shell } = app;
-  const openNotebook = openingWith(commands);
+  const openNotebook = openingWith(commands, trans);
 
   addForm(around);
   commands.addCommand(CommandIDs.openSweep, {
@@ -122,7 +122,7 @@ function addForm(around: IAroundSweeps): void {
   const forms = new WidgetTracker<SweepFormView>({
     namespace: 'dtrain-sweep-form'
   });
-  const openNotebook = openingWith(commands);
+  const openNotebook = openingWith(commands, trans);
   const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
 
   const once = onceAtATime();

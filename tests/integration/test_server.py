@@ -22,6 +22,7 @@ from dtrain_lab.server.routes import handlers
 from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.worlds import heads
 from dtrain_lab.services.worlds.worlds import Worlds
+from dtrain_lab.wire.site import KernelUse
 
 METHODS = ("GET", "POST", "DELETE", "PUT", "PATCH")
 
@@ -198,6 +199,9 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     assert begun["state"] in ("starting", "connecting", "ready")
     mine = notebook_clusters.last(str(jp_root_dir / "sub" / "a.ipynb"))
     assert mine == notebook_clusters.Used(begun["id"], begun=True)
+    notebook_clusters.tell("k1", KernelUse(str(jp_root_dir / "sub" / "a.ipynb")))
+    told = json.loads((await jp_fetch("dtrain-lab", "kernels", "k1")).body)
+    assert told == {"notebook": str(jp_root_dir / "sub" / "a.ipynb"), "cluster": begun["id"]}
     frame = await next_frame(socket, lambda cs: cs and cs[0]["state"] == "ready")
     assert frame["type"] == "clusters"
     assert [r["state"] for r in frame["clusters"][0]["ranks"]] == ["idle", "idle"]

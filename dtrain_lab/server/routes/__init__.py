@@ -29,6 +29,7 @@ def handlers() -> list[tuple[str, Any]]:
         (rf"/dtrain-lab/clusters/{ID}/resize", clusters.ResizeHandler),
         (rf"/dtrain-lab/clusters/{ID}/(?P<action>interrupt|restart)", clusters.ActionHandler),
         (rf"/dtrain-lab/clusters/{ID}/leave-out", clusters.LeaveOutHandler),
+        (rf"/dtrain-lab/kernels/{ID}", clusters.KernelHandler),
         (r"/dtrain-lab/jobs", jobs.JobsHandler),
         (r"/dtrain-lab/jobs/plan", jobs.PlanHandler),
         (rf"/dtrain-lab/jobs/{ID}", jobs.JobHandler),

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+from jupyter_core.utils import ensure_async
 from jupyter_server.auth.decorator import authorized
 from msgspec.structs import replace
 from tornado import web
@@ -24,6 +25,8 @@ from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.site import AdviceToTry, RankSet, Size
 
 AT_ONCE_S = 0.3
+OVER = ("stopping", "stopped", "failed")
+"""States in which a cluster runs no cell any more."""
 
 
 class ClustersHandler(BaseHandler):
@@ -43,24 +46,39 @@ class ClustersHandler(BaseHandler):
         # only a kernel may choose the interpreter: a path from a browser could run any program
         request = replace(request, python=None)
         connection = await self.ours.worlds.begin(request, directory=self._folder(request))
-        await asyncio.to_thread(self._remember, request, connection.record.id)
+        await self._remember(request, connection.record.id)
         await self.ours.hub.refresh()
         self.answer(await connection.ask(clients.Info()), 202)
 
-    def _remember(self, request: Request, started: str) -> None:
-        """Let the notebook's own `%distributed start` find the cluster, unless it has one that runs."""
+    async def _remember(self, request: Request, started: str) -> None:
+        """Let the notebook's own kernel find the cluster, unless it uses one that can run cells."""
         if request.notebook is None:
             return
         try:
             self.below_root(request.notebook)
         except DtrainError:  # it names no notebook of this server
             return
-        # as its kernel is told of it, without links followed
-        root = Path(self.settings["server_root_dir"]).expanduser()
-        notebook = str(root / request.notebook)
-        used = notebook_clusters.last(notebook)
-        if used is None or all(record.id != used.cluster for record in self.ours.worlds.found()):
-            notebook_clusters.remember(notebook, notebook_clusters.Used(started, request.monitor, begun=True))
+        notebook = await self._told(request.notebook)
+        used = await asyncio.to_thread(notebook_clusters.last, notebook)
+        if used is None or not await self._runs(used.cluster):
+            begun = notebook_clusters.Used(started, request.monitor, begun=True)
+            await asyncio.to_thread(notebook_clusters.remember, notebook, begun)
+
+    async def _told(self, notebook: str) -> str:
+        """Return a notebook's path as its kernel was told of it: before a rename, without links followed."""
+        for session in await ensure_async(self.session_manager.list_sessions()):
+            if session["path"] == notebook and session["kernel"]:
+                use = await asyncio.to_thread(notebook_clusters.of_kernel, session["kernel"]["id"], ())
+                if use.notebook is not None:
+                    return use.notebook
+        return str(Path(self.settings["server_root_dir"]).expanduser() / notebook)
+
+    async def _runs(self, cluster: str) -> bool:
+        """Return whether a cluster can run cells, or soon can."""
+        found = await asyncio.to_thread(self.ours.worlds.found)
+        record = next((record for record in found if record.id == cluster), None)
+        info = await self.ours.worlds.info(record) if record is not None else None
+        return info is not None and info.state not in OVER
 
     def _folder(self, request: Request) -> str:
         """Return the ranks' working directory: the notebook's folder, which is below the server's root."""
@@ -251,3 +269,14 @@ class ResizeHandler(_ClusterHandler):
         wanted = self.body(Size).ranks
         connection = await self.connection(identity)
         await self.begin(connection, self.ours.worlds.resize(connection, wanted))
+
+
+class KernelHandler(BaseHandler):
+    """`kernels/{id}`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, identity: str) -> None:
+        """Return what a kernel calls its notebook, and which cluster it used last; it may be busy."""
+        running = {record.id for record in await asyncio.to_thread(self.ours.worlds.found)}
+        self.answer(await asyncio.to_thread(notebook_clusters.of_kernel, identity, running))

@@ -87,9 +87,10 @@ export function OfNotebook(props: {
   trans: TranslationBundle;
 }): JSX.Element | null {
   const { model, selection, commands, trans } = props;
-  const { path, startedAs, lacks } = selection.notebook;
+  const { path, startedAs, lacks, lastCluster } = selection.notebook;
   const shown = model.clusters.find(c => c.id === selection.cluster?.id);
-  const own = path && usedBy(model.clusters, startedAs ?? path);
+  const own =
+    path && usedBy(model.clusters, startedAs ?? path, lastCluster ?? null);
   if (!path || lacks || !shown?.may.length || (own && own.id === shown.id)) {
     return null;
   }

@@ -3,6 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
+import { notebookName } from '../../places/kernelPath';
 import { Cluster, IPoint, ISelection, Verdict } from '../../tokens';
 import { AdviceCard } from '../../ui/advice/card';
 import { Action } from '../../ui/action';
@@ -191,7 +192,9 @@ function Why(props: ICardProps & { now: number }): JSX.Element | null {
   }
   return (
     <div className="jp-DtrainCluster-reason">
-      {cluster.state === 'failed' ? (
+      {sentence(cluster, trans).includes(
+        reason.message
+      ) ? null : cluster.state === 'failed' ? (
         <pre tabIndex={0}>{reason.message}</pre>
       ) : (
         <p>{reason.message}</p>
@@ -309,7 +312,7 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
     parts.push(expected(props));
   } else if (running) {
     const since = formatSpan(props.now / 1000 - running.started_at);
-    const name = running.notebook?.split('/').pop();
+    const name = running.notebook && notebookName(running.notebook);
     parts.push(
       <>
         {name && `${name}, `}
@@ -327,7 +330,7 @@ function Under(props: ICardProps & { now: number }): JSX.Element | null {
       )
     );
   } else if (cluster.notebooks.length) {
-    parts.push(cluster.notebooks.map(n => n.split('/').pop()).join(', '));
+    parts.push(cluster.notebooks.map(notebookName).join(', '));
   }
   if (cluster.ends_at !== null) {
     const left = cluster.ends_at - props.now / 1000;

@@ -13,7 +13,6 @@ import {
 } from '../../tokens';
 import { TOAST_MS } from '../../ui/action';
 import { distributedIcon } from '../../ui/icons/icons';
-import { noteStart } from '../model/notebookCluster';
 import { reportErrors } from './reportErrors';
 import { signedIn } from '../dialogs/signin';
 import { askStart } from '../dialogs/startForm';
@@ -93,10 +92,6 @@ async function start(
       notebook: notebook.path
     });
     made = cluster.id;
-    const path = notebook.startedAs ?? notebook.path;
-    if (path) {
-      noteStart(path, cluster.id);
-    }
     return cluster;
   };
   if (args.ask) {

@@ -2,7 +2,7 @@ import { PageConfig } from '@jupyterlab/coreutils';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
-import { attachedTo, forgetLast, noteStart, usedBy } from './notebookCluster';
+import { attachedTo, usedBy } from './notebookCluster';
 
 it('tells notebooks of one name in two folders apart', () => {
   PageConfig.setOption('serverRoot', '~/work');
@@ -46,14 +46,20 @@ it('is the only cluster there is before the first cell, as the kernel takes it b
   expect(usedBy([only, other], 'c.ipynb')?.id).toBe('c');
 });
 
-it('is no other one where its own has ended, until its kernel starts anew or one is started for it', () => {
+it('is no other one where its own has ended, until one is started for it', () => {
   const own = makeCluster({ id: 'a', notebooks: ['e.ipynb'] });
   const other = makeCluster({ id: 'b', notebooks: [] });
-  expect(usedBy([own, other], 'e.ipynb')?.id).toBe('a');
-  expect(usedBy([other], 'e.ipynb')).toBeNull();
-  forgetLast('e.ipynb');
-  expect(usedBy([other], 'e.ipynb')?.id).toBe('b');
-  expect(usedBy([own], 'e.ipynb')?.id).toBe('a');
-  noteStart('e.ipynb', 'b');
-  expect(usedBy([other], 'e.ipynb')?.id).toBe('b');
+  expect(usedBy([own, other], 'e.ipynb', 'a')?.id).toBe('a');
+  expect(usedBy([other], 'e.ipynb', 'a')).toBeNull();
+  expect(usedBy([own, other], 'e.ipynb', 'b')?.id).toBe('a');
+  // its kernel takes the one that the panel has started for it, whatever else runs
+  const third = makeCluster({ id: 'c', notebooks: [] });
+  expect(usedBy([other, third], 'e.ipynb', 'c')?.id).toBe('c');
+});
+
+it('is of several that name the notebook the one that its kernel used last', () => {
+  const a = makeCluster({ id: 'a', notebooks: ['e.ipynb'] });
+  const b = makeCluster({ id: 'b', notebooks: ['e.ipynb'] });
+  expect(attachedTo([a, b], 'e.ipynb', 'a')?.id).toBe('a');
+  expect(attachedTo([a, b], 'e.ipynb')?.id).toBe('b');
 });

@@ -91,10 +91,11 @@ export class Selection implements ISelection {
   }
 
   setNotebook(notebook: ICurrentNotebook): void {
-    const { path, startedAs, kernel, lacks } = this._notebook;
+    const { path, startedAs, lastCluster, kernel, lacks } = this._notebook;
     const same =
       path === notebook.path &&
       startedAs === notebook.startedAs &&
+      lastCluster === notebook.lastCluster &&
       kernel === notebook.kernel &&
       lacks === notebook.lacks;
     if (!same) {
@@ -119,9 +120,9 @@ export class Selection implements ISelection {
   }
 
   private _among(clusters: readonly Cluster[]): Cluster | null {
-    const { path, startedAs } = this._notebook;
+    const { path, startedAs, lastCluster } = this._notebook;
     const named = startedAs ?? path;
-    return named ? attachedTo(clusters, named) : null;
+    return named ? attachedTo(clusters, named, lastCluster ?? null) : null;
   }
 
   /** Follow the current notebook, or its new cluster; this overrides an earlier choice. */

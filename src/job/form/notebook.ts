@@ -3,10 +3,13 @@ import { PathExt } from '@jupyterlab/coreutils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Contents, Kernel } from '@jupyterlab/services';
+import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { namesIn } from '../../notebook/kernel';
+import { currentPath } from '../../places/kernelPath';
+import { openFile } from '../../places/open';
 import { defaultsOf } from '../model/assignments';
 
 /** The notebook that is submitted. */
@@ -38,17 +41,20 @@ export type OpenNotebook = (
 ) => Promise<NotebookPanel | undefined>;
 
 /** Opens notebooks in this front end. */
-export function openingWith(commands: CommandRegistry): OpenNotebook {
+export function openingWith(
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): OpenNotebook {
   return async (path, cell, line) => {
-    const panel: NotebookPanel | undefined = await commands.execute(
-      'docmanager:open',
-      { path, factory: 'Notebook' }
+    const panel = await openFile<NotebookPanel>(
+      currentPath(path),
+      { commands, trans },
+      'Notebook'
     );
     if (panel && cell) {
-      await panel.context.ready;
       await goTo(panel, cell, line ?? 1);
     }
-    return panel;
+    return panel ?? undefined;
   };
 }
 

@@ -4,7 +4,7 @@ import { ServiceManager } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { serverRoot } from '../../places/open';
+import { serverRoot } from '../../places/kernelPath';
 import { RequestError } from '../../request/rest';
 import { isDistributed, isDropped, put, requestOf, write } from './document';
 import { JournalOutputs } from './journalOutputs';

@@ -1,0 +1,28 @@
+"""What a kernel has recorded of its notebook's cluster, as the server reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dtrain_lab.services import notebook_clusters
+from dtrain_lab.services.notebook_clusters import Used, of_kernel
+from dtrain_lab.wire.site import KernelUse
+
+
+def test_a_kernel_uses_its_last_cluster_or_one_that_the_panel_has_started_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    assert of_kernel("k", {"a"}) == KernelUse(), "it has not loaded the magics"
+    used = KernelUse("/n.ipynb", "a")
+    notebook_clusters.tell("k", used)
+    notebook_clusters.remember("/n.ipynb", Used("a"))
+    assert of_kernel("k", ()) == used, "also where it has ended"
+    notebook_clusters.remember("/n.ipynb", Used("b", begun=True))
+    assert of_kernel("k", {"b"}) == KernelUse("/n.ipynb", "b")
+    assert of_kernel("k", {"c"}) == used, "one that has ended before it was used"
+    notebook_clusters.forget("k")
+    notebook_clusters.forget("k")
+    assert of_kernel("k", {"b"}) == KernelUse()
