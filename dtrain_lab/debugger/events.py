@@ -128,9 +128,8 @@ def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
     return state, (told(state),)
 
 
-def post_mortem(state: State) -> State:
-    """Focus a rank that raised an error, before ranks stop where the last cell failed."""
-    outcome = state.outcome
+def post_mortem(state: State, outcome: Outcome) -> State:
+    """Focus a rank that raised an error, before ranks stop where a cell failed."""
     focus = next(iter((*outcome.raised, *outcome.unfinished)), state.focus)
     return replace(state, focus=focus)
 

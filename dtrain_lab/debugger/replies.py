@@ -105,9 +105,15 @@ def reply(
     return state, _ok(request, _numbered(state, rank, answer.get("body") or {})), ()
 
 
-def refused(request: Dap, message: str) -> Dap:
-    """Build the reply to a request that can't be served."""
-    return _no(request, message)
+def done(request: Dap, body: Dap | None = None) -> Dap:
+    """Build the reply to a request that was served."""
+    return _ok(request, body or {})
+
+
+def refused(request: Dap, message: str, code: str = "") -> Dap:
+    """Build the reply to a request that can't be served; `code` tells clients why, beside the text."""
+    reply = _no(request, message)
+    return {**reply, "code": code} if code else reply
 
 
 def _placed(state: State, path: str, answers: Answers) -> tuple[State, list[Dap]]:

@@ -91,16 +91,18 @@ class Outcome(Struct, frozen=True):
 
     `failed`: whether it failed; its frames can still be inspected. `raised`: ranks on which it raised an
     error. `unfinished`: these, and ranks on which it was interrupted, perhaps because of others.
+    `cell`: the head's id of it.
     """
 
     failed: bool = False
     raised: tuple[int, ...] = ()
     unfinished: tuple[int, ...] = ()
+    cell: str = ""
 
     def without(self, ranks: Sequence[int]) -> Outcome:
         """Return a copy without ranks whose processes have ended, and with them their frames."""
         raised, left = (tuple(r for r in some if r not in ranks) for some in (self.raised, self.unfinished))
-        return Outcome(self.failed and (bool(left) or not self.unfinished), raised, left)
+        return Outcome(self.failed and (bool(left) or not self.unfinished), raised, left, self.cell)
 
 
 class JobCode(Struct, frozen=True):

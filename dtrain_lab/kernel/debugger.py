@@ -6,11 +6,9 @@ Replaces `kernel.debugger`, so that JupyterLab's unmodified debugger serves both
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ipykernel.compiler import get_file_name, get_tmp_directory
@@ -20,26 +18,18 @@ from dtrain_lab.api import debug
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import events
-from dtrain_lab.debugger.replies import EMPTY, refused
+from dtrain_lab.debugger.replies import done, refused
 from dtrain_lab.debugger.requests import knows_job
 from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, to_rank
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.kernel.earlier_breakpoints import EarlierBreakpoints
+from dtrain_lab.kernel.own_requests import OwnRequests
 from dtrain_lab.kernel.post_mortem import PostMortem
+from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debugging import Debugging
 from dtrain_lab.services.debugger.reattach import Reattach
 
-WITHOUT_START = (
-    "debugInfo",
-    "inspectVariables",
-    "richInspectVariables",
-    "modules",
-    "copyToGlobals",
-)
-STARTS = ("initialize", "attach")
-LATER = ("initialize", "attach", "setBreakpoints", "setExceptionBreakpoints", "configurationDone")
-"""Requests that wait until the kernel is idle: starting the kernel's own debugger runs code in the kernel."""
 FIRST_SEQ = 1_000_000
 
 
@@ -62,21 +52,20 @@ class KernelDebugger:
     def __init__(self, kernel: Any, portal: Portal, notebook: str | None) -> None:
         self._kernel = kernel
         self._own = kernel.debugger
+        self._requests = OwnRequests(self._own, lambda: bool(self._cell), lambda: self._wanted)
         self._portal = portal
         self._debugging = Debugging(notebook or "Another notebook", self._emit)
         self._debugging.state = State(prefix=f"{get_tmp_directory()}/")
-        self._post_mortem = PostMortem(self._debugging, lambda: self._busy)
+        self._post_mortem = PostMortem(self._debugging, lambda: self._cell)
         self._wanted = False
-        self._busy = False
-        """Whether a `%%distributed` cell occupies the kernel's main thread."""
+        self._cell = ""
+        """Id of the `%%distributed` cell that occupies the kernel's main thread."""
         self._last: tuple[Cluster, Outcome] | None = None
         """Cluster and outcome of the last cell, which may have ended before the debugger was turned on."""
         self._target: Cluster | None = None
         self._job: tuple[Connection, JobCode] | None = None
-        self._later: list[Dap] = []
-        self._starts: dict[str, Dap] = {}  # requests that last started the kernel's own debugger
-        self._asking = asyncio.Lock()
-        """Held while the kernel's own debugger answers: it takes the next answer for that to its request."""
+        self._again: supervision.Handle | None = None
+        """Attaches ranks that come between two cells."""
         self._seq = FIRST_SEQ
         self._earlier = EarlierBreakpoints(lambda: self._own.breakpoint_list, self._emit)
         kernel.debugger = self
@@ -134,7 +123,15 @@ class KernelDebugger:
         """Restore the kernel's own debugger."""
         self._kernel.debugger = self._own
         debug.in_notebook = None
-        self._portal.post(self._debugging.end())
+        self._portal.post(self._end())
+
+    async def _end(self) -> None:
+        self._stop_reattaching()
+        await self._debugging.end()
+
+    def _stop_reattaching(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
 
     # ---- the notebook's cells
 
@@ -146,9 +143,9 @@ class KernelDebugger:
             self._portal.post(self._begin(cluster))
 
     @contextmanager
-    def cell(self, cluster: Cluster, ranks: Sequence[int]) -> Iterator[Ran]:
+    def cell(self, cluster: Cluster, ranks: Sequence[int], cell: str) -> Iterator[Ran]:
         """Context of a running `%%distributed` cell; if the debugger is on, set the breakpoints first."""
-        self._busy = True
+        self._cell = cell
         self._target = cluster
         ran = Ran()
         try:
@@ -161,12 +158,12 @@ class KernelDebugger:
                 self._portal.call(self._began(ranks))
             yield ran
         finally:
-            self._busy = False
+            self._cell = ""
             self._last = (cluster, ran.outcome)
             if self._wanted:
                 self._portal.post(self._ended(ranks, ran.outcome))
-            if self._later:
-                self._kernel.control_thread.io_loop.add_callback(self._catch_up)
+            if self._requests.delayed:
+                self._kernel.control_thread.io_loop.add_callback(self._requests.catch_up)
 
     async def _begin(self, cluster: Cluster) -> str:
         """Attach to a cluster's ranks; returns the reason if that is impossible, else an empty string."""
@@ -177,8 +174,10 @@ class KernelDebugger:
                 self._debugging.state = replace(self._debugging.state, outcome=self._last[1])
             new = self._debugging.holds is not cluster.connection
             await self._debugging.begin(cluster.connection)
-            if new:  # restarted ranks are attached as they come, not only with the next cell
-                Reattach(self._debugging, cluster.connection, None, lambda _: None, lambda: None).keep()
+            if new:
+                self._stop_reattaching()
+                again = Reattach(self._debugging, cluster.connection, None, lambda _: None, lambda: None)
+                self._again = again.keep()
         except DtrainError as error:
             self._say(str(error))
             return str(error)
@@ -191,20 +190,21 @@ class KernelDebugger:
         self._debugging.cell_ended(ranks, outcome)
 
     async def _look_where_it_failed(self, message: Dap) -> Dap:
-        """Pause the ranks where the last cell failed or was interrupted (post-mortem)."""
+        """Pause the ranks where a cell failed or was interrupted (post-mortem), by default the last one."""
         if self._target is None:
             return refused(message, "No cluster is running.")
+        cell = (message.get("arguments") or {}).get("cell") or ""
         try:
-            await self._post_mortem.begin(self._target)
+            await self._post_mortem.begin(self._target, str(cell))
         except DtrainError as error:
-            return refused(message, str(error))
-        return {**refused(message, ""), "success": True}
+            return refused(message, str(error), error.code)
+        return done(message)
 
     async def _learn_conditions(self, message: Dap) -> Dap:
         """Take over the conditions that the front end has shown since before this kernel."""
         for arguments in self._earlier.told(message["arguments"]["points"], self._debugging.state):
             await self._debugging.request({"command": "dtrain/breakpoint", "arguments": arguments})
-        return {**refused(message, ""), "success": True}
+        return done(message)
 
     def _say(self, note: str) -> None:
         self._debugging.state = replace(self._debugging.state, notes=(note,))
@@ -217,7 +217,7 @@ class KernelDebugger:
         loop = asyncio.get_running_loop()
 
         async def own(request: Dap) -> Dap:
-            asked = asyncio.run_coroutine_threadsafe(self._ask_own(request), loop)
+            asked = asyncio.run_coroutine_threadsafe(self._requests.ask(request), loop)
             return await asyncio.wrap_future(asked)
 
         command = message["command"]
@@ -230,7 +230,7 @@ class KernelDebugger:
         elif command in ("disconnect", "terminate"):
             self._wanted = False
             self._job = None
-            self._later.clear()
+            self._requests.forget()
         if command == "dtrain/postmortem":
             return await self._portal.wrap(self._look_where_it_failed(message))
         if command == "dtrain/conditions":
@@ -241,56 +241,6 @@ class KernelDebugger:
         if command == "debugInfo" and self._wanted:
             answer["body"]["isStarted"] = True
         return answer
-
-    async def _ask_own(self, message: Dap) -> Dap:
-        command = message["command"]
-        if not self._busy:
-            await self._catch_up()
-        if command in WITHOUT_START:
-            answer: Dap = await self._own.process_request(message)
-            return answer
-        if command == "source":
-            return self._readable(await self._own.source(message))
-        if command in STARTS:
-            self._starts[command] = copy.deepcopy(message)
-        elif self._wanted and not (self._own.is_started or self._busy or self._later):
-            self._later.extend(copy.deepcopy([*self._starts.values()]))  # it has ended
-            await self._catch_up()
-        if self._own.is_started or not (self._busy or self._later):
-            async with self._asking:
-                reply: Dap = await self._own.process_request(message)
-            if reply:  # empty while it is not started
-                return reply
-        if command == "dumpCell":
-            Path(get_tmp_directory()).mkdir(mode=0o700, parents=True, exist_ok=True)
-            dumped: Dap = await self._own.dumpCell(message)
-            return dumped
-        if command in LATER and (self._busy or self._later):
-            self._later.append(message)
-        body: Dap = {EMPTY[command]: []} if command in EMPTY else {}
-        if command == "setBreakpoints":
-            body = {"breakpoints": [{"verified": True, **b} for b in message["arguments"]["breakpoints"]]}
-        return {
-            "type": "response",
-            "seq": message["seq"],
-            "request_seq": message["seq"],
-            "success": True,
-            "command": command,
-            "body": body,
-        }
-
-    @staticmethod
-    def _readable(answer: Dap) -> Dap:
-        """Add content, which JupyterLab reads also where there is none."""
-        if "content" not in answer["body"]:
-            answer["body"] = {"content": "# This file is not on the notebook's host."}
-        return answer
-
-    async def _catch_up(self) -> None:
-        """Send the delayed requests to the kernel's own debugger, once the kernel is idle."""
-        async with self._asking:
-            while self._later and not self._busy:
-                await self._own.process_request(self._later.pop(0))
 
     # ---- events
 

@@ -1,70 +1,92 @@
-"""Post-mortem debugging of the notebook's last cell: ranks stop where it failed until they are continued."""
+"""Post-mortem debugging of a notebook's cell: ranks stop where it failed until they are continued."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dtrain_lab.api.cluster import Cluster, cell_id
 from dtrain_lab.debugger import events
 from dtrain_lab.debugger.state import Outcome
-from dtrain_lab.errors import BadRequest, DtrainError
+from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.debugging import Debugging
 from dtrain_lab.wire import clients
+from dtrain_lab.wire.cells import CellRecord, Failure
 
 STANDS_WITHIN_S = 10.0
 POLL_S = 0.05
-NEWER = "What the last cell failed with is gone from its ranks: {}"
+GONE = "The ranks no longer have the error of {} cell: {}"
+SINCE = "another cell has run since, or they were restarted."
+AGAIN = "Run it again with the debugger on."
 
 
 class PostMortem:
-    """Stops ranks where the last cell failed. Runs in the portal's loop.
+    """Stops ranks where a cell failed. Runs in the portal's loop.
 
     Args:
         debugging: The debugger of the ranks.
-        busy: Whether a cell of ranks runs, which reports its own end.
+        runs: Id of the cell of ranks that runs, which reports its own end; empty if none does.
     """
 
-    def __init__(self, debugging: Debugging, busy: Callable[[], bool]) -> None:
+    def __init__(self, debugging: Debugging, runs: Callable[[], str]) -> None:
         self._debugging = debugging
-        self._busy = busy
-        self._looking = False
-        self._failed: str | None = None
+        self._runs = runs
+        self._at = ""
+        """Id of the cell whose error is looked at; empty if none is."""
+        self._over: str | None = None
         """Why no rank could stop; None while that isn't known."""
 
-    async def begin(self, target: Cluster) -> None:
-        """Pause the ranks where the last cell failed or was interrupted; the others stay idle.
+    async def begin(self, target: Cluster, cell: str = "") -> None:
+        """Pause the ranks where a cell failed or was interrupted; the others stay idle.
 
         Does nothing while ranks are already stopped there.
 
+        Args:
+            target: The cluster that ran the cell.
+            cell: The head's id of the cell; empty for the last one.
+
         Raises:
-            BadRequest: The last cell has not failed, or no rank knows where any more.
+            Conflict: The ranks of another cluster or a job are debugged, or ranks are busy elsewhere.
+            BadRequest: The cell has not failed, or no rank has its error any more.
         """
-        if self._looking:
+        holds = self._debugging.holds
+        if holds is not None and holds is not target.connection:
+            raise Conflict(
+                f"The debugger is attached to {holds.record.name}, and {target.name} ran this cell.",
+                "Switch the debugger off first.",
+            )
+        busy = self._at or self._runs()
+        if busy and cell in ("", busy):
             return
+        if busy or self._debugging.state.paused:
+            raise Conflict("The ranks are in another cell.", "Continue them, or let it end, first.")
+        which = "this" if cell else "the last"
         if self._debugging.state.on:  # an interrupt or a restart has detached ranks
             await self._debugging.begin(target.connection)
-        state = self._debugging.state
-        outcome = state.outcome
+        last = self._debugging.state.outcome
+        size = len(self._debugging.state.ranks)
+        outcome = await _found(target, cell, size) if cell not in ("", last.cell) else last
         if not outcome.unfinished:
-            raise BadRequest("The last cell has not failed.", "Run a cell that does, then look at it.")
-        self._looking, self._failed = True, None
+            text = f"{which.capitalize()} cell has not failed."
+            raise BadRequest(text, "Run a cell that does, then look at it.")
+        self._at, self._over = outcome.cell or "%debug", None
         # set before the order is sent, so that a second click finds it in progress
-        self._debugging.state = events.post_mortem(state)
+        self._debugging.state = events.post_mortem(self._debugging.state, outcome)
         self._debugging.cell_began(outcome.unfinished)
+        wanted = f" --cell {outcome.cell}" if outcome.cell else ""
         order = clients.Run(
-            cell=cell_id(), code="%debug", label="%debug", ranks=outcome.unfinished, detached=True
+            cell=cell_id(), code=f"%debug{wanted}", label="%debug", ranks=outcome.unfinished, detached=True
         )
         try:
             await target.ask(order)
         except BaseException:  # also if the wait is cancelled: the button must work again
-            self._ended(outcome)
+            self._ended(outcome, last)
             raise
-        supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome))
-        await self._stands()
+        supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome, last))
+        await self._stands(which)
 
-    async def _stands(self) -> None:
+    async def _stands(self, which: str) -> None:
         """Wait until a rank has stopped.
 
         Raises:
@@ -72,26 +94,55 @@ class PostMortem:
         """
         until = asyncio.get_running_loop().time() + STANDS_WITHIN_S
         while not self._debugging.state.paused and asyncio.get_running_loop().time() < until:
-            if self._failed:
-                raise BadRequest(NEWER.format(self._failed), "Run the cell again with the debugger on.")
-            if not self._looking:
+            if self._over:
+                raise BadRequest(GONE.format(which, self._over), AGAIN)
+            if not self._at:
                 return
             await asyncio.sleep(POLL_S)
 
-    async def _follow(self, target: Cluster, cell: str, outcome: Outcome) -> None:
+    async def _follow(self, target: Cluster, order: str, outcome: Outcome, last: Outcome) -> None:
+        before = self._debugging.stops
         try:
-            result = await target.follow(cell, lambda _: None)
-            if result.failures and not self._debugging.state.paused:
-                self._failed = next(
-                    (f.message for f in result.failures if f.kind == "raised"), result.sentence
-                )
+            result = await target.follow(order, lambda _: None)
+            if self._debugging.stops == before:
+                raised = next((f.message for f in result.failures if f.kind == "raised"), None)
+                self._over = raised or (result.sentence if result.failures else SINCE)
+                if outcome.cell == last.cell:  # nothing is left to look at
+                    last = Outcome()
         except DtrainError:  # the cluster has ended, which its connection reports
             pass
         finally:
-            self._ended(outcome)
+            self._ended(outcome, last)
 
-    def _ended(self, outcome: Outcome) -> None:
+    def _ended(self, outcome: Outcome, last: Outcome) -> None:
         """All ranks have continued; allow another post-mortem, unless another cell has started."""
-        self._looking = False
-        if self._debugging.state.on and not self._busy():
-            self._debugging.cell_ended(outcome.unfinished, outcome)
+        self._at = ""
+        if self._debugging.state.on and not self._runs():
+            self._debugging.cell_ended(outcome.unfinished, last)
+
+
+def outcome_of(cell: str, failures: Sequence[Failure], *, failed: bool) -> Outcome:
+    """Return how a cell ended, as the debugger needs it.
+
+    Args:
+        cell: The head's id of the cell.
+        failures: How it failed on ranks.
+        failed: Whether it failed.
+    """
+    raised = tuple(f.rank for f in failures if f.kind == "raised")
+    unfinished = tuple(f.rank for f in failures if f.kind in ("raised", "interrupted"))
+    return Outcome(failed, raised, unfinished, cell)
+
+
+async def _found(target: Cluster, cell: str, size: int) -> Outcome:
+    """Ask the head how an earlier cell has ended on the ranks that are left, which are `size`.
+
+    Raises:
+        BadRequest: It did not run on these ranks.
+    """
+    records: list[CellRecord] = await target.cells()
+    result = next((r.result for r in records if r.id == cell), None)
+    if result is None:
+        raise BadRequest(f"This cell has not run on {target.name}.", AGAIN)
+    here = [f for f in result.failures if f.rank < size]
+    return outcome_of(cell, here, failed=bool(result.failures))

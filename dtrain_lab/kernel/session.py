@@ -13,11 +13,11 @@ from dtrain_lab.api.cluster import Cluster, cell_id, check_order
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.cells import rank_sets, syntax
-from dtrain_lab.debugger.state import Outcome
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel.background import BackgroundCells
 from dtrain_lab.kernel.notebook_use import NotebookUse
 from dtrain_lab.kernel.output.cell_display import CellDisplay
+from dtrain_lab.kernel.post_mortem import outcome_of
 from dtrain_lab.kernel.request import ExecuteRequest
 from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.policy import policy
@@ -282,10 +282,10 @@ class Session:
             return
         ran = numbers or range(target.size)
         shown = CellDisplay(self._shell, self.portal, target, order.cell, ran, by_rank)
-        with self.debugger.cell(target, ran) if self.debugger is not None else nullcontext() as debugged:
+        debugger = self.debugger
+        debugs = nullcontext() if debugger is None else debugger.cell(target, ran, order.cell)
+        with debugs as debugged:
             result = shown.run(order)
             if debugged is not None:
-                raised = tuple(f.rank for f in result.failures if f.kind == "raised")
-                unfinished = (f.rank for f in result.failures if f.kind in ("raised", "interrupted"))
-                debugged.outcome = Outcome(not result.ok, raised, tuple(unfinished))
+                debugged.outcome = outcome_of(order.cell, result.failures, failed=not result.ok)
         result.raise_failure()

@@ -96,7 +96,7 @@ class Link:
         self._cells.began, self._cells.ended = self._cell_began, self._cell_ended
         selector.raised = self._handler_raised
         sys.breakpointhook = self._debugger.reached
-        kernel.shell.register_magic_function(lambda _: self._debugger.post_mortem(), "line", "debug")
+        kernel.shell.register_magic_function(self._debugger.post_mortem, "line", "debug")
         self._questions = Questions(kernel, self._cells, self.send, spec.rank)
         self._outbox = Outbox(self._io_loop)
         self._main = threading.main_thread().ident
@@ -280,8 +280,8 @@ class Link:
                 reply = replace(reply, calls=self._monitor.calls())
         return reply
 
-    def _cell_began(self) -> None:
-        self._debugger.cell_began()
+    def _cell_began(self, cell: str) -> None:
+        self._debugger.cell_began(cell)
         if self._widgets.queued:
             self._io_loop.call_soon_threadsafe(self._widgets.move_beside)
 

@@ -1,5 +1,6 @@
 import { IDebugger } from '@jupyterlab/debugger';
 
+import { ask } from './model/ask';
 import { DebugView, SetBreakpoint } from './model/model';
 import { isCell } from './model/words';
 
@@ -76,9 +77,9 @@ export class Conditions {
       ...given
     }));
     const { session } = this._debug;
-    const ask = session?.sendRequest.bind(session) as unknown as
-      ((command: string, args: object) => Promise<unknown>) | undefined;
-    await ask?.('dtrain/conditions', { points });
+    if (session) {
+      await ask(session, 'dtrain/conditions', { points });
+    }
   }
 
   /** Add conditions to the requests that set breakpoints. */

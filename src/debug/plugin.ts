@@ -17,18 +17,16 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { showNotebook } from '../places/open';
 import { onceAtATime } from '../request/once';
 import { Cluster, IClusters } from '../tokens';
 import { Conditions } from './conditions';
-import { isDebugged, pressDebugButton } from './debugButton';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
 import { CellNames } from './model/names';
-import { notebookOf } from './model/notebookOf';
-import { untilOn, untilStands } from './model/until';
+import { untilStands } from './model/until';
 import { addSections } from './sidebar/sections';
+import { switchOnFor } from './switchOn';
 import { IUpdates, Turns } from './turns';
 
 /** All ranks in JupyterLab's own debugger. */
@@ -83,38 +81,13 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 
-    /** Turn on the debugger of the notebook whose cell a cluster runs; false if there is none. */
-    const switchOn = async (
+    const around = { ...args, app, tracker, turns };
+    const switchOn = (
       cluster: Cluster,
       rank: number | undefined
-    ): Promise<boolean> => {
-      const notebook = notebookOf(cluster, rank);
-      if (!notebook) {
-        throw new Error(trans.__('No notebook uses this cluster.'));
-      }
-      const opener = { commands, tracker, trans };
-      const panel = await showNotebook(notebook, opener);
-      if (!panel) {
-        return false; // it was said why
-      }
-      await panel.sessionContext.ready;
-      app.shell.activateById(panel.id);
-      if (!model.view?.on) {
-        const on = untilOn(model, trans);
-        await turns.ended();
-        if (!(await isDebugged(panel))) {
-          const shown = pressDebugButton(panel, debug, turns);
-          // JupyterLab's initial globals would replace a rank's variables; while a cell runs they come later
-          if (panel.sessionContext.session?.kernel?.status === 'idle') {
-            await Promise.race([shown, on.then(() => after(SHOWN_WITHIN))]);
-          } else {
-            shown.catch(onError);
-          }
-        }
-        await on;
-      }
-      return true;
-    };
+    ): Promise<boolean> => switchOnFor(cluster, rank, around);
+    const stands = (): boolean =>
+      !!model.view?.ranks.some(r => r.phase === 'paused');
     const once = onceAtATime();
     commands.addCommand(CommandIDs.debugRank, {
       label: trans.__('Look at a Rank in the Debugger'),
@@ -125,7 +98,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           const cluster = clusters.clusters.find(c => c.id === args.id);
           const asked = args.rank as number | undefined;
           if (cluster && !(await switchOn(cluster, asked).catch(failed))) {
-            return;
+            return false;
           }
           const rank =
             (args.rank as number | undefined) ??
@@ -136,24 +109,26 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
                 value: model.view?.focus ?? 0
               })
             ).value;
-          if (rank !== null && rank !== undefined) {
-            app.shell.activateById('jp-debugger-sidebar');
-            try {
-              if (args.pause) {
-                await model.send('dtrain/pause', { ranks: [rank] });
-              }
-              const stands = model.view?.ranks.some(r => r.phase === 'paused');
-              let stood: Promise<void> | undefined;
-              if (args.failed && !stands) {
-                await model.send('dtrain/postmortem', {}); // or the reason was shown
-                // its response arrives when the ranks are ordered to pause, before they have stopped
-                stood = untilStands(model, trans);
-              }
-              // if it is focused before it has stopped, its variables are requested only once, when it stops
-              await Promise.all([model.focus(rank), stood]);
-            } catch (error) {
-              onError(error);
+          if (rank === null || rank === undefined) {
+            return false;
+          }
+          app.shell.activateById('jp-debugger-sidebar');
+          try {
+            if (args.pause) {
+              await model.send('dtrain/pause', { ranks: [rank] });
             }
+            let stood: Promise<void> | undefined;
+            if (args.failed && (args.cell || !stands())) {
+              const { cell } = args;
+              await model.send('dtrain/postmortem', { cell }); // or the reason is shown
+              // its response arrives when the ranks are ordered to pause, before they have stopped
+              stood = untilStands(model, trans);
+            }
+            // if it is focused before it has stopped, its variables are requested only once, when it stops
+            await Promise.all([model.focus(rank), stood]);
+            return true;
+          } catch (error) {
+            return failed(error);
           }
         }),
       describedBy: {
@@ -169,6 +144,10 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             failed: {
               type: 'boolean',
               description: 'Show where its last cell failed'
+            },
+            cell: {
+              type: 'string',
+              description: 'The id of a run: show where that one failed'
             }
           }
         }
@@ -212,16 +191,13 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       caption: trans.__('Compare a value across all ranks, side by side'),
       isEnabled: args => !!model.view?.on || !!args.id,
       execute: async args => {
-        const stands = (): boolean =>
-          !!model.view?.ranks.some(r => r.phase === 'paused');
         if (args.id) {
           // where a cell failed: its frames, and the variables that differ between ranks there
-          const { id, rank } = args;
-          await commands.execute(CommandIDs.debugRank, {
-            id,
-            rank,
-            failed: true
-          });
+          const { id, rank, cell } = args;
+          const looks = { id, rank, cell, failed: true };
+          if (!(await commands.execute(CommandIDs.debugRank, looks))) {
+            return; // the reason was shown
+          }
         }
         if (stands() && !args.expression && !args.selected) {
           app.shell.activateById('jp-debugger-sidebar');
@@ -264,13 +240,16 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
               type: 'string',
               description: 'Of its cluster: look where its last cell failed'
             },
-            rank: { type: 'number', description: 'The rank to look at' }
+            rank: { type: 'number', description: 'The rank to look at' },
+            cell: {
+              type: 'string',
+              description: 'The id of the run that failed; else the last one'
+            }
           }
         }
       }
     });
-    const around = { app, clusters, tracker, debug, model, turns, trans };
-    addDebugJob({ ...around, onError });
+    addDebugJob(around);
     let on = false;
     model.changed.connect(() => {
       if (on !== !!model.view?.on) {
@@ -286,12 +265,6 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-function after(ms: number): Promise<void> {
-  return new Promise(resolve => window.setTimeout(resolve, ms));
-}
-
-/** Ms until JupyterLab has shown the globals after the debugger is turned on. */
-const SHOWN_WITHIN = 10_000;
 const OURS = [
   CommandIDs.debugRank,
   CommandIDs.continueRanks,

@@ -218,7 +218,9 @@ export class CellOutputView extends ReactWidget {
       rank: number
     ): { act: (() => void) | null; why: string } => {
       const lost = cluster?.ranks[rank]?.state === 'lost';
-      const act = lost ? null : can(command, { rank, failed: true });
+      const act = lost
+        ? null
+        : can(command, { rank, failed: true, cell: record?.id });
       const why = !cluster
         ? gone
         : lost

@@ -381,6 +381,37 @@ def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugg
     notebook.switch_off()
 
 
+def test_an_error_that_the_ranks_no_longer_have_is_refused(notebook: Debugged) -> None:
+    from dtrain_lab.api.start import clusters
+
+    [cluster] = clusters()
+    notebook.switch_on()
+    notebook.run(FAILS)
+    notebook.run(FAILS.replace("normalize", "later"))
+    earlier, later = (record.id for record in cluster._portal.call(cluster.cells())[-2:])
+    answer = notebook.ask("dtrain/postmortem", cell=earlier)
+    assert answer["message"].startswith(
+        "The ranks no longer have the error of this cell: another cell has run since"
+    )
+    assert _told(notebook)["failed"], "the last one's is there"
+    assert notebook.ask("dtrain/postmortem", cell=later)["success"]
+    wait_until(lambda: _phases(notebook) == ["idle", "paused"], 20, "the rank that failed to stand there")
+    assert notebook.ask("stackTrace", threadId=1002)["body"]["stackFrames"][0]["name"] == "later"
+    assert notebook.ask("dtrain/postmortem", cell=later)["success"], "it is looked at already"
+    answer = notebook.ask("dtrain/postmortem", cell=earlier)
+    assert answer["message"].startswith("The ranks are in another cell.")
+    assert notebook.ask("continue", threadId=1, all=True)["success"]
+    wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the look to be over")
+    # of another client, of which this one knows nothing
+    cluster.run("pass")
+    answer = notebook.ask("dtrain/postmortem")
+    assert answer["message"].startswith("The ranks no longer have the error of the last cell: another cell")
+    assert not _told(notebook)["failed"], "there is nothing left to look at"
+    answer = notebook.ask("dtrain/across", expression="len(")
+    assert answer["code"] == "unreadable_expression"
+    notebook.switch_off()
+
+
 HANGS = """%%distributed
 import time, torch.distributed as dist
 def meet(n):

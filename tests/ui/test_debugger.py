@@ -285,7 +285,9 @@ normalize([3, 4], limit)"""
 
 def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, page: Any) -> None:
     start = START.replace("dbg", "failed").replace("4", "2")
-    open_notebook(page, lab, lab.notebook("failed.ipynb", [start, RAISES]))
+    open_notebook(
+        page, lab, lab.notebook("failed.ipynb", [start, RAISES, RAISES.replace("ValueError", "KeyError")])
+    )
     run_cell(page, 0)
     page.get_by_text("failed is ready").wait_for()
     run_cell(page, 1)
@@ -308,6 +310,11 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
     shot(page, "debugger-differences")
     execute(page, "debugger:continue")
     across.locator("[data-variable='limit']").wait_for(state="detached")
+    # a newer error is not taken for an older one
+    run_cell(page, 2)
+    output(page, 2).get_by_role("button", name="Debug rank 1 here").wait_for()
+    output(page, 1).get_by_role("button", name="Debug rank 1 here").click()
+    page.get_by_text("The ranks no longer have the error of this cell").first.wait_for()
     page.locator(".jp-DebuggerBugButton").click()
     lab.request("DELETE", "clusters/failed")
 

@@ -64,8 +64,8 @@ class CellRunner:
         kernel.shell.push({"exit": leave, "quit": leave}, interactive=False)
         # IPython's hint after SystemExit is meant for a terminal
         warnings.filterwarnings("ignore", message="To exit: use 'exit'", category=UserWarning)
-        self.began: Callable[[], None] = lambda: None
-        """Called when a cell has begun."""
+        self.began: Callable[[str], None] = lambda _: None
+        """Called with the head's id of a cell when it has begun."""
         self.ended: Callable[[BaseException | None], None] = lambda _: None
         """Called with the error or None when a cell has ended, before its reply is made."""
         self.busy = False
@@ -116,7 +116,7 @@ class CellRunner:
                 if stream is not sys.stdout and stream is not sys.stderr:  # the kernel has set its parent
                     stream.set_parent(self.parent)
             self.busy = True
-            self.began()
+            self.began(cell)
             with self.quick_streams(), quiet(kernel.shell) as shown:
                 error = await execute() or shown.inner
                 self.ended(error)

@@ -22,6 +22,7 @@ from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
 from dtrain_lab.rank.debugger.condition import Conditions
 from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.imports import Imports
+from dtrain_lab.rank.debugger.last_failure import LastFailure
 from dtrain_lab.rank.debugger.points import Breakpoints
 from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
 from dtrain_lab.rank.debugger.timeouts import Timeouts
@@ -75,10 +76,7 @@ class RankDebugger:
         self._timeouts = Timeouts()
         self.attached = False
         self._stops_at_failure = False
-        self._failure: BaseException | None = None
-        """The error or interrupt that ended the last cell; frames of earlier cells are ignored."""
-        self._looking = False
-        """Whether the running cell is a post-mortem of the last one."""
+        self._failure = LastFailure()
         self._released = False
         """Whether stops are ignored: since `release`, until the next breakpoints, pause or cell."""
         self._pausing = False
@@ -178,8 +176,13 @@ class RankDebugger:
 
     # ---- main thread
 
-    def cell_began(self) -> None:
-        """Called before a cell: a pause or a step that came too late for the last one must not stop in it."""
+    def cell_began(self, cell: str) -> None:
+        """Called before a cell: a pause or a step that came too late for the last one must not stop in it.
+
+        Args:
+            cell: the head's id of the cell.
+        """
+        self._failure.cell_began(cell)
         self._forget_pause()
         self._conditions.forget()
         if self.attached:
@@ -191,9 +194,7 @@ class RankDebugger:
         Args:
             error: the cell's exception; None if it succeeded.
         """
-        looked, self._looking = self._looking, False
-        if not looked or (error is not None and not isinstance(error, KeyboardInterrupt)):
-            self._failure = error
+        self._failure.cell_ended(error)
         stood, self._stood, self._released = self._stood, False, False
         self._forget_pause()
         if self.attached:
@@ -212,18 +213,22 @@ class RankDebugger:
         if not lost_connection(str(error)):  # a lost connection only follows another rank's failure
             tracing.stop_after(error)
 
-    def post_mortem(self) -> None:
+    def post_mortem(self, line: str) -> None:
         """`%debug`: stop where the last cell failed or was interrupted; may be repeated.
+
+        Does nothing if another cell's error is wanted.
+
+        Args:
+            line: arguments of the magic.
 
         Raises:
             RuntimeError: no debugger is attached, or the last cell has not failed here.
         """
         if not self.attached:
             raise RuntimeError(NEEDS_DEBUGGER.format("%debug"))
-        if self._failure is None:
-            raise RuntimeError("The last cell has not failed on this rank.")
-        self._looking = True
-        tracing.stop_after(self._failure)
+        error = self._failure.look(line)
+        if error is not None:
+            tracing.stop_after(error)
 
     def reached(self, *_: object, **__: object) -> None:
         """`breakpoint()`: stop in the caller, or print a note where no debugger is attached."""

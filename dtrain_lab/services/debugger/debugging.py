@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +16,7 @@ from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, sized
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.debugger import across
 from dtrain_lab.services.debugger.gathering import Gathering
 from dtrain_lab.services.debugger.holder import Holder
 from dtrain_lab.wire import clients
@@ -40,6 +39,8 @@ class Debugging:
 
     def __init__(self, who: str, emit: Callable[[Dap], None]) -> None:
         self.state = State()
+        self.stops = 0
+        """Number of times that a rank has stopped so far."""
         self._who = who
         self._emit = emit
         self._connection: Connection | None = None
@@ -179,16 +180,16 @@ class Debugging:
         try:
             return await self._serve(message, kernel)
         except DtrainError as error:
-            return replies.refused(message, str(error))
+            return replies.refused(message, str(error), error.code)
 
     async def _serve(self, message: Dap, kernel: Kernel | None) -> Dap:
         if message["command"] == "dtrain/across":
             arguments = message["arguments"]
             row = await self.across(arguments["expression"])
-            return {**replies.refused(message, ""), "success": True, "body": msgspec.to_builtins(row)}
+            return replies.done(message, msgspec.to_builtins(row))
         if message["command"] == "dtrain/gather":
             await self._gathering.step_others(message)
-            return {**replies.refused(message, ""), "success": True}
+            return replies.done(message)
         if message["command"] in WHILE_ATTACHING:
             async with self._lock:  # later requests must not overtake those sent while ranks attach
                 return await self._exchange(message, kernel)
@@ -213,34 +214,8 @@ class Debugging:
         return answer
 
     async def across(self, expression: str) -> compared.AcrossRow:
-        """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle.
-
-        Raises:
-            BadRequest: The expression is empty or not valid Python, or runs a collective while some ranks are
-                not paused.
-        """
-        if not expression.strip():
-            raise BadRequest("The expression is empty.", "Write one, such as: loss")
-        try:
-            ast.parse(f"({expression}\n)", mode="eval")  # as ranks evaluate it; also while none can
-        except (SyntaxError, ValueError) as error:
-            why = error.msg if isinstance(error, SyntaxError) else error
-            raise BadRequest(f"The expression can't be read: {why}.", "Write one, such as: loss") from error
-        if requests.COLLECTIVE.search(expression) and len(self.state.paused) < len(self.state.ranks):
-            raise BadRequest(
-                "This expression runs a collective, and not all ranks are paused.", "Pause all ranks first."
-            )
-        ranks = [r.rank for r in self.state.ranks if r.attached and r.phase != "running"]
-        arguments = {"expression": expression}
-        found, errors = _split(await self.ask(requests.Order("look", {r: arguments for r in ranks})))
-        values: dict[int, str | None] = {}
-        wanted = compared.wanted_leaf(found)
-        if wanted is not None:
-            leaf, some = wanted
-            order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
-            bodies, _ = _split(await self.ask(order))
-            values = {rank: body.get("values") for rank, body in bodies.items()}
-        return compared.row(expression, found, errors, values, tuple(self.state.running))
+        """Evaluate an expression on all ranks, as `across.evaluate` does."""
+        return await across.evaluate(self, expression)
 
     async def ask(self, order: requests.Order) -> dict[int, Dap]:
         """Send an order to ranks, and return their answers by rank."""
@@ -273,6 +248,7 @@ class Debugging:
     def _happened(self, rank: int, event: str, body: Dap) -> None:
         self._show(events.happened(self.state, rank, event, body))
         if event == "stopped":
+            self.stops += 1
             self.state, orders = requests.catch_step(self.state, rank)
             for order in orders:
                 supervision.here().once("debug.step", self.ask(order))
@@ -307,9 +283,3 @@ class Debugging:
                     self.state = events.stands(self.state, rank, answer["body"])
             if self.state != before:
                 self._emit(events.told(self.state))
-
-
-def _split(answers: dict[int, Dap]) -> tuple[dict[int, Any], dict[int, str]]:
-    found = {rank: answer["body"] for rank, answer in answers.items() if answer.get("success")}
-    errors = {rank: str(a.get("message", "")) for rank, a in answers.items() if not a.get("success")}
-    return found, errors

@@ -44,9 +44,9 @@ class Reattach:
         self._over = over
         self._polls = 0
 
-    def keep(self) -> None:
-        """Poll every second, until the debugger is released."""
-        supervision.here().keep("debug.again", self._keep)
+    def keep(self) -> supervision.Handle:
+        """Poll every second, until the debugger is released or the returned task is cancelled."""
+        return supervision.here().keep("debug.again", self._keep)
 
     async def _keep(self) -> None:
         while self._holds:

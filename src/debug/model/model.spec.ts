@@ -192,10 +192,14 @@ it('evaluates expressions again when ranks run on or have become idle', async ()
 });
 
 it('refuses an expression that is not valid Python, and keeps none of it', async () => {
-  const message = "The expression can't be read: invalid syntax.";
-  const { debug, say } = fake(() => ({ success: false, message }));
+  const message = 'Whatever it says.';
+  let code: string | undefined = 'unreadable_expression';
+  const { debug, say } = fake(() => ({ success: false, message, code }));
   const model = new DebugModel(debug);
   say(true, ranks(IDLE));
   await expect(model.compare('rank*')).rejects.toThrow(message);
   expect(model.rows).toEqual([]);
+  code = undefined;
+  await model.compare('rank'); // refused for now
+  expect(model.rows.map(({ row }) => row?.text)).toEqual([message]);
 });

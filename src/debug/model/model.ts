@@ -2,6 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../../api/types';
+import { ask, IAnswer, Refused } from './ask';
 import { KernelEnd } from './kernelEnd';
 import {
   BEGINNING,
@@ -17,12 +18,6 @@ export type AcrossRow = components['schemas']['AcrossRow'];
 
 /** Number of ranks from which they are grouped by place. */
 export const MANY = 64;
-
-interface IAnswer {
-  success: boolean;
-  message?: string;
-  body?: unknown;
-}
 
 /** The ranks under the notebook's debugger, as its kernel reports them. */
 export class DebugModel {
@@ -67,19 +62,7 @@ export class DebugModel {
     args: Record<string, unknown>
   ): Promise<IAnswer | null> {
     const { session } = this._debugger;
-    if (!session) {
-      return null;
-    }
-    // our own commands, which JupyterLab's type does not list
-    const ask = session.sendRequest.bind(session) as unknown as (
-      command: string,
-      args: Record<string, unknown>
-    ) => Promise<IAnswer>;
-    const answer = await ask(command, args);
-    if (!answer.success) {
-      throw new Error(answer.message ?? command);
-    }
-    return answer;
+    return session && ask(session, command, args);
   }
 
   /** Compare one more expression; an error if it is not valid Python. */
@@ -90,11 +73,10 @@ export class DebugModel {
     }
     this._expressions.push(text);
     this._changed.emit();
-    await this._evaluate(text);
-    const said = this._rows.get(text)?.text ?? '';
-    if (said.startsWith(UNREADABLE)) {
+    const refused = await this._evaluate(text);
+    if (refused?.code === UNREADABLE) {
       this.forget(text);
-      throw new Error(said);
+      throw refused;
     }
   }
 
@@ -219,20 +201,23 @@ export class DebugModel {
     this._changed.emit();
   }
 
-  private async _evaluate(expression: string): Promise<void> {
+  /** @returns why the kernel refused, which is shown instead of values; null if it did not */
+  private async _evaluate(expression: string): Promise<Refused | null> {
     if (!this._view?.on) {
-      return;
+      return null;
     }
+    let refused: Refused | null = null;
     const number = (this._asked += 1);
     this._latest.set(expression, number);
     let row: AcrossRow;
     try {
       const found = await this._across(expression);
       if (!found) {
-        return;
+        return null;
       }
       row = found;
     } catch (error) {
+      refused = error instanceof Refused ? error : null;
       row = {
         expression,
         same: false,
@@ -249,6 +234,7 @@ export class DebugModel {
       this._rows.set(expression, row);
       this._changed.emit();
     }
+    return refused;
   }
 
   /** An expression's value on all ranks; null if they are no longer debugged. */
@@ -273,8 +259,8 @@ export class DebugModel {
   private _changed = new Signal<this, void>(this);
 }
 
-/** How the kernel refuses what is not valid Python (`dtrain_lab/services/debugger/debugging.py`). */
-const UNREADABLE = "The expression can't be read";
+/** The code of what is not valid Python (`dtrain_lab/services/debugger/across.py`). */
+const UNREADABLE = 'unreadable_expression';
 
 /** Ms from a stop until expressions are evaluated. */
 const SETTLE = 120;

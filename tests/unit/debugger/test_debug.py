@@ -462,7 +462,8 @@ def test_a_small_tensor_is_told_where_jupyterlab_shows_only_types() -> None:
 def test_a_cell_that_has_ended_leaves_ranks_idle_and_can_be_looked_at_if_it_failed() -> None:
     outcome = Outcome(failed=True, raised=(1,), unfinished=(0, 1))
     state, _ = events.cell_ended(events.cell_began(attached(), [0, 1]), [0, 1], outcome)
-    assert events.post_mortem(replace(state, focus=0)).focus == 1, "not the one that was only interrupted"
+    looks = events.post_mortem(replace(state, focus=0), outcome)
+    assert looks.focus == 1, "not the one that was only interrupted"
     assert [r.phase for r in state.ranks] == ["idle"] * 3
     assert view(state).failed
     assert not view(events.cell_began(state, [0])).failed

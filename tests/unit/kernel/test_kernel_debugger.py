@@ -12,6 +12,7 @@ from ipykernel.compiler import get_file_name
 from dtrain_lab.api import debug
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.kernel.debugger import KernelDebugger
+from dtrain_lab.machine import supervision
 
 
 class Own:
@@ -52,15 +53,15 @@ def ask(command: str, **arguments: Any) -> Dap:
 @pytest.mark.asyncio
 async def test_every_request_is_answered_with_what_jupyterlab_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     debugger, _ = made(monkeypatch, starts=False)
-    await debugger._ask_own(ask("initialize"))
+    await debugger._requests.ask(ask("initialize"))
     code = "x = 1"
-    answer = await debugger._ask_own(ask("dumpCell", code=code))
+    answer = await debugger._requests.ask(ask("dumpCell", code=code))
     assert Path(answer["body"]["sourcePath"]).name == Path(get_file_name(code)).name
     set_ = ask("setBreakpoints", source={"path": "a.py"}, breakpoints=[{"line": 2}])
-    assert (await debugger._ask_own(set_))["body"]["breakpoints"] == [{"verified": True, "line": 2}]
+    assert (await debugger._requests.ask(set_))["body"]["breakpoints"] == [{"verified": True, "line": 2}]
     for command, key in (("stackTrace", "stackFrames"), ("scopes", "scopes"), ("variables", "variables")):
-        assert (await debugger._ask_own(ask(command)))["body"] == {key: []}
-    source = await debugger._ask_own(ask("source", source={"path": "/nowhere.py"}))
+        assert (await debugger._requests.ask(ask(command)))["body"] == {key: []}
+    source = await debugger._requests.ask(ask("source", source={"path": "/nowhere.py"}))
     assert source["body"]["content"].startswith("# ")
 
 
@@ -69,10 +70,48 @@ async def test_the_kernels_own_debugger_is_started_again_if_it_has_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     debugger, own = made(monkeypatch, starts=True)
-    await debugger._ask_own(ask("initialize"))
-    await debugger._ask_own(ask("attach"))
+    await debugger._requests.ask(ask("initialize"))
+    await debugger._requests.ask(ask("attach"))
     own.is_started = False
     own.asked.clear()
     set_ = ask("setBreakpoints", source={"path": "a.py"}, breakpoints=[{"line": 2}])
-    assert (await debugger._ask_own(set_))["body"] == {"own": True}
+    assert (await debugger._requests.ask(set_))["body"] == {"own": True}
     assert own.asked == ["initialize", "attach", "setBreakpoints"]
+
+
+@pytest.mark.asyncio
+async def test_switching_off_and_on_leaves_one_task_that_attaches_new_ranks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    debugger, _ = made(monkeypatch, starts=False)
+    connection = SimpleNamespace(closed=False)
+    cluster: Any = SimpleNamespace(connection=connection)
+
+    async def begin(*_: object) -> None:
+        debugger._debugging._connection = connection  # type: ignore[assignment]
+
+    monkeypatch.setattr(debugger._debugging, "begin", begin)
+    tasks = []
+    for _ in range(2):
+        assert await debugger._begin(cluster) == ""
+        assert await debugger._begin(cluster) == "", "of a second cell"
+        tasks.append(debugger._again)
+        debugger._debugging._connection = None
+    assert [task.cancelled for task in tasks if task] == [True, False]
+    await debugger._end()
+    assert [task.cancelled for task in tasks if task] == [True, True]
+    await supervision.here().close()
+
+
+@pytest.mark.asyncio
+async def test_where_a_cell_failed_is_not_looked_at_while_a_job_is_debugged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    debugger, _ = made(monkeypatch, starts=False)
+    job: Any = SimpleNamespace(record=SimpleNamespace(name="train-7"))
+    debugger._debugging._connection = job
+    debugger._target = SimpleNamespace(name="dbg", connection=object())  # type: ignore[assignment]
+    answer = await debugger._look_where_it_failed(ask("dtrain/postmortem"))
+    assert not answer["success"]
+    assert answer["message"].startswith("The debugger is attached to train-7, and dbg ran this cell.")
+    assert debugger._debugging.holds is job, "which it still debugs"

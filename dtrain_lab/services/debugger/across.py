@@ -1,0 +1,64 @@
+"""Evaluates one expression on all ranks."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Protocol
+
+from dtrain_lab.debugger import compared, requests
+from dtrain_lab.debugger.state import Dap, State
+from dtrain_lab.errors import BadRequest
+
+UNREADABLE = "unreadable_expression"
+"""Code of the refusal of what is not valid Python: the panel lists no such expression."""
+
+
+class Debugged(Protocol):
+    """The world that is being debugged."""
+
+    @property
+    def state(self) -> State: ...
+    async def ask(self, order: requests.Order) -> dict[int, Dap]: ...
+
+
+async def evaluate(world: Debugged, expression: str) -> compared.AcrossRow:
+    """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle.
+
+    Args:
+        world: The world that is being debugged.
+        expression: What to evaluate.
+
+    Raises:
+        BadRequest: The expression is empty or not valid Python, or runs a collective while some ranks are
+            not paused.
+    """
+    if not expression.strip():
+        raise BadRequest("The expression is empty.", "Write one, such as: loss")
+    try:
+        ast.parse(f"({expression}\n)", mode="eval")  # as ranks evaluate it; also while none can
+    except (SyntaxError, ValueError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else error
+        raise BadRequest(
+            f"The expression can't be read: {why}.", "Write one, such as: loss", code=UNREADABLE
+        ) from error
+    if requests.COLLECTIVE.search(expression) and len(world.state.paused) < len(world.state.ranks):
+        raise BadRequest(
+            "This expression runs a collective, and not all ranks are paused.", "Pause all ranks first."
+        )
+    ranks = [r.rank for r in world.state.ranks if r.attached and r.phase != "running"]
+    arguments = {"expression": expression}
+    found, errors = _split(await world.ask(requests.Order("look", {r: arguments for r in ranks})))
+    values: dict[int, str | None] = {}
+    wanted = compared.wanted_leaf(found)
+    if wanted is not None:
+        leaf, some = wanted
+        order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
+        bodies, _ = _split(await world.ask(order))
+        values = {rank: body.get("values") for rank, body in bodies.items()}
+    return compared.row(expression, found, errors, values, tuple(world.state.running))
+
+
+def _split(answers: dict[int, Dap]) -> tuple[dict[int, Any], dict[int, str]]:
+    found = {rank: answer["body"] for rank, answer in answers.items() if answer.get("success")}
+    errors = {rank: str(a.get("message", "")) for rank, a in answers.items() if not a.get("success")}
+    return found, errors
