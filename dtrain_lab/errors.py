@@ -63,7 +63,10 @@ class DtrainError(Exception):
     @property
     def others(self) -> list[str]:
         """What else is wrong with the same request (`details`: `also`), a line each."""
-        return [f"Also: {_located(found)}" for found in self.details.get("also", ())]
+        return [
+            f"{'Warning' if found.get('severity') == 'warning' else 'Also'}: {_located(found)}"
+            for found in self.details.get("also", ())
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the error as REST and `--json` report it: `{code, message, hint, details}`."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from dtrain_lab.api import prompts
 from dtrain_lab.backends import signin
 from dtrain_lab.backends.signin import Questions
-from dtrain_lab.errors import SignInNeeded, Unreachable
+from dtrain_lab.errors import DtrainError, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import options
@@ -129,6 +129,9 @@ class Portal:
                     asked.answers.set_exception(SignInNeeded(f"{host} got no answer.", "Try again."))
                     raise
             return future.result()
+        except DtrainError as error:
+            # its message is for the user, to whom the frames of our loop say nothing
+            raise error.with_traceback(None) from None
         except KeyboardInterrupt:
             future.cancel()
             raise

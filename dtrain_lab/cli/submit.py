@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import (
     as_json,
     console,
@@ -21,6 +22,7 @@ from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
 from dtrain_lab.jobs.typed_values import once, typed_value
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
 from dtrain_lab.services.plans.code import Code
@@ -169,7 +171,7 @@ def _parameters(texts: tuple[str, ...]) -> dict[str, Any]:
 def _parameter(text: str) -> tuple[str, Any]:
     name, sep, value = text.partition("=")
     if not sep:
-        raise BadRequest(f'--param {text}: there is no "=".', "Write it as --param name=value.")
+        raise BadRequest(f'--param {text} has no "=".', "Write it as --param name=value.")
     return name.strip(), typed_value(value)
 
 
@@ -188,7 +190,8 @@ def _show_plan(made: JobPlan, as_json: bool) -> None:
         if finding.diff:
             click.echo(finding.diff)
     if made.size is not None:
-        console.print(f"{made.size.nodes} × {made.size.ranks_per_node} ranks: {made.command}", markup=False)
+        nodes = counted(made.size.nodes, "node")
+        console.print(f"{nodes} × {rank_sets.count(made.size.ranks_per_node)}: {made.command}", markup=False)
     if made.room is not None and (text := quota.sentence(made.room)):
         console.print(text, markup=False)
     if made.budget is not None:

@@ -172,7 +172,7 @@ def from_text(text: str) -> tuple[str, Any, bool]:
     """
     name, equals, value = text.partition("=")
     if not equals:
-        raise BadRequest(f'--param {text}: there is no "=".', "Write it as --param name=value.")
+        raise BadRequest(f'--param {text} has no "=".', "Write it as --param name=value.")
     name = name.strip()
     if not name.isidentifier():
         problem = f'"{name}" is not a Python name' if name else 'there is no name before "="'

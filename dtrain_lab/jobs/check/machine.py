@@ -28,15 +28,29 @@ NO_USE = frozenset((
 """Calls that don't use a path that they are given."""
 
 
-def files(parsed: Sequence[Parsed], packed: Collection[str], *, shared: bool) -> list[Finding]:
+def files(
+    parsed: Sequence[Parsed], packed: Collection[str], *, shared: bool, absent: Collection[str] = ()
+) -> list[Finding]:
     """Find files that are read and may be missing on the nodes.
 
     Args:
         parsed: the cells that run.
         packed: files that are copied with the job, relative to the notebook.
         shared: whether the nodes can read the notebook's own folder.
+        absent: paths of `read_only` that do not exist on this machine.
     """
-    found: list[Finding] = []
+    found: list[Finding] = [
+        one.finding(
+            "warning",
+            "file_missing",
+            f"{path} does not exist.",
+            "Correct the path, or make the file before the job starts.",
+            node,
+        )
+        for one in parsed
+        for node, path in _paths(one, writing=False)
+        if shared and path in absent
+    ]
     written = {path for one in parsed for _, path in _paths(one, writing=True)}
     for one in parsed:
         for node, path in _paths(one, writing=False):
@@ -51,6 +65,27 @@ def files(parsed: Sequence[Parsed], packed: Collection[str], *, shared: bool) ->
                 told.add((id(one), path))
                 found.append(finding)
     return found
+
+
+def read_only(parsed: Sequence[Parsed]) -> set[str]:
+    """Return paths of files that the notebook reads and names nowhere else.
+
+    A file that it names once more is perhaps downloaded, written or tested for. A text without a suffix may
+    be the name of a model.
+    """
+    paths = {
+        path
+        for one in parsed
+        for _, path in _paths(one, writing=False)
+        if posixpath.splitext(path)[1] and not (STORE.match(path) or "://" in path or path.startswith("~"))
+    }
+    texts = [
+        node.value
+        for one in parsed
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return {path for path in paths if sum(posixpath.basename(path) in text for text in texts) == 1}
 
 
 def _addresses(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:

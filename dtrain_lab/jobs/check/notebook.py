@@ -39,6 +39,7 @@ class Around(Struct, frozen=True):
         missing: modules that the job's environment lacks.
         files: files of the notebook's folder that are copied with the job, as relative paths.
         shared: whether the nodes can read the notebook's own folder.
+        absent: files that the notebook reads and that do not exist.
         parameters: values of the parameters given at submission.
         framework: the framework of the job.
         modules: files of the notebook's folder that it imports.
@@ -50,6 +51,7 @@ class Around(Struct, frozen=True):
     missing: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
     shared: bool = False
+    absent: frozenset[str] = frozenset()
     parameters: Mapping[str, Any] = {}
     framework: frameworks.Chosen = frameworks.Chosen()
     modules: tuple[Module, ...] = ()
@@ -78,7 +80,7 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
         *parameters.unknown(cells, around.parameters, "parameters"),
         *names.undefined(parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"),
         *_missing(parsed, around),
-        *machine.files(parsed, around.files, shared=around.shared),
+        *machine.files(parsed, around.files, shared=around.shared, absent=around.absent),
         *machine.habits(parsed),
         *checkpoints.never_loaded(parsed, [file.parsed for file in around.modules]),
         *(of_torch if around.framework.name == "torch" else []),

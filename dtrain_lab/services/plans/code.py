@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dtrain_lab.jobs.check import local_modules
+from dtrain_lab.jobs.check import local_modules, machine
 from dtrain_lab.jobs.check.notebook import imports, running
 from dtrain_lab.jobs.check.parsed import Parsed
 from dtrain_lab.jobs.notebook import own_group
@@ -28,6 +29,7 @@ class Code(Struct, frozen=True):
         everywhere: those that the files import, too.
         torch_text: text of the files, if the imports show that the notebook trains with torch; else None.
         makes_group: whether cells or files create torch's process group themselves.
+        absent: files that the cells read and that do not exist on this machine.
     """
 
     everything: tuple[Parsed, ...]
@@ -36,21 +38,25 @@ class Code(Struct, frozen=True):
     everywhere: dict[str, tuple[str, int]]
     torch_text: str | None
     makes_group: bool
+    absent: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, cells: Sequence[Cell], packed: Packed) -> Code:
+    def of(cls, cells: Sequence[Cell], packed: Packed, folder: Path | None = None) -> Code:
         """Read the files that a job takes along.
 
         Args:
             cells: cells of the notebook.
             packed: files of its folder.
+            folder: that folder, to find files that are absent.
         """
 
         def read(path: str) -> str | None:
             data = packed.files.get(path)
             return None if data is None else data.decode("utf-8", "replace")
 
-        return cls._of(cells, read)
+        wanted = machine.read_only(running(cells)) if folder is not None else ()
+        absent = frozenset(path for path in wanted if not os.path.exists(os.path.join(folder or "", path)))
+        return replace(cls._of(cells, read), absent=absent)
 
     @classmethod
     def local_files(cls, cells: Sequence[Cell], folder: Path) -> Code:

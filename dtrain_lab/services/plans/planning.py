@@ -206,7 +206,7 @@ async def _read(file: Path, sources: Sources, recent: Recent) -> _Book:
         ("files", str(file.parent), sources.files),
         lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),
     )
-    return _Book(text, cells, packed, await asyncio.to_thread(Code.of, cells, packed))
+    return _Book(text, cells, packed, await asyncio.to_thread(Code.of, cells, packed, file.parent))
 
 
 def _checked(
@@ -228,6 +228,7 @@ def _checked(
         missing=missing,
         files=frozenset(book.packed.files),
         shared=plan.traits.one_machine,
+        absent=book.code.absent,
         # Python normalizes identifiers in this way
         parameters={unicodedata.normalize("NFKC", name): value for name, value in request.parameters.items()},
         framework=framework_check.Chosen(
@@ -256,7 +257,6 @@ async def _missing(
     """
     if not record.plan.traits.one_machine:
         return frozenset(), False
-
     asked, python = record.profile.environment, record.plan.python
 
     async def fits(named: Framework | None) -> None:

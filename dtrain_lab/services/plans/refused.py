@@ -11,7 +11,7 @@ from dtrain_lab.errors import BadRequest, BadSize, DtrainError
 from dtrain_lab.jobs import staging
 from dtrain_lab.services import names
 from dtrain_lab.services.policy.limits import Allowed
-from dtrain_lab.wire.jobs.finding import Finding, problems
+from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.plan import Facts, Plan, Request
 
@@ -94,7 +94,7 @@ def of_usual_size(allowed: Allowed, found: Facts, wanted: Request, python: str, 
 
 
 def together(refused: Sequence[DtrainError], findings: Iterable[Finding] = ()) -> DtrainError:
-    """Return the first error, with all other problems in its details, as findings: `also`.
+    """Return the first error, with all other problems and warnings in its details, as findings: `also`.
 
     Args:
         refused: Why the request is refused; at least one error.
@@ -102,8 +102,8 @@ def together(refused: Sequence[DtrainError], findings: Iterable[Finding] = ()) -
     """
     first, *others = refused
     sized = any(isinstance(error, BadSize) for error in refused)
-    told = (f for f in problems(tuple(findings)) if not sized or f.code not in OF_SIZE)
-    also = [*map(as_finding, others), *told]
+    grave = sorted((f for f in findings if f.severity != "note"), key=lambda f: f.severity != "problem")
+    also = [*map(as_finding, others), *(f for f in grave if not sized or f.code not in OF_SIZE)]
     if also:
         first.details["also"] = msgspec.to_builtins(also)
     return first

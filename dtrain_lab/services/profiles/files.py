@@ -56,8 +56,8 @@ def load(name: str) -> Profile:
     if name in BUILT_IN:
         return BUILT_IN[name]
     near = difflib.get_close_matches(name, names(), n=1)
-    hint = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(names())}."
-    raise NotFound(f'There is no profile "{name}".', f"{hint} Profiles are in {folders.profiles()}.")
+    known = f'Did you mean "{near[0]}"?' if near else f"Known ones: {', '.join(names())}."
+    raise NotFound(f'There is no profile "{name}".', f"{known} Profiles are in {folders.profiles()}.")
 
 
 def text(name: str) -> str:
@@ -116,7 +116,7 @@ def _parse(text: str, name: str, file: str) -> Profile:
 
 def _path(name: str) -> Path:
     if "/" in name or "\0" in name or name.startswith(".") or len(name.encode()) > LONGEST_NAME:
-        raise NotFound(f'"{name[:80]}" is not the name of a profile.', f"There are: {', '.join(names())}.")
+        raise NotFound(f'"{name[:80]}" is not the name of a profile.', f"Known ones: {', '.join(names())}.")
     return folders.profiles() / f"{name}.toml"
 
 

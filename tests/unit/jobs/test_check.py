@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.jobs.check import Around, check, imports
+from dtrain_lab.jobs.check import Around, check, imports, machine
+from dtrain_lab.jobs.check.parsed import parse
 from dtrain_lab.jobs.notebook.source import Cell, read
 
 NOTEBOOKS = sorted((Path(__file__).parents[3] / "notebooks").rglob("*.ipynb"))
@@ -359,6 +360,28 @@ def test_a_parameter_that_the_notebook_lacks_and_a_fraction_of_a_whole_number_ar
     found = tuple(f for f in found if f.field == "parameters")
     assert [f"{f.message} {f.fix}" for f in found] == ([said] if said else [])
     assert {f.severity for f in found} <= {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("sources", "missing"),
+    [
+        (("data = open('data/x.csv')",), True),
+        (("data = open('/data/x.csv').read()",), True),
+        (("load('vision')", "open('s3://a/x.csv')", "open('~/x.csv')"), False),
+        (("!wget -O data/x.csv https://a", "open('data/x.csv')"), False),
+        (("fetch('https://a/x.csv')", "open('data/x.csv')"), False),
+        (("if exists('x.csv'):\n    open('x.csv')",), False),
+        (("open('x.csv', 'w')", "open('x.csv')"), False),
+    ],
+)
+def test_a_file_that_does_not_exist_is_told_where_nothing_may_make_it(
+    sources: tuple[str, ...], missing: bool
+) -> None:
+    read_only = frozenset(machine.read_only([one for one in map(parse, cells(*sources)) if one]))
+    assert bool(read_only) is missing
+    found = check(cells(*sources), Around(shared=True, absent=read_only))
+    told = [f.message for f in found if f.code == "file_missing"]
+    assert told == [f"{path} does not exist." for path in read_only]
 
 
 @pytest.mark.parametrize(

@@ -213,12 +213,16 @@ def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: 
             await jobs.plan(asked, file)
         assert told.value.details["field"] == "retries"
         also = [(one["code"], one["field"]) for one in told.value.details["also"]]
-        assert also == [("bad_size", "ranks"), ("undefined_name", None), ("no_data", "stage")], (
+        problems = [("bad_size", "ranks"), ("undefined_name", None), ("no_data", "stage")]
+        assert also == [*problems, ("fixed_size", None)], (
             "the launcher's number is not compared with the profile's usual size, which nobody asked for"
+        )
+        assert (
+            str(told.value).splitlines()[-1].startswith("Warning: cell [2], line 2: nprocs=7 is hard-coded")
         )
         with pytest.raises(BadSize) as size:
             await jobs.plan(replace(asked, retries=0, stage=()), file)
-        assert [one["code"] for one in size.value.details["also"]] == ["undefined_name"]
+        assert [one["code"] for one in size.value.details["also"]] == ["undefined_name", "fixed_size"]
         fine = write(file.with_name("fine.ipynb"), ["x = 1"])
         with pytest.raises(BadSize) as alone:
             await jobs.plan(JobRequest("fine.ipynb", ranks=9999), fine)

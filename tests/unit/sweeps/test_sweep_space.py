@@ -250,7 +250,7 @@ def test_the_notebook_has_to_have_the_parameters() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lr", 'there is no "="'),
+        ("lr", '--param lr has no "="'),
         ("=1,2", 'there is no name before "="'),
         ("l r=1,2", '"l r" is not a Python name'),
     ],
