@@ -62,7 +62,7 @@ def start(
     begun: list[asyncio.Task[Connection]] = []
 
     async def begin() -> Info:
-        # an interrupt does not end it halfway: its head, or the scheduler's job, would be left behind
+        # an interrupt must not end it halfway: its head, or the scheduler's job, would be left behind
         begun.append(asyncio.create_task(portal.worlds.begin(request, hold=not detach)))
         return await portal.worlds.ready(await asyncio.shield(begun[0]))
 
@@ -74,8 +74,8 @@ def start(
         with nullcontext() if as_json else console.status("Starting …"):
             info = portal.call(begin())
     except KeyboardInterrupt:
-        with suppress(DtrainError):  # it did not begin
-            portal.call(end())  # the shell holds it, which stays
+        with suppress(DtrainError):  # it was not started
+            portal.call(end())  # its lease is the shell's, which lives on
         raise
     if as_json:
         print_json(info)

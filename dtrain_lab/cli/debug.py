@@ -26,7 +26,7 @@ PAUSE_WITHIN_S = 10.0
 @click.command()
 @click.argument("name", required=False)
 @click.option("--job", "job_name", metavar="ID", help="Debug this job; NAME is left out then.")
-@click.option("--rank", type=int, help="Look at this rank first.")
+@click.option("--rank", type=int, help="Select this rank at the start.")
 @click.option("--no-pause", is_flag=True, help="Let the ranks run until a breakpoint.")
 @click.option(
     "--stdio", is_flag=True, help="Serve an editor: the debug adapter protocol on stdin and stdout."
@@ -36,9 +36,9 @@ PAUSE_WITHIN_S = 10.0
 def debug(
     name: str | None, job_name: str | None, rank: int | None, no_pause: bool, stdio: bool, vscode: bool
 ) -> None:
-    """Debug the ranks of a cluster or a job; they go on when you leave.
+    """Debug the ranks of a cluster or a job; they continue when you leave.
 
-    With --stdio and without NAME: what the editor's configuration names, or the only one that runs.
+    With --stdio and without NAME: the target in the editor's configuration, or the only one that is running.
     """
     if name and job_name:
         raise BadRequest("NAME and --job exclude each other.", "Leave one out.")
@@ -86,7 +86,7 @@ def _target(name: str) -> Debugger:
 
 
 class Prompt(cmd.Cmd):
-    """Commands, one a line."""
+    """The prompt: one command per line."""
 
     prompt = "(ranks) "
 
@@ -112,10 +112,10 @@ class Prompt(cmd.Cmd):
         """Report an unknown command."""
         if line == "EOF":
             return
-        self._out.print(f'Unknown: "{line}". Commands: help', markup=False)
+        self._out.print(f'Unknown: "{line}". To list the commands: help', markup=False)
 
     def do_ranks(self, _: str) -> None:
-        """Where each rank is."""
+        """Show where each rank is."""
         state = self._debugger.state
         self._out.print(state.sentence, markup=False)
         for place, ranks in _by_place(state.ranks).items():
@@ -125,13 +125,13 @@ class Prompt(cmd.Cmd):
             self._out.print(f"  {wait.text}", markup=False)
 
     def do_rank(self, line: str) -> None:
-        """rank N: look at this one."""
+        """rank N: select this rank."""
         self._debugger.look_at(_number(line))
         self._depth = 0
         self.do_stack("")
 
     def do_step(self, line: str) -> None:
-        """step [all|this|RANKS]: whom next, into and out move."""
+        """step [all|this|RANKS]: choose the ranks that next, into and out move."""
         words = line.split()
         mode = words[0] if words else "all"
         if mode in ("all", "this"):
@@ -140,19 +140,19 @@ class Prompt(cmd.Cmd):
             self._debugger.steps("some", rank_sets.parse(mode, len(self._debugger.state.ranks)))
 
     def do_next(self, _: str) -> None:
-        """To the next line; a collective with all ranks together."""
+        """Step to the next line; all ranks step over a collective together."""
         self._move(self._debugger.step)
 
     def do_into(self, _: str) -> None:
-        """Into the call on this line."""
+        """Step into the call on this line."""
         self._move(self._debugger.step_in)
 
     def do_out(self, _: str) -> None:
-        """To the caller."""
+        """Step out to the caller."""
         self._move(self._debugger.step_out)
 
     def do_go(self, _: str) -> None:
-        """Run on; then wait for a breakpoint (Ctrl-C: the prompt again)."""
+        """Continue, and wait for a breakpoint (Ctrl-C returns to the prompt)."""
         self._debugger.go()
         self._out.print("Running. Ctrl-C for the prompt.")
         self._debugger.wait()
@@ -164,7 +164,7 @@ class Prompt(cmd.Cmd):
         self._settle(PAUSE_WITHIN_S)
 
     def do_break(self, line: str) -> None:
-        """break [CELL]:LINE or FILE:LINE [if CONDITION]: such as: break [7]:6 if rank == 3"""
+        """break [CELL]:LINE or FILE:LINE [if CONDITION]: set a breakpoint, as in: break [7]:6 if rank == 3"""
         place, _, condition = line.partition(" if ")
         path, _, number = place.strip().rpartition(":")
         if not path:
@@ -180,26 +180,26 @@ class Prompt(cmd.Cmd):
         self._debugger.clear(line.strip() or None)
 
     def do_stack(self, _: str) -> None:
-        """Frames of the rank that you look at."""
+        """Show the selected rank's stack."""
         for depth, frame in enumerate(self._debugger.stack()):
             self._out.print(f"{'>' if depth == self._depth else ' '} {depth} {frame}", markup=False)
 
     def do_frame(self, line: str) -> None:
-        """frame N: variables of this frame from now on."""
+        """frame N: select this frame, for vars and p."""
         self._depth = _number(line)
         self.do_stack("")
 
     def do_vars(self, _: str) -> None:
-        """Local variables."""
+        """Show the local variables of the selected frame."""
         for name, value in self._debugger.variables(depth=self._depth).items():
             self._out.print(f"  {name} = {value}", markup=False)
 
     def do_p(self, line: str) -> None:
-        """p EXPRESSION: its value on the rank that you look at."""
+        """p EXPRESSION: show its value on the selected rank."""
         self._out.print(self._debugger.evaluate(line, depth=self._depth), markup=False)
 
     def do_all(self, line: str) -> None:
-        """all EXPRESSION: its value on all ranks, side by side."""
+        """all EXPRESSION: compare its value on all ranks."""
         row = self._debugger.across(line)
         self._out.print(row.text, markup=False)
         if len(row.groups) > 1:
@@ -208,7 +208,7 @@ class Prompt(cmd.Cmd):
                 self._out.print(f"  {rank_sets.name(group.ranks)}: {group.text}{far}", markup=False)
 
     def do_quit(self, _: str) -> bool:
-        """Let the ranks go on, and leave."""
+        """Let the ranks continue, and leave."""
         return True
 
     do_EOF = do_q = do_detach = do_quit
@@ -234,7 +234,7 @@ class Prompt(cmd.Cmd):
         try:
             if everybody:
                 self._debugger.wait(within_s, everybody)
-        except TimeoutError:  # some wait for other ranks or run long: the list shows which
+        except TimeoutError:  # some wait for other ranks, or take long: the list shows which
             pass
         self.do_ranks("")
 

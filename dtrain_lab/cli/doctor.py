@@ -151,7 +151,7 @@ def _facts() -> dict[str, Any]:
         except (
             DtrainError,
             OSError,
-        ) as error:  # such as a home folder that is gone: the rest is still checked
+        ) as error:  # for example, a home folder that is gone: the rest is still checked
             used[name] = "can't be used"
             problems.append(f"the folder of {name}: {_said(error)} {MOVED[name]}")
     lacks: list[str] = []
@@ -179,9 +179,9 @@ def _facts() -> dict[str, Any]:
 
 
 def _torch_lacks() -> list[str]:
-    """Features that are off with this torch, because a private name is missing: each with what happens.
+    """Return features that are off because this torch lacks a private name, each with its consequence.
 
-    Asked of another process: this one loads no torch.
+    Another process finds them, since this one does not load torch.
 
     Raises:
         OSError, SubprocessError: torch can't be loaded.

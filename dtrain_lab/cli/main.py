@@ -43,7 +43,7 @@ class Main(click.Group):
 
 
 def _with_list(error: click.UsageError) -> click.UsageError:
-    """Return an error about a missing name or id with the command that lists them; others as they are."""
+    """Return an error about a missing name or id with the command that lists them; other errors unchanged."""
     if not isinstance(error, click.MissingParameter) or error.ctx is None or error.param is None:
         return error
     group = error.ctx.parent.info_name if error.ctx.parent is not None else None
@@ -56,7 +56,7 @@ def _with_list(error: click.UsageError) -> click.UsageError:
 @click.version_option(__version__, prog_name="dtrain-lab")
 def main() -> None:
     """Distributed PyTorch training, from JupyterLab and from the terminal."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a letter shows "?"
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a character that the terminal lacks is shown as "?"
         sys.stdout.reconfigure(errors="replace")
 
 

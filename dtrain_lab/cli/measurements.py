@@ -1,4 +1,4 @@
-"""`dtrain-lab cluster history|advise|diagnose`: what a cluster measures of training."""
+"""`dtrain-lab cluster history|advise|diagnose`: measurements of training on a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HISTORY_ROWS = 40
 @as_json
 @reports_errors
 def history(name: str, path: str | None, as_json: bool) -> None:
-    """Print the figures of a cluster's past, or write them to a file."""
+    """Print a cluster's metric history, or write it to a file."""
     target = reach(name)
     if path is not None:
         file = target.export(path)

@@ -15,14 +15,14 @@ from dtrain_lab.services.profiles import files as profiles
 
 @click.group()
 def profile() -> None:
-    """Look at profiles: named places to run."""
+    """List and check profiles: named places to run."""
 
 
 @profile.command("list")
 @as_json
 @reports_errors
 def listing(as_json: bool) -> None:
-    """List profiles; a bad file is listed with what is wrong in it."""
+    """List profiles; an invalid file is listed with its error."""
     found = profiles.listing()
     if as_json:
         print_json(found)
@@ -39,7 +39,7 @@ def listing(as_json: bool) -> None:
 @as_json
 @reports_errors
 def check(name: str, as_json: bool) -> None:
-    """Check that a profile can run: asks every node, starts no cluster."""
+    """Check that a profile can run, on every node; no cluster is started."""
     report = Portal.get("terminal").call(profile_check.check(name))
     if as_json:
         print_json(report)

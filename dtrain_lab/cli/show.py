@@ -47,14 +47,14 @@ MAGIC = re.compile(
     r"%distributed (start|attach|restart|interrupt|stop|resize|stacks|diagnose|advise)\b"
     r"(?: ((?<=attach )[\w-]+|\d+(?:[,-]\d+)*|N\b))?"
 )
-"""Commands of notebooks in texts; clients of both kinds get the same ones."""
+"""Notebook commands in messages; terminals and notebooks receive the same messages."""
 
 WOULD_BE_REFUSED = 2
-"""Exit code of a dry run that finds problems, as of an invalid request."""
+"""Exit code of a dry run that finds problems: the same as for an invalid request."""
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, in UTF-8 whatever the terminal has: a program reads it."""
+    """Print a value as JSON for programs: in UTF-8, whatever the terminal's encoding."""
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
@@ -88,7 +88,7 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> None:
     """
     if yes:
         return
-    if as_json or sys.stdin is None or not sys.stdin.isatty():  # None: closed, as a service has it
+    if as_json or sys.stdin is None or not sys.stdin.isatty():  # None if closed, as in a service
         raise BadRequest(
             f"{question} There is no terminal to answer at.", "Repeat it with --yes.", code="not_confirmed"
         )
@@ -125,7 +125,7 @@ def exit_code(error: DtrainError) -> int:
 
 
 def end_dry_run(findings: tuple[Finding, ...]) -> None:
-    """Exit as the command itself would that the check refuses; return where it finds no problem."""
+    """Exit with the code of a refused command if the check found a problem."""
     if problems(findings):
         sys.exit(WOULD_BE_REFUSED)
 
@@ -147,7 +147,7 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
                 raise
             about = kwargs.get("name")
             error.message, error.hint = in_terminal(error.message, about), in_terminal(error.hint, about)
-            told = in_terminal(f"dtrain-lab: {error}", about)  # what else is wrong may name commands, too
+            told = in_terminal(f"dtrain-lab: {error}", about)  # further problems may name commands, too
             click.echo(json.dumps(error.as_dict()) if kwargs.get("as_json") else told, err=True)
             sys.exit(exit_code(error))
 

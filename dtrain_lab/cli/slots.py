@@ -17,7 +17,7 @@ from dtrain_lab.services.profiles import slots as service_slots
 
 
 @click.command(short_help="Show who holds the slots of a machine, and who waits.")
-@click.option("--profile", default="local", help="Profile whose machines to ask.")
+@click.option("--profile", default="local", help="Profile whose machines are asked.")
 @click.option("--stop", metavar="ID", help="End your process on a GPU, by its id in --json.")
 @as_json
 @reports_errors

@@ -1,4 +1,4 @@
-"""Tables of the terminal: readable at its width, and complete, also where another program reads them."""
+"""Tables that fit the terminal's width and omit nothing, also if another program reads them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dtrain_lab.cli.show import console
 
 BETWEEN = "  "
 BELOW = "    "
-"""Indentation of what a row has below it."""
+"""Indentation of columns that are printed below their row."""
 NARROWEST = 30
 KEPT = "\0"
-"""Stands for a space at which no line ends."""
+"""Placeholder of a space at which a line must not be wrapped."""
 
 
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str] = ()
 ) -> None:
-    """Print a table: at most as wide as the terminal, and a line for each row where another program reads it.
+    """Print a table as wide as the terminal at most; if another program reads it, a row is one line.
 
     Args:
         columns: Names of the columns; empty for a column of sentences.
@@ -43,9 +43,9 @@ def table_lines(
     *,
     right: Collection[str] = (),
 ) -> list[str]:
-    """Return the lines of a table; nothing in it is cut.
+    """Return the lines of a table; no text is truncated.
 
-    Columns that don't fit stand below their row, each with its name, and long sentences are wrapped there.
+    Columns that don't fit are below their row, each with its name; long sentences are wrapped there.
 
     Args:
         columns: Names of the columns; empty for a column of sentences.

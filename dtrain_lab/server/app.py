@@ -27,7 +27,7 @@ LIMITS = (
 
 
 HUB_VARIABLE = "JUPYTERHUB_SERVICE_PREFIX"
-"""A server has it in its environment that a JupyterHub has started."""
+"""In the environment of a server that was started by a JupyterHub."""
 
 
 class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
@@ -136,7 +136,7 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
     async def _start_jupyter_server_extension(self, _app: Any) -> None:
         process_log.watch("server")
         self.hub.start()
-        supervision.here().once("server.action", self.sweeps.listing())  # drives those whose driver is gone
+        supervision.here().once("server.action", self.sweeps.listing())  # resumes those whose driver is gone
 
     async def stop_extension(self) -> None:
         """End the server's work; clusters that no other client holds stop, or wait for the next server."""
@@ -150,13 +150,13 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
 
 
 def output_limits(server: Any) -> OutputLimits:
-    """Return what a Jupyter server passes on of a kernel's output, by its configuration."""
+    """Return the limits of a kernel's output in a Jupyter server's configuration."""
     kind = server.kernel_websocket_connection_class
     traits = kind.class_traits()
 
     def value(name: str) -> float:
         found = traits[name].default_value if name in traits else 0
-        for section in kind.section_names():  # as traitlets reads them: those of base classes first
+        for section in kind.section_names():  # in traitlets' order: base classes first
             found = server.config[section].get(name, found)
         return float(found)
 

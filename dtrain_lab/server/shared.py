@@ -1,4 +1,4 @@
-"""What request handlers need of the extension app, which registers them."""
+"""The part of the extension app that request handlers use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dtrain_lab.services.worlds.worlds import Worlds
 
 
 class Shared(Protocol):
-    """The app, as `settings["dtrain_lab"]` has it."""
+    """The app, in `settings["dtrain_lab"]`."""
 
     worlds: Worlds
     jobs: Jobs

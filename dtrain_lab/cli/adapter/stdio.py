@@ -37,7 +37,7 @@ def serve(cluster: str | None, job: str | None) -> None:
             "Name this command in the editor's configuration: dtrain-lab debug --vscode prints one.",
         )
     answers = os.dup(1)
-    os.dup2(2, 1)  # a print, also one of C code, would break the protocol
+    os.dup2(2, 1)  # printed text, also that of C code, would break the protocol
     portal = Portal.get("terminal")
     portal.call(_serve(portal, cluster, job, answers))
 
