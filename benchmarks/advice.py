@@ -24,7 +24,7 @@ import psutil
 
 from benchmarks.cheaper_averaging import net
 from benchmarks.measure import Row, emit
-from benchmarks.overhead_truth import FIRST, SECOND, make_network, remove_network
+from benchmarks.slow_network import FIRST, SECOND, make_network, remove_network
 from dtrain_lab.metrics import figures, ring
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.measure import Row, emit
-from benchmarks.overhead_truth import FIRST, SECOND, make_network, remove_network
+from benchmarks.slow_network import FIRST, SECOND, make_network, remove_network
 
 RATE = "1gbit"
 CYCLES = int(os.environ.get("BENCH_CYCLES", "8"))

@@ -16,7 +16,7 @@ import msgspec
 
 from benchmarks.advice import MODELS, NETWORKS, run
 from benchmarks.measure import Row, emit
-from benchmarks.overhead_truth import FIRST, SECOND, make_network, remove_network
+from benchmarks.slow_network import FIRST, SECOND, make_network, remove_network
 from dtrain_lab.metrics.advice.forecast import forecast
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.wire.node import MeasuredSpeed

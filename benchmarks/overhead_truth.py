@@ -16,11 +16,12 @@ import shutil
 import socket
 import subprocess
 import sys
-from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
 from benchmarks.measure import Row, emit
+from benchmarks.real_models import REAL, real_model
+from benchmarks.slow_network import FIRST, SECOND, make_network, remove_network
 from dtrain_lab.metrics import communication, figures, ring
 from dtrain_lab.node.samples.sampler import RECORDS
 from dtrain_lab.wire.links import RankSample
@@ -40,13 +41,10 @@ MODELS = {
     "many small": (30, 8_000, 1.0, False),
     "with buffers": (10, 60_000, 3.0, True),
 }
-REAL = ("perceptron", "convolutions", "transformer")
-"""Models that compute on the processor."""
 STABLE = 0.04
 CERTAIN = 0.01
 TRIES = 3
 NETWORKS = {"loopback": None, "1 Gbit": "1gbit", "200 Mbit": "200mbit"}
-FIRST, SECOND = "dtb0", "dtb1"
 
 
 def rank_main(rank: int, address: str, port: int, model: str, control: bool) -> None:
@@ -91,7 +89,7 @@ def rank_main(rank: int, address: str, port: int, model: str, control: bool) -> 
     dist.init_process_group("gloo", init_method=f"tcp://{address}:{port}", rank=rank, world_size=2)
     memory = memoryview(bytearray(ring.BYTES))
     monitor = Monitor(memory, 2)
-    net, x = _real(model) if model in REAL else (Net(), torch.ones(8, 1, requires_grad=True))
+    net, x = real_model(model) if model in REAL else (Net(), torch.ones(8, 1, requires_grad=True))
     ddp = DistributedDataParallel(net, bucket_cap_mb=0.5)
     optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-4)
     monitor.begin_cell()
@@ -173,26 +171,6 @@ def reported(records: list[ring.StepRecord], from_probe: int) -> list[float]:
     return shares
 
 
-def _real(model: str) -> tuple[Any, Any]:
-    """A model that computes on the processor, 20 to 60 ms a step, and its batch."""
-    import torch
-    from torch import nn
-
-    if model == "perceptron":
-        layers = [part for _ in range(6) for part in (nn.Linear(512, 512), nn.ReLU())]
-        return nn.Sequential(*layers), torch.randn(64, 512)
-    if model == "convolutions":
-        widths = (3, 32, 64, 64)
-        blocks = [
-            part
-            for before, after in pairwise(widths)
-            for part in (nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU())
-        ]
-        return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(64 * 256, 64)), torch.randn(8, 3, 16, 16)
-    layer = nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, batch_first=True)
-    return nn.TransformerEncoder(layer, 3, enable_nested_tensor=False), torch.randn(8, 32, 128)
-
-
 def measure(network: str, model: str, control: bool = False) -> dict[str, float]:
     """One configuration; the mean of both ranks."""
     rate = NETWORKS[network]
@@ -230,33 +208,6 @@ def certain(network: str, model: str) -> dict[str, float]:
         if found["unstable"] <= CERTAIN:
             break
     return found
-
-
-def ip(*arguments: str) -> None:
-    """Run `ip`, as root."""
-    subprocess.run(["ip", *arguments], check=True, capture_output=True)
-
-
-def make_network(rate: str) -> None:
-    """Two hosts with a wire of this rate between them."""
-    for space in (FIRST, SECOND):
-        ip("netns", "add", space)
-        ip("-n", space, "link", "set", "lo", "up")
-    ip("link", "add", FIRST, "netns", FIRST, "type", "veth", "peer", "name", SECOND, "netns", SECOND)
-    for number, space in enumerate((FIRST, SECOND), start=1):
-        ip("-n", space, "addr", "add", f"10.77.0.{number}/24", "dev", space)
-        ip("-n", space, "link", "set", space, "up")
-        subprocess.run(
-            ["ip", "netns", "exec", space, "tc", "qdisc", "add", "dev", space, "root", "tbf",
-             "rate", rate, "burst", "256kb", "latency", "400ms"],
-            check=True, capture_output=True,
-        )  # fmt: skip
-
-
-def remove_network() -> None:
-    """Take it away."""
-    for space in (FIRST, SECOND):
-        subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
 
 
 def show(network: str, model: str, f: dict[str, float]) -> None:

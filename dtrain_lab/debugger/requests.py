@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.debugger import conditions
+from dtrain_lab.debugger.orders import Order as Order
+from dtrain_lab.debugger.orders import all_attached, for_rank, same
 from dtrain_lab.debugger.places import CELL, cell_name, is_cell
 from dtrain_lab.debugger.state import (
-    PER_RANK,
-    REFERENCES,
     Breakpoint,
     Dap,
     State,
@@ -36,14 +35,6 @@ COLLECTIVE = re.compile(
 )
 OURS = "dtrain/"
 SLOW_S = 30.0
-
-
-class Order(Struct, frozen=True):
-    """A request to the debuggers of ranks. `arguments`: rank → DAP arguments; `within_s`: timeout."""
-
-    command: str
-    arguments: dict[int, Dap]
-    within_s: float = 10.0
 
 
 def asks_kernel(state: State, request: Dap) -> bool:
@@ -99,7 +90,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             return _breakpoint(state, arguments)
         case "setExceptionBreakpoints":
             state = replace(state, filters=tuple(arguments.get("filters", ())))
-            return state, _all(state, command, {"filters": list(state.filters)})
+            return state, all_attached(state, command, {"filters": list(state.filters)})
         case "continue" | "next" | "stepIn" | "stepOut" if not asks_kernel(state, request):
             state, made = _moved(state, command, state.paused if arguments.get("all") else movers(state))
             if command != "continue" or not state.pausing:
@@ -113,7 +104,7 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
             wanted = {int(r) for r in arguments["ranks"]}
             return state, (Order("pause", {r: {} for r in state.attached if r in wanted}),)
         case "disconnect" | "terminate":
-            return state, _all(state, "detach", {})
+            return state, all_attached(state, "detach", {})
         case "dtrain/gather":
             rank = int(arguments["rank"])
             return _moved(state, "next", tuple(r for r in state.paused if r != rank))
@@ -132,10 +123,10 @@ def catch_up(state: State, ranks: Sequence[int]) -> tuple[Order, ...]:
     made: list[Order] = []
     for path, code in state.cells.items():
         if state.points.get(path) and path not in state.names:
-            made.append(_same("dumpCell", {"name": cell_name(path), "code": code}, ranks))
+            made.append(same("dumpCell", {"name": cell_name(path), "code": code}, ranks))
     for path in state.points:
         made.extend(_points(state, path, ranks))
-    made.append(_same("setExceptionBreakpoints", {"filters": list(state.filters)}, ranks))
+    made.append(same("setExceptionBreakpoints", {"filters": list(state.filters)}, ranks))
     return tuple(made)
 
 
@@ -149,7 +140,7 @@ def _one(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
         return ()
     if rank >= len(state.ranks):
         raise BadRequest(f"There is no rank {rank}.", "")
-    return (Order(command, {rank: _for_rank(arguments)}),)
+    return (Order(command, {rank: for_rank(arguments)}),)
 
 
 def knows_job(state: State, paths: Mapping[str, str]) -> State:
@@ -171,7 +162,7 @@ def _dumped(state: State, path: str, code: str) -> tuple[State, tuple[Order, ...
     state = replace(state, cells={**state.cells, path: code})
     if name:  # the ranks of a job have its text themselves
         return replace(state, names={**state.names, path: name}), ()
-    return state, _all(state, "dumpCell", {"name": cell_name(path), "code": code})
+    return state, all_attached(state, "dumpCell", {"name": cell_name(path), "code": code})
 
 
 def there_of(state: State, path: str) -> str:
@@ -264,7 +255,7 @@ def _evaluate(state: State, arguments: Dap) -> tuple[Order, ...]:
     if rank is None:
         return ()
     if not COLLECTIVE.search(str(arguments.get("expression", ""))):
-        return (Order("evaluate", {rank: _for_rank(arguments)}, SLOW_S),)
+        return (Order("evaluate", {rank: for_rank(arguments)}, SLOW_S),)
     standing = state.paused
     alive = [r.rank for r in state.ranks if r.phase != "gone"]
     if list(standing) != alive:
@@ -287,20 +278,3 @@ def _rich(arguments: Dap) -> tuple[Order, ...]:
     _, frame = inward(arguments["frameId"])
     expression = f"__import__('IPython').core.interactiveshell.DisplayFormatter().format({name})"
     return (Order("evaluate", {rank: {"expression": expression, "frameId": frame, "context": "clipboard"}}),)
-
-
-def _for_rank(arguments: Dap) -> Dap:
-    plain = {k: v for k, v in arguments.items() if k != "threadId"}
-    for key in REFERENCES:
-        value = plain.get(key)
-        if isinstance(value, int) and value >= PER_RANK:
-            plain[key] = inward(value)[1]
-    return plain
-
-
-def _all(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
-    return (_same(command, arguments, state.attached),) if state.attached else ()
-
-
-def _same(command: str, arguments: Dap, ranks: Sequence[int]) -> Order:
-    return Order(command, {rank: arguments for rank in ranks})

@@ -1,0 +1,37 @@
+"""Orders: requests to the debuggers of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dtrain_lab.debugger.state import PER_RANK, REFERENCES, Dap, State, inward
+
+
+class Order(Struct, frozen=True):
+    """A request to the debuggers of ranks. `arguments`: rank → DAP arguments; `within_s`: timeout."""
+
+    command: str
+    arguments: dict[int, Dap]
+    within_s: float = 10.0
+
+
+def for_rank(arguments: Dap) -> Dap:
+    """Return arguments as a rank's own debugger takes them: without the thread, with its own references."""
+    plain = {k: v for k, v in arguments.items() if k != "threadId"}
+    for key in REFERENCES:
+        value = plain.get(key)
+        if isinstance(value, int) and value >= PER_RANK:
+            plain[key] = inward(value)[1]
+    return plain
+
+
+def all_attached(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
+    """Return an order to all attached ranks; none if there are none."""
+    return (same(command, arguments, state.attached),) if state.attached else ()
+
+
+def same(command: str, arguments: Dap, ranks: Sequence[int]) -> Order:
+    """Return an order with the same arguments for some ranks."""
+    return Order(command, {rank: arguments for rank in ranks})
