@@ -20,8 +20,9 @@ from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 
 TAIL_S = 0.5
 """Seconds for the rest of the output of a rank that has ended."""
-PIECE = 1 << 16
-"""Bytes that are read at once, and the most that a line has."""
+PIECE = 24 << 10
+"""Bytes that are read at once. A longer line is cut, so that it has twice as many at most: what shows the log
+reads 64 KiB at once (`services.jobs.log`), and would lose the rest of a longer one."""
 
 
 class Output:
@@ -64,9 +65,11 @@ class Output:
             while data := await stream.read(PIECE):
                 lines = (rest + data).split(b"\n")
                 rest = lines.pop()
-                if len(rest) > PIECE:  # a very long line
-                    lines.append(rest)
-                    rest = b""
+                if len(rest) > PIECE:
+                    at = rest.rfind(b"\r") + 1  # between two states of a progress bar, if it is one
+                    at = at if at > len(rest) // 2 else len(rest)
+                    lines.append(rest[:at])
+                    rest = rest[at:]
                 self._write(rank, kind, lines)
         finally:  # also on cancellation, where a child of the rank holds the stream open
             if rest:

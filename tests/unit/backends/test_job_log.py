@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.ssh_transport import Login
 from dtrain_lab.backends.transport import Transport
 from dtrain_lab.jobs import files as job_files
+from dtrain_lab.node.sources.output import Output
 from dtrain_lab.services.jobs import log as job_log
 
 LINES = (
@@ -115,6 +118,24 @@ async def test_overwritten_states_of_a_progress_bar_are_not_found(
 ) -> None:
     (tmp_path / job_files.log(0)).write_bytes(b"".join(row.encode() + b"\n" for row in BARS))
     assert await found(tmp_path, places, text, ranks) == (None if line is None else BARS[line])
+
+
+async def test_a_progress_bar_of_any_length_is_shown_in_a_state_of_its_own(tmp_path: Path) -> None:
+    """One of an hour is longer than a piece of the log, whose rest would be lost."""
+    (tmp_path / job_files.log(0)).parent.mkdir(parents=True, exist_ok=True)
+    stream = asyncio.StreamReader(limit=1 << 20)
+    stream.feed_data("\r".join(f"step {n} of 19999" for n in range(20000)).encode() + b"\n")
+    stream.feed_eof()
+    await Output(tmp_path, 0)._copy(3, stream, "e")
+    record: Any = SimpleNamespace(directory=str(tmp_path))
+    here, at, shown = [Place(cast(Transport, Here()), (0,))], "start", []
+    while len(shown) < 100:
+        lines, at, more = await job_log.read(record, here, at, None)
+        shown += [line.text for line in lines]
+        if not more:
+            break
+    assert shown[-1] == "step 19999 of 19999"
+    assert all(re.fullmatch(r"step \d+ of 19999", text) for text in shown)
 
 
 async def test_a_line_that_is_found_is_read_whole(tmp_path: Path, places: list[Place]) -> None:
