@@ -36,7 +36,7 @@ PAUSE_WITHIN_S = 10.0
 def debug(
     name: str | None, job_name: str | None, rank: int | None, no_pause: bool, stdio: bool, vscode: bool
 ) -> None:
-    """Debug the ranks of a cluster or a job; they continue when you leave.
+    """Debug the ranks of a cluster or a job; they run on afterwards.
 
     With --stdio and without NAME: the target in the editor's configuration, or the only one that is running.
     """
