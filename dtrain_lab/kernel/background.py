@@ -22,8 +22,8 @@ class CurrentCluster(Protocol):
     portal: Portal
     notebook: str | None
 
-    def cluster(self) -> Cluster:
-        """Return the cluster for a command."""
+    def looked_at(self) -> Cluster:
+        """Return the cluster for a command that only looks."""
 
 
 class BackgroundCells:
@@ -100,7 +100,7 @@ class BackgroundCells:
 
     def _last(self) -> tuple[Cluster, str]:
         """Return this notebook's last --no-wait cell, also if an earlier kernel started it."""
-        target = self._session.cluster()
+        target = self._session.looked_at()
         known = [record for record in self._session.portal.call(target.cells()) if record.detached]
         mine = [record for record in known if record.notebook == self._session.notebook] or known
         if not mine:

@@ -16,7 +16,7 @@ def load(shell: Any) -> None:
         return  # already loaded by the panel
     magics = DistributedMagics(shell)
     shell.register_magics(magics)
-    use(magics.session.cluster)
+    use(magics.session.looked_at)
     kernel = getattr(shell, "kernel", None)
     if kernel is not None:
         RankNames(kernel, magics.session)

@@ -57,36 +57,38 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "stop":
                 session.stop()
             case "status":
-                reports.status(session.cluster())
+                reports.status(session.looked_at())
             case "attach":
                 cluster = session.attach(asked.name)
                 print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
             case "interrupt":
-                reports.interrupt(session.cluster(), asked.ranks)
+                reports.interrupt(session.own("interrupt"), asked.ranks)
             case "restart":
-                print(session.cluster().restart(asked.ranks or None, asked.source))
+                print(session.own("restart").restart(asked.ranks or None, asked.source))
             case "resize":
-                print(session.cluster().resize(asked.size))
+                print(session.own("resize").resize(asked.size))
             case "stacks":
-                for rank, text in session.cluster().stacks(asked.ranks or None).items():
+                for rank, text in session.looked_at().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
             case "advise":
                 check_advise(asked.tried, asked.nodes, asked.ranks_per_node, asked.profile)
                 if asked.nodes is not None:
-                    reports.forecast(session.cluster(), asked.nodes, asked.ranks_per_node, asked.profile)
+                    reports.forecast(session.looked_at(), asked.nodes, asked.ranks_per_node, asked.profile)
                 else:
-                    reports.advise(session.cluster(), asked.tried)
+                    reports.advise(
+                        session.own("advise --try") if asked.tried else session.looked_at(), asked.tried
+                    )
             case "diagnose":
-                reports.diagnose(session.cluster())
+                reports.diagnose(session.looked_at())
             case "where":
-                reports.where(session.cluster())
+                reports.where(session.looked_at())
             case "wait":
                 session.background.wait()
             case "output":
                 session.background.output()
             case "diff":
-                print(session.cluster().diff(asked.variable, asked.ranks or None))
+                print(session.looked_at().diff(asked.variable, asked.ranks or None))
             case "push":
                 variables.push(session.cluster(), asked.variables, self.shell.user_ns)
             case "pull":
-                variables.pull(session.cluster(), asked.variable, asked.ranks, self.shell.user_ns)
+                variables.pull(session.looked_at(), asked.variable, asked.ranks, self.shell.user_ns)

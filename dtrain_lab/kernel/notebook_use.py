@@ -30,12 +30,12 @@ class NotebookUse:
         """What this or the notebook's previous kernel, or the panel, has recorded."""
         return notebook_clusters.last(self.notebook) if self.notebook is not None else None
 
-    def uses(self, cluster: str, monitor: bool | None) -> None:
-        """Record that the kernel uses a cluster, by its id, and the option of its start."""
-        self.now = notebook_clusters.Used(cluster, monitor)
+    def uses(self, used: notebook_clusters.Used) -> None:
+        """Record that the kernel uses a cluster."""
+        self.now = used
         if self.notebook is not None:
             notebook_clusters.remember(self.notebook, self.now)
-        self._tell(cluster)
+        self._tell(used.cluster)
 
     def _tell(self, cluster: str | None) -> None:
         """A page asks the server for it: the kernel may be busy then."""

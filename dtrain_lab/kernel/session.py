@@ -9,31 +9,30 @@ from collections.abc import Coroutine
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from dtrain_lab.api.cluster import Cluster, cell_id, check_order
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.errors import DtrainError, NotFound
+from dtrain_lab.kernel import which
 from dtrain_lab.kernel.background import BackgroundCells
 from dtrain_lab.kernel.notebook_use import NotebookUse
 from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.post_mortem import outcome_of
 from dtrain_lab.kernel.request import ExecuteRequest
-from dtrain_lab.services import notebook_clusters
+from dtrain_lab.kernel.restarts import Restarts
+from dtrain_lab.services.notebook_clusters import Used
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
-from dtrain_lab.services.profiles import environment
-from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.processes.record import HeadRecord
 
 if TYPE_CHECKING:
     from dtrain_lab.kernel.debugger import KernelDebugger
     from dtrain_lab.kernel.output.comms import Restoring
 
 T = TypeVar("T")
-BEGINS = ("pending", "starting", "connecting")
-"""States of a cluster that will be ready by itself."""
 
 
 class Session:
@@ -53,6 +52,7 @@ class Session:
         server = os.getppid() if parent is not None else None
         self.portal = Portal.get("kernel", notebook=self.notebook, server=server)
         self.background = BackgroundCells(shell, self)
+        self._restarts = Restarts(self.portal, self.notebook)
         self._use = NotebookUse(self.notebook, ExecuteRequest(shell).kernel)
 
     @property
@@ -77,7 +77,7 @@ class Session:
     # ---- which cluster
 
     def cluster(self, name: str | None = None) -> Cluster:
-        """Return the cluster for a command.
+        """Return the cluster for a cell; of a notebook without one, the only one that runs, and say so.
 
         Raises:
             NotFound: There is no cluster of that name, or no cluster at all.
@@ -86,38 +86,59 @@ class Session:
             return (
                 self._cluster if self._cluster is not None and self._cluster.name == name else connect(name)
             )
-        if self._cluster is not None and not self._cluster.gone:
-            return self._cluster
+        if (own := self._own()) is not None:
+            return own
+        only = self._only()
+        taken = self._use_running(only.name, Used(only.id, taken=True))
+        print(which.taken(taken.cluster(), self.notebook), flush=True)
+        return taken
+
+    def looked_at(self) -> Cluster:
+        """Return the cluster for a command that only looks: it does not become this notebook's.
+
+        Raises:
+            NotFound: No cluster is running, or there are several.
+        """
+        return self._own() or self._only()
+
+    def own(self, command: str) -> Cluster:
+        """Return the cluster for a command that ends or changes it: never one of others.
+
+        Args:
+            command: The command, such as "stop".
+
+        Raises:
+            NotFound: This notebook has started none, is attached to none, and has run no cell on one.
+        """
+        if (own := self._own()) is not None:
+            return own
+        running = [cluster.cluster() for cluster in clusters()]
+        raise which.not_own(command, self._ended, running, self.notebook)
+
+    def _own(self) -> Cluster | None:
+        """Return the notebook's cluster, also if an earlier kernel, the panel or the Python API began it."""
+        if self.current is not None:
+            return self.current
         if self._cluster is not None:
             self._ended, self._cluster = self._cluster.name, None
+        used, held = self._use.recorded, self.portal.worlds.held if self._ended is None else ()
+        running = self.portal.worlds.found()
+        for record in running:
+            if used is not None and record.id == used.cluster:
+                return self._use_running(record.id, msgspec.structs.replace(used, begun=False))
+        mine = [record.id for record in running if record.id in held]
+        return self._use_running(mine[0], Used(mine[0])) if len(mine) == 1 else None
+
+    def _only(self) -> Cluster:
         running = clusters()
-        if (begun := self._begun(running)) is not None:
-            return self.attach(begun.name)
+        names = [cluster.name for cluster in running]
         if self._ended is not None:
-            raise self._over(self._ended, running)
-        if len(running) == 1:
-            return self.attach(running[0].name)
-        if running:
-            names = ", ".join(c.name for c in running)
-            raise NotFound(f"Several clusters are running: {names}.", "Choose one: %distributed attach NAME")
-        raise NotFound("No cluster is running.", "Start one: %distributed start")
-
-    def _begun(self, running: list[Cluster]) -> Cluster | None:
-        """Return the cluster that the panel has started for this notebook, if it still runs."""
-        used = self._use.recorded
-        if used is None or not (used.begun or self._ended is not None):
-            return None
-        return next((cluster for cluster in running if cluster.id == used.cluster), None)
-
-    @staticmethod
-    def _over(ended: str, running: list[Cluster]) -> NotFound:
-        """Return the error of a notebook whose cluster has ended: commands and cells take no other one."""
-        told, start = f"{ended}, which this notebook used, has ended.", "%distributed start"
+            raise which.ended(self._ended, names)
         if not running:
-            return NotFound(told, f"Start one: {start}")
-        names = ", ".join(cluster.name for cluster in running)
-        use = f"Use one: %distributed attach {running[0].name}"
-        return NotFound(f"{told} Running: {names}.", f"{use}; or start one: {start}")
+            raise NotFound("No cluster is running.", "Start one: %distributed start")
+        if len(running) > 1:
+            raise which.several(names)
+        return running[0]
 
     def cluster_or_start(self, name: str | None) -> Cluster:
         """Return the cluster for a cell; if no cluster is running, start one with the default profile."""
@@ -134,8 +155,12 @@ class Session:
 
     def attach(self, name: str) -> Cluster:
         """Use a running cluster."""
+        cluster = connect(name)
+        return self._use_running(cluster.id, Used(cluster.id))
+
+    def _use_running(self, name: str, used: Used) -> Cluster:
         self._cluster = connect(name)
-        self._uses(self._cluster, None)
+        self._uses(used)
         return self._cluster
 
     def start(self, profile: str, **options: Any) -> Cluster:
@@ -146,9 +171,9 @@ class Session:
         """
         began = time.monotonic()
         asked = self._mine()
-        running = self._running(asked, profile, **options)
+        running = self._restarts.kept(asked, profile, **options)
         self._cluster = running or start(profile, **options)
-        self._uses(self._cluster, options.get("monitor"))
+        self._uses(Used(self._cluster.id, options.get("monitor")))
         info = self._cluster.cluster()
         nodes = f"{len(info.nodes)} node" if len(info.nodes) == 1 else f"{len(info.nodes)} nodes"
         size = f"{rank_sets.count(info.world.size)} on {nodes}"
@@ -158,65 +183,22 @@ class Session:
             print(f"{info.name} is already running: {size}; variables are kept.", flush=True)
         else:
             print(f"{info.name} is ready: {size}, in {time.monotonic() - began:.1f} s.", flush=True)
+            if left := self._restarts.left(asked, profile, options.get("ranks")):
+                print(left, flush=True)
         return self._cluster
 
-    def _mine(self) -> notebook_clusters.Used | None:
+    def _mine(self) -> Used | None:
         """Return the cluster that this notebook uses, or used last."""
         return self._use.now if self.current is not None else self._use.recorded
 
-    def _running(
-        self,
-        used: notebook_clusters.Used | None,
-        profile: str,
-        *,
-        name: str | None = None,
-        ranks: int | None = None,
-        nodes: int | None = None,
-        ranks_per_node: int | None = None,
-        monitor: bool | None = None,
-    ) -> Cluster | None:
-        """Return this notebook's cluster if a request describes it, and it can run cells."""
-        mine = next((r for r in self.portal.worlds.found() if used and r.id == used.cluster), None)
-        if used is None or mine is None or name not in (None, mine.name) or monitor != used.monitor:
-            return None
-        try:
-            asked = profiles.load(profile).environment
-            if mine.remote is None:
-                python = environment.of_machine(asked, sys.executable)
-                if mine.environment != environment.key(python, asked):
-                    return None
-            info = self.call(self.portal.worlds.info(mine))
-        except DtrainError:  # a start says what is wrong
-            return None
-        if info is None:
-            return None
-        per_node = info.world.size // max(len(info.nodes), 1)
-        alike = (
-            info.profile == profile
-            and ranks in (None, info.world.size)
-            and nodes in (None, len(info.nodes))
-            and ranks_per_node in (None, per_node)
-        )
-        if not alike or (used.begun and set(info.notebooks) - {self.notebook}):
-            return None
-        if used.begun and info.state in BEGINS:
-            self.call(self._ready(mine))
-        elif info.state != "ready":
-            return None
-        return connect(mine.name)
-
-    async def _ready(self, record: HeadRecord) -> None:
-        worlds = self.portal.worlds
-        await worlds.ready(await worlds.reach(record))
-
-    def _uses(self, cluster: Cluster, monitor: bool | None) -> None:
+    def _uses(self, used: Used) -> None:
         """Remember the notebook's cluster, also for the kernel after a restart."""
         self._ended = None
-        self._use.uses(cluster.id, monitor)
+        self._use.uses(used)
 
     def stop(self) -> None:
         """Stop this notebook's cluster."""
-        cluster = self.cluster()
+        cluster = self.own("stop")
         name = cluster.name
         cluster.stop_for(sys.executable if self._may_warm() else None)
         self._ended, self._cluster = name, None

@@ -19,12 +19,14 @@ from dtrain_lab.wire.site import KernelUse
 class Used(msgspec.Struct, frozen=True):
     """The cluster that a notebook used last. `monitor`: the option of its start.
 
-    `begun`: the panel has started it for this notebook, whose kernel has not used it yet.
+    `begun`: the panel has started it for this notebook, whose kernel has not used it yet. `taken`: the
+    notebook had none, and a cell ran on the only one.
     """
 
     cluster: str
     monitor: bool | None = None
     begun: bool = False
+    taken: bool = False
 
 
 def _path(notebook: str) -> Path:
@@ -61,7 +63,8 @@ def forget(kernel: str) -> None:
 def of_kernel(kernel: str, running: Container[str]) -> KernelUse:
     """Return what a kernel has recorded; nothing if it has not loaded the magics.
 
-    A cluster that the panel has started for its notebook since is the one that it takes next.
+    A cluster that the panel has started for its notebook since is the one that it takes next; else, after a
+    restart, the one that the notebook used before.
 
     Args:
         kernel: The server's id of the kernel.
@@ -72,5 +75,6 @@ def of_kernel(kernel: str, running: Container[str]) -> KernelUse:
     except (OSError, msgspec.MsgspecError):
         return KernelUse()
     used = last(use.notebook) if use.notebook is not None else None
-    is_next = used is not None and used.begun and used.cluster in running
-    return KernelUse(use.notebook, used.cluster) if used is not None and is_next else use
+    if used is None or used.cluster not in running or not (used.begun or use.cluster is None):
+        return use
+    return KernelUse(use.notebook, used.cluster)

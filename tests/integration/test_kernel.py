@@ -242,11 +242,14 @@ def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(star
         connect("mine").stop()
         # its kernel learns of the end a moment later
         wait_until(lambda: "has ended" in mine.run("%distributed status").error, 30, "the kernel to know it")
-        for code in ("%distributed stop", "%%distributed\nprint(rank)"):
-            assert mine.run(code).error.splitlines() == [
-                "mine, which this notebook used, has ended. Running: nb.",
-                "Use one: %distributed attach nb; or start one: %distributed start",
-            ]
+        assert mine.run("%%distributed\nprint(rank)").error.splitlines() == [
+            "mine, which this notebook used, has ended. Running: nb.",
+            "Use one: %distributed attach nb; or start one: %distributed start",
+        ]
+        assert mine.run("%distributed stop").error.splitlines() == [
+            "This notebook has no cluster: mine has ended. Running: nb.",
+            "To stop nb: %distributed attach nb, then %distributed stop; or start one: %distributed start",
+        ]
         assert [r.name for r in records.living() if not r.warm] == ["nb"]
         # the panel has started one for it
         [nb] = [r for r in records.living() if not r.warm]
@@ -254,6 +257,42 @@ def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(star
         assert by_rank(mine.run("%%distributed\nprint(world_size)").stdout) == {0: ["2"], 1: ["2"]}
     finally:
         mine.close()
+
+
+def test_a_cluster_of_others_is_shared_with_a_word_and_never_ended_or_changed(started: Notebook) -> None:
+    one, other = (Notebook(JPY_SESSION_NAME=f"/elsewhere/{name}.ipynb") for name in ("owner", "other"))
+    try:
+        for each in (one, other):
+            each.run("%load_ext dtrain_lab")
+        one.run("%distributed attach nb")
+        for command in ("stop", "restart", "resize 3", "interrupt"):
+            verb = command.split()[0]
+            assert other.run(f"%distributed {command}").error.splitlines() == [
+                "This notebook has no cluster. Running: nb (used by owner.ipynb).",
+                f"To {verb} nb: %distributed attach nb, then %distributed {verb}; "
+                "or start one: %distributed start",
+            ]
+            assert "nb: Ready" in other.run("%distributed status").stdout, "which does not attach to it"
+        told = other.run("%%distributed 0\nprint('shared')").stdout
+        assert told.splitlines() == [
+            "Runs on nb, which owner.ipynb uses, too: they share its variables. "
+            "For a cluster of this notebook's own: %distributed start",
+            "[0] shared",
+        ]
+        assert other.run("%%distributed 0\nprint('again')").stdout == "[0] again\n"
+        assert "still runs" not in other.run("%distributed start --ranks 1 --name own").stdout
+        assert other.run("%distributed start --ranks 2 --name second").stdout.splitlines()[-1] == (
+            "own (1 rank) still runs, with its variables. "
+            "To stop it: %distributed attach own, then %distributed stop. "
+            "To change its size instead: %distributed attach own, then %distributed resize 2."
+        )
+        assert other.run("%distributed stop").stdout == "second is stopped.\n"
+        assert "no cluster: second has ended. Running: nb" in other.run("%distributed stop").error
+        assert {r.name for r in records.living() if not r.warm} == {"nb", "own"}
+    finally:
+        one.close()
+        other.close()
+    wait_until(lambda: "own" not in {r.name for r in records.living()}, 10, "the kernel's clusters to end")
 
 
 def test_a_cluster_that_another_notebook_uses_is_not_taken(started: Notebook) -> None:

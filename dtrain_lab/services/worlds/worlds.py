@@ -63,6 +63,8 @@ class Worlds:
         )
         self._server = Server(server, processes.began_at(server)) if server is not None else Server()
         self._open: dict[str, Connection] = {}
+        self.held: set[str] = set()
+        """Ids of the worlds that this client has started or attached to."""
         self.warm_heads = WarmHeads(self._server, self._keep)
 
     # ---- launch
@@ -205,6 +207,8 @@ class Worlds:
             warm: Only while the head has no world.
         """
         cluster: Cluster = await connection.ask(clients.AcquireLease(self.lease, attach, warm))
+        if not warm:
+            self.held.add(connection.record.id)
         return cluster
 
     async def resize(self, connection: Connection, ranks: int) -> Cluster:

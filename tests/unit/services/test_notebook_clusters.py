@@ -23,6 +23,9 @@ def test_a_kernel_uses_its_last_cluster_or_one_that_the_panel_has_started_since(
     notebook_clusters.remember("/n.ipynb", Used("b", begun=True))
     assert of_kernel("k", {"b"}) == KernelUse("/n.ipynb", "b")
     assert of_kernel("k", {"c"}) == used, "one that has ended before it was used"
+    notebook_clusters.remember("/n.ipynb", Used("b"))
+    notebook_clusters.tell("k", KernelUse("/n.ipynb"))
+    assert of_kernel("k", {"b"}).cluster == "b", "the kernel was restarted"
     notebook_clusters.forget("k")
     notebook_clusters.forget("k")
     assert of_kernel("k", {"b"}) == KernelUse()

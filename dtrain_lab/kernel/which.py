@@ -1,0 +1,86 @@
+"""What the magics say about which cluster they are for: the notebook's own, another notebook's, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.errors import NotFound
+from dtrain_lab.wire.cluster import Cluster
+
+START = "%distributed start"
+ATTACH = "%distributed attach"
+
+
+def ended(name: str, running: Sequence[str]) -> NotFound:
+    """Return the error of a notebook whose cluster has ended: cells take no other one.
+
+    Args:
+        name: The cluster that has ended.
+        running: Names of the clusters that run.
+    """
+    told = f"{name}, which this notebook used, has ended."
+    if not running:
+        return NotFound(told, f"Start one: {START}")
+    use = f"Use one: {ATTACH} {running[0]}"
+    return NotFound(f"{told} Running: {', '.join(running)}.", f"{use}; or start one: {START}")
+
+
+def several(running: Sequence[str]) -> NotFound:
+    """Return the error of a notebook without a cluster that would have to choose one."""
+    return NotFound(f"Several clusters are running: {', '.join(running)}.", f"Choose one: {ATTACH} NAME")
+
+
+def not_own(command: str, name: str | None, running: Sequence[Cluster], notebook: str | None) -> NotFound:
+    """Return the error of a command that ends or changes a cluster, where this notebook has none.
+
+    Args:
+        command: The command, such as "stop".
+        name: The cluster that this notebook had, if any.
+        running: Clusters that run: none of them is this notebook's.
+        notebook: Path of this notebook.
+    """
+    if not running and name is None:
+        return NotFound("No cluster is running.", f"Start one: {START}")
+    told = f"This notebook has no cluster{f': {name} has ended' if name is not None else ''}."
+    if not running:
+        return NotFound(told, f"Start one: {START}")
+    names = ", ".join(
+        f"{info.name} (used by {users})" if (users := _users(info, notebook)) else info.name
+        for info in running
+    )
+    first = running[0].name
+    return NotFound(
+        f"{told} Running: {names}.",
+        f"To {command} {first}: {ATTACH} {first}, then %distributed {command}; or start one: {START}",
+    )
+
+
+def taken(info: Cluster, notebook: str | None) -> str:
+    """Return what a cell says whose notebook has no cluster, and which runs on the only one that there is.
+
+    Args:
+        info: The cluster.
+        notebook: Path of this notebook.
+    """
+    users = _users(info, notebook)
+    whose = f", which {users} uses, too: they share its variables" if users else ", which was already running"
+    return f"Runs on {info.name}{whose}. For a cluster of this notebook's own: {START}"
+
+
+def left(info: Cluster, ranks: int | None) -> str:
+    """Return what a start says of the notebook's cluster so far, which goes on beside the new one.
+
+    Args:
+        info: The cluster so far.
+        ranks: Number of ranks of the new one, if a change of the size would have done.
+    """
+    told = f"{info.name} ({rank_sets.count(info.world.size)}) still runs, with its variables."
+    attach = f"{ATTACH} {info.name}"
+    resize = f" To change its size instead: {attach}, then %distributed resize {ranks}." if ranks else ""
+    return f"{told} To stop it: {attach}, then %distributed stop.{resize}"
+
+
+def _users(info: Cluster, notebook: str | None) -> str:
+    return ", ".join(PurePath(other).name for other in info.notebooks if other != notebook)
