@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +18,10 @@ from dtrain_lab.machine import durable, processes
 from dtrain_lab.services import folders, names
 from dtrain_lab.services.connection import records
 from dtrain_lab.wire.processes.record import HeadRecord
+
+ALONE_WITHIN_S = 1.0
+"""Time to wait for other starts, which choose a name within milliseconds."""
+POLL_S = 0.01
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -87,7 +93,7 @@ def reserved(wanted: str | None, usual: str) -> Iterator[str]:
 def _reserve(wanted: str | None, usual: str) -> tuple[str, Path]:
     """Return the name, and the file that reserves it."""
     folder = folders.records()
-    with durable.locked(folder / "names.lock"):
+    with _alone(folder / "names.lock"):
         running = {r.name: r for r in records.living() if not r.warm}
         starting = {r.name for r in _reservations(folder)}
         name, number = names.check(wanted) if wanted is not None else usual, 2
@@ -99,6 +105,27 @@ def _reserve(wanted: str | None, usual: str) -> tuple[str, Path]:
         reservation = Reservation(name, os.getpid(), processes.started(), processes.system())
         durable.swap(path, msgspec.json.encode(reservation))
         return name, path
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other starts out while the block runs.
+
+    Where that is impossible, as on a file system without locks or beside a process that was stopped in here,
+    it runs nevertheless: two clusters with one name are better than none.
+    """
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
+        until = time.monotonic() + ALONE_WITHIN_S
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(POLL_S)
+            except OSError:
+                break
+            else:
+                break
+        yield
 
 
 def _reservations(folder: Path) -> Sequence[Reservation]:

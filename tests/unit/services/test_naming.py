@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.machine import durable, processes
 from dtrain_lab.services import folders
 from dtrain_lab.services.connection import records
+from dtrain_lab.services.worlds import naming
 from dtrain_lab.services.worlds.naming import Reservation, Taken, reserved
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.processes.record import HeadRecord
@@ -64,6 +66,19 @@ def test_a_name_that_a_killed_process_reserved_is_free() -> None:
     durable.swap(left, msgspec.json.encode(Reservation("mine", os.getpid(), 1.0, processes.system())))
     with reserved("mine", "local-2"):
         assert not left.exists()
+
+
+@pytest.mark.parametrize("error", [errno.ENOSYS, errno.EAGAIN])
+def test_a_start_needs_no_lock(error: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lustre has none without an option, and who has it may be stopped."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(error, "no lock")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    monkeypatch.setattr(naming, "ALONE_WITHIN_S", 0.05)
+    with reserved(None, "local-2") as name:
+        assert name == "local-2"
 
 
 def test_a_bad_name_is_refused() -> None:
