@@ -76,7 +76,6 @@ class Owned:
         for node in range(nodes):
             self.owner.received(b"n%d" % node, links.NodeHello(node, f"node{node}", 50 + node), b"")
             self.owner.happened(on.NodeReady(node))
-        self.owner.happened(on.EnginesReady())
         self.joins(*range(self.owner.state.size))
         self.forms()
 

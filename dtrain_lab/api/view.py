@@ -174,11 +174,16 @@ class Views:
                 await self._connection.ask(order, None)
 
     async def _count(self) -> int:
-        return int(json.loads(await self._connection.ask(clients.Engines()))[clients.BEGUN])
+        return int((await self._info())[clients.BEGUN])
+
+    async def _info(self) -> dict[str, Any]:
+        """Return ipyparallel's connection info, once all ranks are registered; the head limits the wait."""
+        info: dict[str, Any] = json.loads(await self._connection.ask(clients.Engines(), None))
+        return info
 
     async def _where(self) -> dict[str, Any]:
-        """Return ipyparallel's connection info, with local addresses that lead to the controller."""
-        info: dict[str, Any] = json.loads(await self._connection.ask(clients.Engines()))
+        """Return the connection info, with local addresses that lead to the controller."""
+        info = await self._info()
         self._begun = info.pop(clients.BEGUN)
         address = info["interface"].removeprefix("tcp://").strip("[]")
         for key in [k for k, v in info.items() if isinstance(v, int) and not isinstance(v, bool)]:

@@ -88,7 +88,6 @@ class WorldRequests:
             clients.Restart: self._restart,
             clients.Resize: self._resize,
             clients.Stop: self._stop,
-            clients.Engines: self._engines,
         }
 
     @property
@@ -197,9 +196,3 @@ class WorldRequests:
     async def _stop(self, _: bytes, order: clients.Stop) -> None:
         self._world.heir = self._world.heir or order.heir
         self._world.stop()
-
-    async def _engines(self, _: bytes, __: clients.Engines) -> str:
-        client = self._nodes.client_file
-        if not client:
-            raise Conflict("ipyparallel's controller is not running yet.", "Wait until the cluster is ready.")
-        return client

@@ -50,7 +50,6 @@ def main(arguments: list[str]) -> int:
     known = msgspec.json.decode(sys.stdin.buffer.readline(), type=Endpoints) if file == "-" else None
     identity = known.id if known is not None else Path(file).parent.name
     directory = private(sockets() / f"{identity}.{node}")
-    (directory / "ipp").mkdir(exist_ok=True)  # for ipyparallel's engines
     reading, writing = os.pipe()
     del writing  # closed only by this process's end: the agent's lifeline
     settings = AgentSettings(

@@ -34,6 +34,7 @@ from dtrain_lab.rank.channel import far, near
 from dtrain_lab.rank.debugger.debugger import RankDebugger
 from dtrain_lab.rank.diagnosis.change import attempt
 from dtrain_lab.rank.diagnosis.measure import measure
+from dtrain_lab.rank.engine import Registration
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.store import Calls
@@ -99,6 +100,7 @@ class Link:
         kernel.shell.register_magic_function(self._debugger.post_mortem, "line", "debug")
         self._questions = Questions(kernel, self._cells, self.send, spec.rank)
         self._outbox = Outbox(self._io_loop)
+        self._registration = Registration(app, self.send)
         self._main = threading.main_thread().ident
         self._group.watch_objects()
         unused.explain(untraced)
@@ -162,6 +164,8 @@ class Link:
                 self._on_main(partial(self._execute, order))
             case links.Seen(stream, through):
                 getattr(sys, stream).seen(through)
+            case links.Register():
+                self._registration.begin(order)
             case links.Form():
                 self._calls.forming(True)
                 self._on_main(partial(self._form, order))

@@ -6,21 +6,16 @@ import logging
 import os
 import random
 import resource
-import signal
 import socket
 import sys
-from typing import Any
 
 import ipykernel_launcher
 import zmq
-from ipykernel.ipkernel import IPythonKernel
-from ipyparallel.engine.app import IPEngine
 
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.machine.net.contexts import in_every_context
-from dtrain_lab.machine.signals import deferred_handlers
 from dtrain_lab.rank import link as rank_link
-from dtrain_lab.rank.debugger import pause
+from dtrain_lab.rank.engine import RankEngine
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.notes import say_in_first_cell
 from dtrain_lab.rank.order_reading import MainSelector, main_loop
@@ -30,54 +25,6 @@ from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import RankSpec
 
 OUR_LOGGERS = ("asyncio", "ipykernel", "ipyparallel", "tornado", "traitlets", "RankEngine", "dtrain_lab.rank")
-
-
-class RankEngine(IPEngine):  # type: ignore[misc]
-    """ipyparallel's engine, with the link attached once its kernel exists."""
-
-    spec: RankSpec
-    memory: Shared
-    selector: MainSelector
-
-    def init_engine(self) -> None:
-        """Take connection and key from the fork, so that the key is in no environment variable or file."""
-        self.connection_info_env = self.spec.engine
-        super().init_engine()
-
-    def init_signal(self) -> None:
-        """Ignore SIGINT outside cells; the link sets Python's own handler while a cell runs.
-
-        SIGTERM ends the rank, even inside C code. With ipyparallel's handler the cell would go on running
-        while its output is lost.
-        """
-        deferred_handlers.install()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        pause.listen()
-
-    async def register(self) -> None:
-        """Register with the controller; a replaced rank first unregisters the process that had its number."""
-        if self.spec.replaces:
-            usual = self.session.send
-
-            def send(stream: Any, kind: Any, *args: Any, **kwargs: Any) -> Any:
-                if kind == "registration_request":
-                    self.session.send = usual
-                    # on the same socket, so that the number is free before it is requested
-                    usual(stream, "unregistration_request", content={"id": self.spec.rank})
-                return usual(stream, kind, *args, **kwargs)
-
-            self.session.send = send
-        await super().register()
-
-    async def complete_registration(self, msg: Any, connect: Any, maybe_tunnel: Any) -> None:
-        """Attach the link; from then on the head can form the group and run cells."""
-        await super().complete_registration(msg, connect, maybe_tunnel)
-        kernel: IPythonKernel = self.kernel
-        _not_a_terminal()
-        rank_link.Link(self, kernel, self.spec, self.memory, self.selector)
-        if self.spec.rank == 0:  # the others lack the same
-            say_in_first_cell(kernel.shell.events, names.silently_lost())
 
 
 def run(spec: RankSpec, memory: Shared) -> None:
@@ -91,19 +38,20 @@ def run(spec: RankSpec, memory: Shared) -> None:
     _log_to_file()
     _raise_file_limit()
     _threads_and_device(spec)
-    if "://[" in spec.engine:
+    if ":" in spec.master_address:  # where the controller listens, too
         in_every_context(zmq.IPV6, 1)
     # as in a notebook kernel: argparse prints this name in "usage:"
     sys.argv = [ipykernel_launcher.__file__]
     app = RankEngine.instance()
     app.spec = spec
-    app.memory = memory
-    app.selector = main_loop()
+    selector = main_loop()
+    app.attach = lambda engine: _attach(engine, memory, selector)
     RankStream.regions = {
         stream: output_buffer.Region(memory.words, stream) for stream in output_buffer.STREAMS
     }
     RankStream.pipes = memory.pipes
     app.out_stream_factory = RankStream
+    os.makedirs(spec.profile_dir, mode=0o700, exist_ok=True)
     app.initialize(
         [
             f"--profile-dir={spec.profile_dir}",
@@ -112,11 +60,18 @@ def run(spec: RankSpec, memory: Shared) -> None:
             f"--IPEngine.id={spec.rank}",
             "--IPEngine.enable_nanny=False",
             "--IPEngine.max_heartbeat_misses=0",
-            "--IPEngine.timeout=60",
             "--log-level=30",
         ]
     )
     app.start()
+
+
+def _attach(engine: RankEngine, memory: Shared, selector: MainSelector) -> None:
+    """Attach the link; from then on the head can form the group and run cells."""
+    _not_a_terminal()
+    rank_link.Link(engine, engine.kernel, engine.spec, memory, selector)
+    if engine.spec.rank == 0:  # the others lack the same
+        say_in_first_cell(engine.kernel.shell.events, names.silently_lost())
 
 
 def _not_a_terminal() -> None:

@@ -35,10 +35,6 @@ class NodeFailed(Base, frozen=True):
     hint: str = ""
 
 
-class EnginesReady(Base, frozen=True):
-    """The ipyparallel controller is listening."""
-
-
 class RankForked(Base, frozen=True):
     """A rank's process exists."""
 
@@ -136,7 +132,6 @@ Event = (
     Launched
     | NodeReady
     | NodeFailed
-    | EnginesReady
     | RankForked
     | RankJoined
     | GroupFormed

@@ -30,7 +30,6 @@ class State(Struct, frozen=True):
     members: Members = Members()
     nodes: int = 0
     ready_nodes: frozenset[int] = frozenset()
-    engines_ready: bool = False
     forming: bool = False
     dirty: bool = False
     losses: tuple[Loss, ...] = ()

@@ -52,18 +52,9 @@ def _node_ready(state: State, event: on.NodeReady) -> Moved:
     return _fork_when_ready(replace(state, ready_nodes=state.ready_nodes | {event.node}))
 
 
-def _engines_ready(state: State, event: on.EnginesReady) -> Moved:
-    return _fork_when_ready(replace(state, engines_ready=True))
-
-
 def _fork_when_ready(state: State) -> Moved:
     started = any(m.pid is not None for m in state.members)
-    if (
-        state.phase != "starting"
-        or started
-        or not state.engines_ready
-        or len(state.ready_nodes) < state.nodes
-    ):
+    if state.phase != "starting" or started or len(state.ready_nodes) < state.nodes:
         return state, []
     every = tuple(range(state.size))
     return state, do.fork(every)
@@ -194,7 +185,6 @@ _HANDLERS: dict[type[Event], Callable[[State, Any], Moved]] = {
     on.Launched: _launched,
     on.NodeReady: _node_ready,
     on.NodeFailed: _node_failed,
-    on.EnginesReady: _engines_ready,
     on.RankForked: _rank_forked,
     on.RankJoined: _rank_joined,
     on.GroupFormed: formation.group_formed,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -39,9 +41,10 @@ class Controller:
         self._send = say
         security = profile_dir / "security"
         self._files = security / "ipcontroller-engine.json", security / "ipcontroller-client.json"
-        self._log = str(log)
+        self._known = profile_dir / "log" / "engines.json"
+        self.log = str(log)
         public, secret = zmq.curve_keypair()
-        # a short heartbeat period: an engine is registered only after two beats
+        # a short heartbeat period: an engine is known to clients only after two beats
         self._arguments = (
             f"--profile-dir={profile_dir}",
             "--nodb",
@@ -59,6 +62,8 @@ class Controller:
         )
         self.endings = 0
         """How often the controller has ended."""
+        self.failure = ""
+        """Why it ended before it listened."""
         self._begun = self._closed = False
         self._timer: asyncio.TimerHandle | None = None
         self.engine_file = ""
@@ -66,17 +71,34 @@ class Controller:
         self.client_file = ""
         """Connection file for clients."""
 
+    @property
+    def listens(self) -> bool:
+        """Whether it has been started and listens; true also while it is restarted."""
+        return bool(self.client_file)
+
     async def start(self) -> None:
         """Start the controller, and wait for the connection files that it writes once it listens."""
         if not self._begun:  # already started where supervision has restarted this wait
+            for file in self._files:  # of one that ended as it started
+                file.unlink(missing_ok=True)
+            self._send(ForkController(self._arguments, self.log))
             self._begun = True
-            self._send(ForkController(self._arguments, self._log))
         while True:
             texts = [f.read_text() if f.exists() else "" for f in self._files]
             if all(text.rstrip().endswith("}") for text in texts):
                 self.engine_file, self.client_file = texts
                 return
             await asyncio.sleep(POLL_S)
+
+    def confirmed(self) -> dict[int, str]:
+        """Engines whose heartbeats have arrived, so that clients know of them: rank → engine.
+
+        From the file that lets a restarted controller know its engines; empty where there is none.
+        """
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):  # also half written
+            known = json.loads(self._known.read_text())["engines"]
+            return {int(rank): str(engine) for rank, engine in known.items()}
+        return {}
 
     def ended(self) -> None:
         """Restart the controller with the same ports and keys, so that engines and clients reconnect."""
@@ -97,4 +119,4 @@ class Controller:
         for file, text in zip(self._files, (self.engine_file, self.client_file), strict=True):
             file.touch(mode=0o600)
             file.write_text(text)
-        self._send(ForkController((*self._arguments, "--restore"), self._log))
+        self._send(ForkController((*self._arguments, "--restore"), self.log))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import signal
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,10 +19,9 @@ from dtrain_lab.head.nodes.local_agents import Agents
 from dtrain_lab.head.nodes.network import Network
 from dtrain_lab.head.nodes.world import World
 from dtrain_lab.head.ownership import orders
-from dtrain_lab.machine import supervision
 from dtrain_lab.placement import network as networks
 from dtrain_lab.placement.layout import allocated
-from dtrain_lab.wire import VERSION, clients, links
+from dtrain_lab.wire import VERSION, links
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.endpoints import Keys
@@ -75,8 +72,6 @@ class Nodes:
         self._heard_at: dict[int, float] = {}
         self._loaded: list[links.Preloaded] = []
         self._network: Network | None = None
-        self._engines: supervision.Handle | None = None
-        self._controller: Controller | None = None
 
     @property
     def link_bytes_per_s(self) -> float | None:
@@ -107,18 +102,17 @@ class Nodes:
         """Send a message to a node's agent."""
         self._send(self._peers[node], message)
 
-    @property
-    def client_file(self) -> str:
-        """Connection for ipyparallel clients, with the controller's start count; empty until it runs."""
-        if self._controller is None or not self._controller.client_file:
-            return ""
-        info = json.loads(self._controller.client_file)
-        return json.dumps({**info, clients.BEGUN: 1 + self._controller.endings})
+    def controller(self) -> Controller:
+        """Make ipyparallel's controller, for the head's own node; it is not started.
 
-    def controller_ended(self) -> None:
-        """Restart ipyparallel's controller."""
-        if self._controller is not None:
-            self._controller.ended()
+        Raises:
+            OSError: Too few ports of the profile's range are free.
+        """
+        directory = Path(self._hellos[0].directory or self._directory)
+        address, allowed = self._address(0), self._ports()
+        chosen = listen.free(address, SOCKETS, allowed) if allowed is not None else ()
+        place, log = self._directory / "ipp", directory / "controller.log"
+        return Controller(lambda order: self.send(0, order), place, log, address, chosen)
 
     def leave(self, heir: str = "") -> None:
         """Tell all agents to exit with everything they have made.
@@ -130,11 +124,7 @@ class Nodes:
             self.send(node, links.Leave(heir if node == 0 else ""))
 
     async def close(self, within_s: float, *, handing_on: bool = False) -> None:
-        """Stop the controller, and wait for the head's own agents."""
-        if self._engines is not None:
-            self._engines.cancel()
-        if self._controller is not None:
-            self._controller.close()
+        """Wait for the head's own agents."""
         await self._own.close(within_s, handing_on=handing_on)
 
     def received(self, peer: bytes, message: links.Message) -> None:
@@ -179,7 +169,6 @@ class Nodes:
         return orders.Place(
             directory=hello.directory or self._settings.directory,
             link=hello.link or self._link,
-            engine=self._controller.engine_file if self._controller is not None else "",
             master_port=self._master_port,
             master_address=address,
             interface=self._interface(node),
@@ -233,23 +222,7 @@ class Nodes:
             self._loaded.append(message)
             return
         self._snapshot.loaded(message.seconds)
-        if message.node == 0:
-            self._start_controller()
         self._world.happened(on.NodeReady(message.node))
-
-    def _start_controller(self) -> None:
-        directory = Path(self._hellos[0].directory or self._directory)
-        address = self._address(0)
-        allowed = self._ports()
-        chosen = listen.free(address, SOCKETS, allowed) if allowed is not None else ()
-        place, log = self._directory / "ipp", directory / "controller.log"
-        self._controller = Controller(lambda order: self.send(0, order), place, log, address, chosen)
-        wait = partial(self._wait_for, self._controller)
-        self._engines = supervision.here().keep("head.controller", wait)
-
-    async def _wait_for(self, controller: Controller) -> None:
-        await controller.start()
-        self._world.happened(on.EnginesReady())
 
     def _own_ended(self, node: int, code: int) -> None:
         if self._world.ending:

@@ -15,11 +15,10 @@ Groups = dict[int, tuple[tuple[links.GroupSpec, ...], int]]
 
 @dataclass(frozen=True)
 class Place:
-    """Settings that the ranks of a node share. `engine`: ipyparallel's connection file, with its key."""
+    """Settings that the ranks of a node share."""
 
     directory: str
     link: str
-    engine: str
     master_port: int
     master_address: str = "127.0.0.1"
     interface: str | None = None
@@ -34,9 +33,7 @@ def by_node(plan: Plan, ranks: tuple[int, ...]) -> Iterator[tuple[int, NodePlan,
             yield index, node, mine
 
 
-def rank_spec(
-    plan: Plan, place: Place, index: int, node: NodePlan, rank: int, *, replaces: bool
-) -> links.RankSpec:
+def rank_spec(plan: Plan, place: Place, index: int, node: NodePlan, rank: int) -> links.RankSpec:
     """All settings of one rank.
 
     Args:
@@ -45,7 +42,6 @@ def rank_spec(
         index: Index of the node.
         node: The node.
         rank: Number of the rank.
-        replaces: Whether the rank had an earlier process.
     """
     return links.RankSpec(
         rank=rank,
@@ -57,7 +53,6 @@ def rank_spec(
         gpus=node.gpus,
         threads=node.threads,
         link=place.link,
-        engine=place.engine,
         profile_dir=f"{place.directory}/ipp",
         directory=plan.directory,
         log=f"{place.directory}/rank.{rank}.log",
@@ -66,7 +61,6 @@ def rank_spec(
         guard=plan.watch.guard,
         master_port=place.master_port,
         variables=plan.variables,
-        replaces=replaces,
         keys=place.keys,
         master_address=place.master_address,
         interface=place.interface,

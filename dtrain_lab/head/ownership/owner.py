@@ -20,6 +20,7 @@ from dtrain_lab.head.lifetime import record
 from dtrain_lab.head.lifetime.lifetime import OVER, Lifetime
 from dtrain_lab.head.listen import Listening
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.nodes.engines import Engines
 from dtrain_lab.head.nodes.nodes import Nodes
 from dtrain_lab.head.ownership import orders
 from dtrain_lab.head.ownership.cell_limits import CellLimits
@@ -105,6 +106,8 @@ class Owner:
             parts.moved,
         )
         leases = self.lifetime.leases
+        lost = self._cell_requests.calls_lost
+        self._engines = Engines(self.nodes.controller, self.peers.to_ranks, self.membership, lost)
         self._requests = WorldRequests(self, parts, self.cells, self.membership, leases, self.nodes)
         remote = settings.remote
         self.listens = (
@@ -137,6 +140,7 @@ class Owner:
             limit.cancel()
             self.membership.close()
             self.nodes.leave(self.heir)
+            self._engines.close()
             await self.nodes.close(END_WITHIN_S, handing_on=bool(self.heir))
             record.remove(settings)
             self.lifetime.over()
@@ -163,6 +167,7 @@ class Owner:
         """Handlers of requests that only an owner can answer."""
         return {
             **self._requests.handlers,
+            clients.Engines: self._engines.where,
             **self._cell_requests.handlers,
             clients.Diagnose: self._diagnoses.diagnose,
             clients.TryAdvice: self._diagnoses.try_advice,
@@ -313,6 +318,7 @@ class Owner:
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):
             self.cells.withdraw(self.cells.waiting(), "the cluster has ended.")
+        self._engines.moved()
         self.parts.moved()
 
     def paused(self) -> bool:
@@ -335,25 +341,17 @@ class Owner:
                 self._cell_requests.handled(message)
             case links.NodeHello() | links.Preloaded() | links.Listening() | links.Probed():
                 self.nodes.received(peer, message)
-            case links.Forked(links.CONTROLLER):
-                pass
-            case links.Exited(links.CONTROLLER):
-                self._controller_ended(message.last)
+                self._engines.received(message)
+            case links.RankHello():
+                self.ranks.received(peer, message, frame)
+                self._engines.received(message)
+            case links.Registered() | links.Forked(links.CONTROLLER) | links.Exited(links.CONTROLLER):
+                self._engines.received(message)
             case links.Troubled(node, troubles):
                 self._troubles[node] = troubles
                 self.parts.moved()
             case _:
                 self.ranks.received(peer, message, frame)
-
-    def _controller_ended(self, last: str) -> None:
-        if self.ending:
-            return
-        if self.phase in ("pending", "starting"):
-            last = last.strip()[-500:]
-            self.happened(on.NodeFailed(0, "the ipyparallel controller ended", last))
-        else:
-            self.nodes.controller_ended()
-            self._cell_requests.calls_lost()
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         self.parts.begins()

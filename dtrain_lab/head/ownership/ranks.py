@@ -41,7 +41,6 @@ class Ranks:
         self._nodes = nodes
         self._store = Store(self._peers.to_rank)
         self._output = RankOutput(cells, self._peers, self._to_agent)
-        self._forked: set[int] = set()
         self._groups: orders.Groups = {}
         self._operations: dict[int, str] = {}
         """Rank → the collective that it was in when it was interrupted."""
@@ -57,13 +56,9 @@ class Ranks:
         for index, node, mine in orders.by_node(self._plan, ranks):
             self.hold_slots(index, node.ranks)
             place = self._nodes.place(index)
-            specs = tuple(
-                orders.rank_spec(self._plan, place, index, node, rank, replaces=rank in self._forked)
-                for rank in mine
-            )
+            specs = tuple(orders.rank_spec(self._plan, place, index, node, rank) for rank in mine)
             self._nodes.send(index, links.Fork(specs))
         for rank in ranks:
-            self._forked.add(rank)
             self._figures.forget(rank)
             self._store.forget(rank)
 

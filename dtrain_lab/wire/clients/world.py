@@ -123,7 +123,7 @@ class Stop(Body, frozen=True, tag="stop"):
 class Engines(Body, frozen=True, tag="engines"):
     """Ask for ipyparallel's client connection file, with `BEGUN` added.
 
-    Answered once all ranks have registered with the controller.
+    The first such request starts the controller. Answered once all ranks have registered with it.
     """
 
 

@@ -37,6 +37,8 @@ from dtrain_lab.wire.links.processes import (
     Forked,
     RankHello,
     RankSpec,
+    Register,
+    Registered,
     Signal,
 )
 from dtrain_lab.wire.links.samples import RankFigures, RankSample, Samples
@@ -89,6 +91,8 @@ __all__ = [
     "RankSample",
     "RankSpec",
     "ReadPendingOutput",
+    "Register",
+    "Registered",
     "ReserveSlots",
     "Samples",
     "Seen",
@@ -140,6 +144,7 @@ ToAgent = (
 FromRank = (
     Logged
     | RankHello
+    | Registered
     | GroupFormed
     | CellOutput
     | CellReply
@@ -150,7 +155,20 @@ FromRank = (
     | Debugged
     | DebugEvent
 )
-ToRank = Execute | Diagnose | Form | Abort | StoreAnswer | AskWhere | Seen | Comm | Complete | Debug | End
+ToRank = (
+    Execute
+    | Diagnose
+    | Form
+    | Register
+    | Abort
+    | StoreAnswer
+    | AskWhere
+    | Seen
+    | Comm
+    | Complete
+    | Debug
+    | End
+)
 
 decode_to_head = guard.decoder(FromAgent | FromRank, "A rank or a node agent")
 decode_from_attached_rank = guard.decoder(Debugged | DebugEvent, "A rank")

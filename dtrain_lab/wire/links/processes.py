@@ -50,8 +50,6 @@ class RankSpec(Struct, frozen=True, omit_defaults=True):
     gpus: int
     threads: int
     link: str
-    engine: str
-    """ipyparallel's connection file as JSON, including its key."""
     profile_dir: str
     directory: str
     log: str
@@ -60,8 +58,6 @@ class RankSpec(Struct, frozen=True, omit_defaults=True):
     probe: bool = True
     guard: bool = False
     variables: dict[str, str] = {}
-    replaces: bool = False
-    """Whether another process had this rank before."""
     keys: Keys | None = None
     """CURVE keys of a link over TCP."""
     master_address: str = "127.0.0.1"
@@ -102,6 +98,26 @@ class RankHello(Message, frozen=True, tag="rank"):
     rank: int
     pid: int
     version: int = VERSION
+
+
+class Registered(Message, frozen=True, tag="registered"):
+    """A rank has registered with ipyparallel's controller, or could not: `error` says why."""
+
+    rank: int
+    pid: int
+    engine: str = ""
+    """Id of the engine, as the controller knows it."""
+    error: str = ""
+
+
+# ---- head → rank
+
+
+class Register(Message, frozen=True, tag="register"):
+    """Register with ipyparallel's controller. A repeated order is answered again."""
+
+    engine: str
+    """ipyparallel's connection file as JSON, including its key."""
 
 
 class End(Message, frozen=True, tag="end"):

@@ -23,7 +23,6 @@ def lost(fault: str) -> Losses:
     start = (
         on.Launched(2, 1),
         on.NodeReady(0),
-        on.EnginesReady(),
         *(on.RankForked(rank, 100 + rank) for rank in (0, 1)),
         *(on.RankJoined(rank, 100 + rank) for rank in (0, 1)),
         *(on.GroupFormed(rank, 0) for rank in (0, 1)),

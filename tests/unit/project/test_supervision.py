@@ -37,6 +37,7 @@ ALLOWED = {
     "rank/torch/nccl.py": "a rank: aborts of NCCL, waited for where they are made",
     "rank/output/executed.py": "a rank: the notebook that is kept beside",
     "rank/debugger/job.py": "a rank: a thread that sleeps until somebody debugs",
+    "rank/engine.py": "registering is one attempt: the head is told how it ended, and asks again",
     "rank/link.py": "a rank: an order on the main thread, whose end is the reply",
     "training/averages.py": "a rank: a thread that collects means for `dt.log`, and says what fails",
     "rank/output/streams.py": "a rank: ipykernel's thread for the pipe of C code",

@@ -16,8 +16,8 @@ def test_ranks_go_to_the_node_they_are_on() -> None:
 
 
 def test_a_rank_is_told_who_it_is() -> None:
-    place = orders.Place("/tmp/x", "ipc:///tmp/x/link", "{}", 29500)
-    spec = orders.rank_spec(PLAN, place, 1, PLAN.nodes[1], 3, replaces=True)
+    place = orders.Place("/tmp/x", "ipc:///tmp/x/link", 29500)
+    spec = orders.rank_spec(PLAN, place, 1, PLAN.nodes[1], 3)
     assert (spec.rank, spec.local_rank, spec.node_rank, spec.world_size, spec.local_world_size) == (
         3,
         1,
@@ -25,7 +25,7 @@ def test_a_rank_is_told_who_it_is() -> None:
         4,
         2,
     )
-    assert (spec.log, spec.profile_dir, spec.replaces) == ("/tmp/x/rank.3.log", "/tmp/x/ipp", True)
+    assert (spec.log, spec.profile_dir) == ("/tmp/x/rank.3.log", "/tmp/x/ipp")
 
 
 def test_newcomers_learn_the_union_of_what_survivors_know() -> None:

@@ -25,7 +25,7 @@ def play(state: State, *events: Event) -> tuple[State, list[do.Action]]:
 
 
 def forked(size: int) -> State:
-    state, _ = play(initial(), on.Launched(size, 1), on.NodeReady(0), on.EnginesReady())
+    state, _ = play(initial(), on.Launched(size, 1), on.NodeReady(0))
     return play(state, *(on.RankForked(rank, 100 + rank) for rank in range(size)))[0]
 
 
@@ -44,7 +44,7 @@ def of(kind: type, actions: list[do.Action]) -> list[do.Action]:
 
 
 def test_ranks_are_forked_once_all_parts_are_there_in_any_order() -> None:
-    parts: list[Event] = [on.Launched(2, 1), on.NodeReady(0), on.EnginesReady()]
+    parts: list[Event] = [on.Launched(2, 2), on.NodeReady(0), on.NodeReady(1)]
     for order in ([0, 1, 2], [1, 2, 0], [2, 0, 1]):
         _, actions = play(initial(), *(parts[i] for i in order))
         assert of(do.ForkRanks, actions) == [do.ForkRanks((0, 1))]
