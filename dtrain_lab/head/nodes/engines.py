@@ -129,7 +129,7 @@ class Engines:
             controller.ended()
             self._lost()
             return
-        controller.failure = why.strip()[-500:] or "no reason is known"
+        controller.failure = why.strip().rpartition("\n")[2][-500:] or "no reason is known"
         self.close()
         self._controller = None
         self._news.set()
@@ -151,9 +151,11 @@ class Engines:
     async def _registered(self, controller: Controller) -> None:
         before: tuple[bool, tuple[int, ...]] | None = None
         until = 0.0
-        while not controller.listens or self._missing():
+        while True:
             self._check(controller)
             now = controller.listens, self._missing()
+            if now == (True, ()):
+                return
             if now != before:
                 before, until = now, time.monotonic() + QUIET_S
             self._news.clear()
