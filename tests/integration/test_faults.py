@@ -237,9 +237,9 @@ def test_the_controller_is_killed_and_views_and_new_ranks_find_the_next(
     pids = {r["pid"] for r in pair.info()["ranks"]}
     server = psutil.Process(min(pids)).parent()
     assert server is not None
-    controller = next(p for p in server.children() if p.pid not in pids)
     pair.run("kept = rank + 7")
     assert views(pair) == [7, 8]
+    controller = next(p for p in server.children() if p.pid not in pids)
     view = pair.view()
     runs = tmp_path / "runs"
     thread, lost = in_background(lambda: refused(lambda: view.apply_sync(begins, str(runs))))

@@ -16,6 +16,7 @@ import pytest
 import dtrain_lab as dt
 from tests.books import write
 from tests.hosts import command_line
+from tests.integration.test_views import beside_ranks
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -23,13 +24,15 @@ pytestmark = pytest.mark.processes
 
 def test_nothing_listens_but_unix_sockets_of_ours_and_loopback(pair: dt.Cluster) -> None:
     pair.run("import torch.distributed as dist\ndist.barrier()")
+    pair.view()
     record = pair._connection.record
     head = psutil.Process(record.pid)
-    processes = [head, *head.children(recursive=True)]
     ranks = {r["pid"] for r in pair.info()["ranks"]}
-    controller = [p for p in processes if p.pid not in ranks and "forkserver" in " ".join(p.cmdline())][1:]
+    server = psutil.Process(min(ranks)).parent()  # not below the head, if another cluster has left it
+    assert server is not None
+    controller = beside_ranks(pair)
     assert len(controller) >= 2
-    for process in processes:
+    for process in {head, *head.children(recursive=True), server, *server.children(recursive=True)}:
         for connection in process.net_connections("inet"):
             if connection.status != psutil.CONN_LISTEN:
                 continue
@@ -42,6 +45,7 @@ def test_nothing_listens_but_unix_sockets_of_ours_and_loopback(pair: dt.Cluster)
 
 
 def test_ipyparallel_runs_with_curve(pair: dt.Cluster) -> None:
+    pair.view()
     security = Path(pair._connection.record.directory) / "ipp" / "security"
     for name in ("engine", "client"):
         assert json.loads((security / f"ipcontroller-{name}.json").read_text())["curve_serverkey"]
@@ -76,6 +80,7 @@ def test_folders_and_files_are_closed_to_others(pair: dt.Cluster) -> None:
 
 
 def test_no_secret_on_a_command_line_or_in_an_environment(pair: dt.Cluster) -> None:
+    pair.view()
     security = Path(pair._connection.record.directory) / "ipp" / "security"
     info = json.loads((security / "ipcontroller-engine.json").read_text())
     secrets = [s for s in (info.get("key"), info.get("curve_serverkey")) if s]
