@@ -100,8 +100,6 @@ class Node:
                 self._agent.say(links.Listening(self._node, 20000))
             case links.Probe():
                 self._agent.say(links.Probed(self._node))
-            case links.ForkController(arguments):
-                _be_controller(arguments)
             case links.Fork(ranks):
                 for spec in ranks:
                     self._make(spec.rank)
@@ -130,15 +128,6 @@ class Node:
                 through = len(text)
                 output = links.CellOutput(cell, rank, "stdout", text, through=through)
                 self._ranks[rank].say(output, links.CellReply(cell, rank))
-
-
-def _be_controller(arguments: tuple[str, ...]) -> None:
-    """The files that a controller writes."""
-    profile = next(a.partition("=")[2] for a in arguments if a.startswith("--profile-dir="))
-    folder = Path(profile) / "security"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("engine", "client"):
-        (folder / f"ipcontroller-{name}.json").write_text('{"interface": "tcp://127.0.0.1"}')
 
 
 async def serve(endpoints: Endpoints, first: int, nodes: int) -> None:

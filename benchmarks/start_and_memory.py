@@ -50,7 +50,6 @@ def ours(*, warm: bool) -> tuple[float, int]:
             if all(p.done for p in cluster.progress if p.phase == "load"):
                 break
             time.sleep(0.05)
-        time.sleep(1.5)  # its controller starts after torch; a notebook's first cell comes later than this
     began = time.perf_counter()
     cluster = dt.start(ranks=RANKS)
     cluster.run(SUM)
@@ -59,6 +58,16 @@ def ours(*, warm: bool) -> tuple[float, int]:
     memory = pss(tree(cluster._connection.record.pid))
     cluster.stop()
     return seconds, memory
+
+
+def first_view() -> tuple[float, int]:
+    """Seconds of a cluster's first view, which starts ipyparallel's controller; and PSS with it."""
+    with dt.start(ranks=RANKS) as cluster:
+        cluster.run(SUM)
+        began = time.perf_counter()
+        cluster.view()
+        seconds = time.perf_counter() - began
+        return seconds, pss(tree(cluster._connection.record.pid))
 
 
 def again() -> float:
@@ -132,11 +141,12 @@ def _free_port() -> int:
 
 def main() -> None:
     """Interleave, take medians."""
-    kinds = {"warm": [], "again": [], "cold": [], "stock": [], "torchrun": []}  # type: ignore[var-annotated]
+    kinds = {"warm": [], "again": [], "view": [], "cold": [], "stock": [], "torchrun": []}  # type: ignore[var-annotated]
     for _ in range(REPEATS):
         kinds["stock"].append(stock())
         kinds["warm"].append(ours(warm=True))
         kinds["again"].append((again(), 0))
+        kinds["view"].append(first_view())
         kinds["torchrun"].append((torchrun(), 0))
         kinds["cold"].append(ours(warm=False))
         if start_peers.available():
@@ -185,6 +195,20 @@ def main() -> None:
                 f"{memory['stock'] / 2**20:.0f} MiB, stock ipyparallel",
                 memory["warm"] / memory["stock"],
                 0.4,
+            ),
+            Row(
+                f"{RANKS} ranks, the same with a view (for comparison)",
+                f"{memory['view'] / 2**20:.0f} MiB",
+                f"{memory['stock'] / 2**20:.0f} MiB, stock ipyparallel",
+                memory["view"] / memory["stock"],
+                None,
+            ),
+            Row(
+                f"{RANKS} ranks, a cluster's first view; limit 2 s",
+                f"{seconds['view']:.2f} s",
+                peer,
+                seconds["view"] / 2,
+                1.0,
             ),
         ]
     )

@@ -102,8 +102,9 @@ class Variables(Handle):
     def view(self) -> Any:
         """Return an ipyparallel `DirectView` of all ranks, once every rank is registered with ipyparallel.
 
-        Its calls take turns with the cluster's cells, so that all ranks see calls and cells in the same
-        order. Other ipyparallel clients have no such guarantee.
+        The first view starts ipyparallel's controller, which takes a second or two. Calls take turns with the
+        cluster's cells, so that all ranks see calls and cells in the same order. Other ipyparallel clients
+        have no such guarantee.
         """
         return self._view_of(None)
 
