@@ -126,9 +126,12 @@ def test_all_ranks_step_together_over_a_collective_to_the_right_result(
     assert row.groups[1].max_abs == 1.0
     assert debugger.across("w").text == "4 on all"
     assert [frame.function for frame in debugger.stack(0)][:2] == ["step", "train"]
+    view = cluster.view()  # paused ranks register with ipyparallel, too
+    assert cell.result is None
     debugger.clear()
     debugger.go()
     assert cell.end().stdout == RIGHT
+    assert view["rank"] == [0, 1]
 
 
 @pytest.mark.parametrize("move", ["next", "stepOut", "stepIn"])
