@@ -21,7 +21,8 @@ from dtrain_lab.wire import links
 from dtrain_lab.wire.links import RankSpec
 
 events = logging.getLogger("dtrain_lab.rank")
-REPLY_WITHIN_S = 15.0
+REPLY_WITHIN_S, TRIES = 5.0, 3
+"""A controller that is just being restarted may lose a request."""
 _CHANNELS = ("control", "mux", "task", "iopub", "hb_ping", "hb_pong", "registration")
 NOWHERE = {
     "interface": "tcp://127.0.0.1",
@@ -132,7 +133,13 @@ class Registration:
             socket, channel = engine.sockets[-1]
             connect(socket, url(channel))
             engine.sockets.pop()
-        await self._request(url("registration"), connect)
+        for left in reversed(range(TRIES)):
+            try:
+                await self._request(url("registration"), connect)
+                break
+            except TimeoutError:
+                if not left:
+                    raise TimeoutError(f"no answer in {TRIES * REPLY_WITHIN_S:.0f} s") from None
         engine.start_heartbeat(at(url("hb_ping")), at(url("hb_pong")), 0, engine.bident)
 
     async def _request(self, url: str, connect: Callable[[Any, str], Any]) -> None:
@@ -146,7 +153,6 @@ class Registration:
         asks = zmq.asyncio.Context.shadow(engine.context).socket(zmq.DEALER)
         try:
             asks.linger = 0
-            asks.identity = engine.bident
             connect(asks, url)
             session, rank = engine.session, engine.spec.rank
             for kind, content in (
