@@ -15,6 +15,9 @@ from dtrain_lab.wire.links import ForkController
 
 POLL_S = 0.02
 SOCKETS = 16
+FEW_RANKS = 32
+SILENT_MS = 5000
+"""An engine without heartbeats for this long is lost to the controller."""
 AGAIN_AFTER_S, AGAIN_AT_MOST_S = 0.2, 60.0
 """Seconds until a restart: the first delay, doubled each time, and its maximum."""
 
@@ -28,6 +31,7 @@ class Controller:
         log: Log file of the controller.
         address: Address it listens on; never all interfaces.
         ports: The `SOCKETS` ports that it may use; empty for any free ones.
+        ranks: Number of ranks.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class Controller:
         log: Path,
         address: str,
         ports: Sequence[int],
+        ranks: int,
     ) -> None:
         self._send = say
         security = profile_dir / "security"
@@ -44,11 +49,13 @@ class Controller:
         self._known = profile_dir / "log" / "engines.json"
         self.log = str(log)
         public, secret = zmq.curve_keypair()
-        # a short heartbeat period: an engine is known to clients only after two beats
+        # an engine is known to clients only after two beats; the process that counts them needs time for each
+        beat_ms = 200 if ranks <= FEW_RANKS else 500
         self._arguments = (
             f"--profile-dir={profile_dir}",
             "--nodb",
-            "--HeartMonitor.period=500",
+            f"--HeartMonitor.period={beat_ms}",
+            f"--HeartMonitor.max_heartmonitor_misses={SILENT_MS // beat_ms}",
             "--IPController.broadcast_scheduler_depth=0",
             "--IPController.use_threads=True",
             "--IPController.enable_curve=True",

@@ -112,7 +112,8 @@ class Nodes:
         address, allowed = self._address(0), self._ports()
         chosen = listen.free(address, SOCKETS, allowed) if allowed is not None else ()
         place, log = self._directory / "ipp", directory / "controller.log"
-        return Controller(lambda order: self.send(0, order), place, log, address, chosen)
+        size = self._plan.size
+        return Controller(lambda order: self.send(0, order), place, log, address, chosen, size)
 
     def leave(self, heir: str = "") -> None:
         """Tell all agents to exit with everything they have made.
