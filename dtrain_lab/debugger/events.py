@@ -56,7 +56,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
                 state = state.rank(rank, phase="running", reason="", text="")
             shown = state.focus == rank or state.editor
             return state, (continued(rank), told(state)) if shown else (told(state),)
-        case "released":  # the rank has dropped its breakpoints: they are sent again before the next cell
+        case "released":  # the rank has dropped its breakpoints: it is attached anew, and gets them again
             pausing = tuple(r for r in state.pausing if r != rank)
             return replace(state.rank(rank, attached=False), pausing=pausing), ()
         case "gone":

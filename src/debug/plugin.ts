@@ -121,10 +121,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             if (args.failed && (args.cell || !stands())) {
               const { cell } = args;
               await model.send('dtrain/postmortem', { cell }); // or the reason is shown
-              // its response arrives when the ranks are ordered to pause, before they have stopped
+              // its response arrives once a rank has stopped, maybe before the event that says so
               stood = untilStands(model, trans);
             }
-            // if it is focused before it has stopped, its variables are requested only once, when it stops
             await Promise.all([model.focus(rank), stood]);
             return true;
           } catch (error) {

@@ -1,4 +1,5 @@
-import { IDebugger } from '@jupyterlab/debugger';
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { Debugger, IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { Session } from '@jupyterlab/services';
 import { ToolbarButton } from '@jupyterlab/ui-components';
@@ -55,6 +56,32 @@ function made(debugged: string[], front: string) {
   };
   return { turns, look, answers, told, session, asked, bug, debug };
 }
+
+it('finds in JupyterLab what is not in its interfaces', async () => {
+  // where this fails after an upgrade: several notebooks share the session unordered, see turns.ts
+  const service = { model: null } as unknown as Debugger.Service;
+  const handler = new Debugger.Handler({
+    type: 'notebook',
+    shell: {} as JupyterFrontEnd.IShell,
+    service
+  });
+  const asked = vi.fn();
+  const shell = { currentWidget: null };
+  const debug = { session: null, updateBreakpoints: async () => undefined };
+  const turns = new Turns(handler, shell, debug, asked);
+  const toolbar = { children: () => [] };
+  const panel = { id: 'a', isDisposed: false, toolbar };
+  await handler.update(panel as unknown as NotebookPanel, null);
+  await turns.ended();
+  expect(asked).toHaveBeenCalledTimes(1);
+  expect(Debugger.Service.prototype).toHaveProperty('updateBreakpoints');
+  const pressed = vi.fn();
+  const bug = new ToolbarButton({ onClick: pressed });
+  (bug as unknown as { _onClick: () => void })._onClick();
+  bug.onClick = () => pressed('again');
+  (bug as unknown as { _onClick: () => void })._onClick();
+  expect(pressed.mock.calls).toEqual([[], ['again']]);
+});
 
 it('looks at one notebook’s debugger after another, as all share a session', async () => {
   const { turns, look, answers, told, session, asked } = made(['a'], 'a');

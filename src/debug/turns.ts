@@ -7,31 +7,41 @@ import { bugOf } from './debugButton';
 
 type Connection = Session.ISessionConnection | null;
 
-/** What is taken of JupyterLab's handler; its interface does not list it. */
+/**
+ * The method of JupyterLab's handler that asks a notebook's kernel; its interface does not list it.
+ *
+ * Without it nothing here takes effect: several notebooks are asked at once again, as in JupyterLab itself.
+ */
 export interface IUpdates {
   updateWidget?(widget: NotebookPanel, connection: Connection): Promise<void>;
 }
 
 type IPress = () => void | Promise<void>;
 
-/** What a press of a button does. */
+/**
+ * The action of a button, private in JupyterLab.
+ *
+ * Without it the bug acts at once: pressed while another notebook's kernel is asked, it may turn on that
+ * notebook's debugger, as in JupyterLab itself.
+ */
 interface IPressed {
   _onClick?: IPress;
 }
 
 /**
- * Has JupyterLab look at one notebook's debugger after another.
+ * Serializes the uses of JupyterLab's debug session: queries of kernels, presses of the bug, breakpoints.
  *
- * All notebooks share one debug session, which is led to each notebook's kernel to ask it. After a reload of the page
- * JupyterLab does so for several at once, or while the bug of one is pressed: one's answer is then taken for
- * another's, whose debugger is turned on.
+ * All notebooks share one debug session, which JupyterLab connects to each notebook's kernel in order to
+ * query its state. After a reload of the page it does so for several notebooks at the same time, or while
+ * the bug of one is pressed. Then the answer of one kernel is taken for that of another, whose debugger is
+ * turned on.
  */
 export class Turns {
   /**
-   * @param handler - JupyterLab's, of notebooks; null where it has none.
-   * @param shell - which notebook is in front: the session is its in the end.
-   * @param debug - whose session it is.
-   * @param asked - called once all are looked at: what a kernel told meanwhile may have been missed.
+   * @param handler - JupyterLab's handler of notebooks; null in a front end without one.
+   * @param _shell - gives the current notebook, which has the session in the end.
+   * @param _debug - has the session.
+   * @param _asked - called once all kernels were queried: events that they sent may have been missed.
    */
   constructor(
     handler: IUpdates | null,
@@ -44,7 +54,7 @@ export class Turns {
       this._update = update;
       handler.updateWidget = (widget, connection) =>
         this._look(widget, connection);
-      // while the session is another's, JupyterLab would drop a breakpoint that is set
+      // while the session is connected to another kernel, JupyterLab ignores a click in the gutter
       const set = _debug.updateBreakpoints.bind(_debug);
       _debug.updateBreakpoints = async (...args) => {
         await this.ended();
@@ -53,7 +63,7 @@ export class Turns {
     }
   }
 
-  /** Until nobody is looked at any more. */
+  /** Wait until the queue is empty. */
   async ended(): Promise<void> {
     while (this._waiting) {
       await this._last;
@@ -67,15 +77,15 @@ export class Turns {
       }
       this._connections.set(widget, connection);
       const updated = this._update(widget, connection);
-      this._enqueuePresses(widget); // its bug is there now
+      this._enqueuePresses(widget); // JupyterLab has made the button by now
       await updated;
     });
   }
 
-  /** A press of the bug takes its turn, too. */
+  /** Queue presses of the bug, too. */
   private _enqueuePresses(widget: NotebookPanel): void {
     const bug = bugOf(widget);
-    // what its getter gives calls whatever is set, thus itself
+    // the public getter `onClick` returns a function that calls the current action: it would call itself
     const press = (bug as unknown as IPressed | undefined)?._onClick;
     if (bug && press && !this._presses.has(press)) {
       const inTurn = (): Promise<void> =>
@@ -92,7 +102,7 @@ export class Turns {
     this._waiting += 1;
     let timer = 0;
     const turn = this._last.then(work);
-    // a kernel that does not answer must not keep the others waiting
+    // a kernel that does not answer must not block the queue
     const patience = this._last.then(
       () =>
         new Promise<void>(resolve => {
@@ -111,7 +121,7 @@ export class Turns {
     return turn;
   }
 
-  /** The notebook in front has the last word. */
+  /** Connect the session to the current notebook's kernel, if it has another one's. */
   private _leadToFront(last: NotebookPanel): void {
     const front = this._shell.currentWidget as NotebookPanel | null;
     const its = front && this._connections.get(front);

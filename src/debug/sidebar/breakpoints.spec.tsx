@@ -53,3 +53,26 @@ it('gives the focus back where a condition was asked for, also by Escape', async
   root.unmount();
   host.remove();
 });
+
+it('scrolls to what a condition raised, where the section is too low', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const seen: string[] = [];
+  Element.prototype.scrollIntoView = function () {
+    seen.push(this.textContent ?? '');
+  };
+  const error = 'NameError: nosuch';
+  root.render(
+    <Breakpoints
+      model={{} as unknown as DebugModel}
+      points={[
+        { path: 'p', line: 3, name: 'x', asks: { ...asks, error }, own: null }
+      ]}
+      show={() => undefined}
+      trans={nullTranslator.load('x')}
+    />
+  );
+  await vi.waitFor(() => expect(seen).toEqual([error]));
+  root.unmount();
+  host.remove();
+});

@@ -64,11 +64,7 @@ export function Breakpoints(props: IProps): JSX.Element | null {
                   <span className="jp-DtrainUi-hidden"> {point.name}</span>
                 </button>
               )}
-              {asked?.error && (
-                <p role="status" className="jp-DtrainDebug-error">
-                  {unbroken(asked.error)}
-                </p>
-              )}
+              {asked?.error && <Failed text={asked.error} />}
               {asked && open === key && (
                 <Edit {...props} point={asked} onDone={() => setOpen(null)} />
               )}
@@ -77,6 +73,23 @@ export function Breakpoints(props: IProps): JSX.Element | null {
         })}
       </ul>
     </section>
+  );
+}
+
+/** What a condition raised: the section grows with it, and scrolls to it where there is no room to grow. */
+function Failed({ text }: { text: string }): JSX.Element {
+  const line = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    const timer = window.setTimeout(
+      () => line.current?.scrollIntoView({ block: 'nearest' }),
+      GROWS
+    );
+    return () => window.clearTimeout(timer);
+  }, [text]);
+  return (
+    <p role="status" className="jp-DtrainDebug-error" ref={line}>
+      {unbroken(text)}
+    </p>
   );
 }
 

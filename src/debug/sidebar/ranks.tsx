@@ -6,6 +6,7 @@ import { parseRanks, rankSet } from '../../ui/ranks';
 import { Glyph } from '../../ui/icons/glyph';
 import { ByNumber } from './byNumber';
 import { DebugModel, DebugView, MANY } from '../model/model';
+import { whyNoStep } from '../model/whyNoStep';
 import {
   byPlace,
   doneIn,
@@ -153,7 +154,7 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
       {view.mode === 'some' && (
         <input
           aria-label={trans.__('Ranks that a step moves')}
-          placeholder="0-2,5"
+          placeholder={rankSet(view.ranks.map(r => r.rank))}
           value={text}
           onChange={event => {
             setText(event.target.value);
@@ -170,34 +171,6 @@ function Mode({ view, trans, send }: ISending): JSX.Element {
       )}
     </div>
   );
-}
-
-/** Why a step would move no rank, although ranks are paused; empty if it moves some. */
-function whyNoStep(
-  view: DebugView,
-  written: string,
-  chosen: readonly number[],
-  trans: TranslationBundle
-): string {
-  const last = view.ranks.length - 1;
-  if (!written.trim()) {
-    return trans.__('A step moves no rank: write ranks, such as 0-%1.', last);
-  }
-  if (!chosen.length) {
-    return trans.__(
-      'A step moves no rank: write ranks from 0 to %1, such as 0-%1.',
-      last
-    );
-  }
-  const paused = view.ranks.filter(r => r.phase === 'paused').map(r => r.rank);
-  return paused.length && !chosen.some(rank => paused.includes(rank))
-    ? trans._n(
-        'A step moves no rank: rank %2 is not paused.',
-        'A step moves no rank: ranks %2 are not paused.',
-        chosen.length,
-        formatRanks(chosen)
-      )
-    : '';
 }
 
 /** A square per rank; one tab stop, arrow keys move. */

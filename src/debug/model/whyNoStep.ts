@@ -1,0 +1,41 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { formatRanks } from '../../ui/figures/format';
+import { DebugView } from './model';
+
+/**
+ * Why a step would move none of the ranks that the user has written; empty if it moves some of them, or
+ * while no rank is paused.
+ *
+ * @param written - the text of the field.
+ * @param chosen - the ranks in it; none if it can't be read.
+ */
+export function whyNoStep(
+  view: Pick<DebugView, 'ranks'>,
+  written: string,
+  chosen: readonly number[],
+  trans: TranslationBundle
+): string {
+  const last = view.ranks.length - 1;
+  if (!chosen.length && last === 0) {
+    return trans.__('A step moves no rank: write 0, the only rank.');
+  }
+  if (!written.trim()) {
+    return trans.__('A step moves no rank: write ranks, such as 0-%1.', last);
+  }
+  if (!chosen.length) {
+    return trans.__(
+      'A step moves no rank: write ranks from 0 to %1, such as 0-%1.',
+      last
+    );
+  }
+  const paused = view.ranks.filter(r => r.phase === 'paused').map(r => r.rank);
+  return paused.length && !chosen.some(rank => paused.includes(rank))
+    ? trans._n(
+        'A step moves no rank: rank %2 is not paused.',
+        'A step moves no rank: ranks %2 are not paused.',
+        chosen.length,
+        formatRanks(chosen)
+      )
+    : '';
+}
