@@ -94,7 +94,11 @@ HEARS = """async ([path, cell, across, body]) => {
     // the session that its kernel would have, as long as the ranks are drawn
     service._session = {
         isStarted: true,
-        connection: { path, kernel: { name: 'python3' } },
+        connection: {
+            path,
+            kernel: { name: 'python3' },
+            statusChanged: { connect: () => true, disconnect: () => true }
+        },
         sendRequest: async (command, { expression }) => ({
             success: true, body: across.find(row => row.expression === expression) ?? {} }) };
     service._config.getCodeId = source => source.startsWith('%%distributed') ? cell : '';
