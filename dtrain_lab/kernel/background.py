@@ -12,6 +12,7 @@ from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, Output
 
+OUTPUT, WAIT = "%distributed output", "%distributed wait"
 OUTPUTS = 5000
 """Outputs that one request reads from the journal."""
 
@@ -43,7 +44,8 @@ class BackgroundCells:
         """Start a cell and return at once."""
         self._session.portal.call(target.start_order(order))
         self._waiting.append((target, order.cell))
-        print(f"Cell {order.label} runs in the background. To follow it: %distributed wait")
+        # it stays below the cell after the end: true then, too
+        print(f"Cell {order.label} was started in the background. Its output: {OUTPUT}; to follow it: {WAIT}")
 
     def wait(self) -> None:
         """Wait for the cells: show their output from the start, and raise their errors.

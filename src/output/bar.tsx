@@ -107,7 +107,7 @@ export function Bar(props: {
             <span>{time}</span>
           </>
         ) : state === 'not run' ? (
-          <b>{failure || trans.__('The cell did not run.')}</b>
+          <b>{failure || trans.__('This cell was not run.')}</b>
         ) : standing.noEnd ? (
           <>
             {count} <span>{trans.__('How this run ended is not known.')}</span>

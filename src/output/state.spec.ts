@@ -73,6 +73,8 @@ it('never says done of what is not known to be', () => {
   expect(of(null, null)).toBeNull();
   expect(of(3, null)).toBe('done');
   expect(of(3, null, '%%distributed --no-wait\nx')).toBeNull();
+  expect(of(3, null, '%distributed output')).toBeNull();
+  expect(of(3, null, '%distributed wait')).toBe('done');
   const kept: IRun = { ...run, state: 'interrupted', started: 1, ended: 3 };
   expect(standingOf(cell(null), null, kept, false, false)).toMatchObject({
     state: 'interrupted',

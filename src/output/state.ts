@@ -12,7 +12,7 @@ import {
 } from '../ui/figures/format';
 import { GlyphKind } from '../ui/icons/glyph';
 import { ranksText } from '../ui/verdicts/sentence';
-import { isDetached } from './runs/cellOutput';
+import { isDetached, showsEarlier } from './runs/cellOutput';
 import { IFound, IRun, isOver, RunState, stateOf } from './runs/run';
 import { SummaryPart } from './runs/outcome';
 
@@ -44,6 +44,7 @@ export function standingOf(
   failed: boolean
 ): IStanding {
   const { executionCount, sharedModel } = cell.model;
+  const earlier = showsEarlier(sharedModel.getSource());
   if (found) {
     const { record, cluster } = found;
     const state = stateOf(record);
@@ -61,7 +62,7 @@ export function standingOf(
   }
   const nothing = { record: null, cluster: null, seconds: null, ranks: [] };
   if (live) {
-    return { ...nothing, state: 'waiting' };
+    return { ...nothing, state: earlier ? 'running' : 'waiting' };
   }
   // tools that strip outputs, for example before a commit, keep the cell's metadata
   const stripped =
@@ -84,7 +85,8 @@ export function standingOf(
   if (executionCount === null || isDetached(sharedModel.getSource())) {
     return { ...nothing, state: null };
   }
-  return { ...nothing, state: failed ? 'failed' : 'done' };
+  const done = earlier === 'output' ? null : 'done'; // the other cell may still run
+  return { ...nothing, state: failed ? 'failed' : done };
 }
 
 /** Problems of a running cell's ranks; those that keep them from continuing come first. */
@@ -189,7 +191,7 @@ export function glyphOf(
     case 'interrupted':
       return { kind: 'interrupted', word: trans.__('interrupted') };
     case 'not run':
-      return { kind: 'todo', word: trans.__('did not run') };
+      return { kind: 'todo', word: trans.__('not run') };
     default:
       return standing.noEnd
         ? { kind: 'off', word: trans.__('end not known') }

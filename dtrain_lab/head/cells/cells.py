@@ -269,4 +269,4 @@ class Cells(KnownCells):
         """Abort the cells that the same client queued behind a failed one."""
         if cell.result and cell.result.failures and cell.order.aborts and cell.began_at is not None:
             behind = [n for n, c in self._cells.items() if c.source == cell.source and c.order.aborts]
-            self.withdraw(behind, f"cell {cell.order.label} before it failed.")
+            self.withdraw(behind, f"Cell {cell.order.label} failed before its turn.")

@@ -120,7 +120,7 @@ def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, .
         return ()
     if any(f.type == "NotRun" for f in failures):
         why = failures[0].message
-        return (Summary("not_run", {"why": why}, f"The cell did not run: {why}"),)
+        return (Summary("not_run", {"why": why}, f"This cell was not run. {why}"),)
     taken = [f for f in failures if f.type != RESTARTED]
     parts = list(failure_parts(taken, cell.ranks)) if taken else []
     if cell.restarted:

@@ -317,7 +317,7 @@ class Owner:
                 self._limits.withdraw_blocked(waiting, state)
             self.cells.go_on()
         elif state.phase in ("stopping", "failed"):
-            self.cells.withdraw(self.cells.waiting(), "the cluster has ended.")
+            self.cells.withdraw(self.cells.waiting(), "The cluster has ended.")
         self._engines.moved()
         self.parts.moved()
 

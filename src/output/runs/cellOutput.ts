@@ -68,6 +68,12 @@ export function isDetached(source: string): boolean {
   return /^%%distributed\b[^\n]*\s--no-wait\b/.test(source);
 }
 
+/** Which command of a cell shows the output of an earlier one (`--no-wait`); null for other cells. */
+export function showsEarlier(source: string): 'wait' | 'output' | null {
+  const match = /^%distributed[ \t]+(wait|output)[ \t]*$/.exec(source.trim());
+  return (match?.[1] ?? null) as 'wait' | 'output' | null;
+}
+
 /** Options of a cell's magic. */
 export interface IMagic {
   /** Its ranks; null for all. */
@@ -76,8 +82,11 @@ export interface IMagic {
   byRank: boolean;
 }
 
-/** Options of a cell of ranks; null for other cells. */
+/** Options of a cell that shows output of ranks; null for other cells. */
 export function magicOf(source: string): IMagic | null {
+  if (showsEarlier(source)) {
+    return { ranks: null, byRank: false };
+  }
   const match = /^%%distributed\b([^\n]*)/.exec(source);
   if (!match) {
     return null;

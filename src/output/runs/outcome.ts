@@ -136,7 +136,7 @@ function words(
         `${Number(values.seconds).toLocaleString()}${NBSP}s`
       );
     case 'not_run':
-      return trans.__('The cell did not run: %1', value('why'));
+      return trans.__('This cell was not run. %1', value('why'));
     default:
       return null;
   }

@@ -63,7 +63,7 @@ async def test_an_interrupt_withdraws_waiting_cells_of_its_ranks_only(make: Make
     world.run("a2", 0)
     world.run("b2", 3)
     await world.ask(clients.Interrupt(ranks=(0, 1)))
-    assert not_run(world, "a2") == "The cell did not run: The cell was interrupted before its turn."
+    assert not_run(world, "a2") == "This cell was not run. It was interrupted before its turn."
     assert not_run(world, "b2") == ""
 
 
@@ -77,7 +77,7 @@ async def test_a_waiting_cell_does_not_run_where_no_group_could_be_formed(make: 
     assert world.owner.phase == "rebuilding"
     world.owner.happened(on.GroupFailed(1, world.owner.state.generation, "refused"))
     assert world.began("b") == ()
-    assert not_run(world, "b") == "The cell did not run: Rank 1 could not connect: refused"
+    assert not_run(world, "b") == "This cell was not run. Rank 1 could not connect: refused"
 
 
 @pytest.mark.asyncio
