@@ -18,7 +18,8 @@ class Diff:
         name: Name of the variable.
         ranks: Ranks that were compared.
         equal: Whether the variable is the same on all ranks.
-        first: The first part that differs, in the variable's own order; None if all are equal.
+        first: The first part that differs, in the variable's own order, running statistics of BatchNorm last;
+            None if all are equal.
         differing, total: Number of parts that differ, and of all parts.
         max_abs: For each group of `first.others`, the largest absolute difference from `first.same`; None
             unless both are numeric and have the same shape.

@@ -9,6 +9,11 @@ from msgspec import Struct
 
 from dtrain_lab.cells import rank_sets as rank_names
 
+STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+"""Buffers that BatchNorm computes from each rank's own batches."""
+NAMED = 5
+"""Names that a sentence lists."""
+
 
 class Leaf(Struct, frozen=True):
     """One part of a variable, such as a parameter of a model or an entry of a dict.
@@ -48,12 +53,14 @@ class Difference(Struct, frozen=True):
 class Comparison(Struct, frozen=True):
     """The result of a comparison, counted in leaves.
 
-    `first` is the first leaf that differs, in the variable's own order; None if all agree.
+    `first` is the first leaf that differs, in the variable's own order, running statistics of BatchNorm last;
+    None if all agree. `paths`: all that differ, in that order.
     """
 
     total: int
     differing: int
     first: Difference | None
+    paths: tuple[str, ...] = ()
 
 
 def compare(by_rank: Mapping[int, Sequence[Leaf]]) -> Comparison:
@@ -68,7 +75,18 @@ def compare(by_rank: Mapping[int, Sequence[Leaf]]) -> Comparison:
     found = {rank: {leaf.path: leaf for leaf in leaves} for rank, leaves in by_rank.items()}
     paths = list(dict.fromkeys(leaf.path for _, leaves in sorted(by_rank.items()) for leaf in leaves))
     differences = [d for path in paths if (d := _difference(path, found)) is not None]
-    return Comparison(len(paths), len(differences), differences[0] if differences else None)
+    differences.sort(key=lambda difference: is_statistic(difference.path))
+    return Comparison(
+        len(paths),
+        len(differences),
+        differences[0] if differences else None,
+        tuple(difference.path for difference in differences),
+    )
+
+
+def is_statistic(path: str) -> bool:
+    """Whether a leaf is a running statistic of BatchNorm."""
+    return path.rpartition(".")[2] in STATISTICS
 
 
 def _difference(path: str, found: Mapping[int, Mapping[str, Leaf]]) -> Difference | None:
@@ -112,7 +130,25 @@ def sentence(name: str, ranks: Sequence[int], comparison: Comparison, apart: Seq
         for group, leaf, far in zip(first.others, first.leaves[1:], apart, strict=True)
     ]
     kind = describe(first.leaves[0])
-    return f"{what}: {rank_names.name(first.same)} {_owns(first.same)} {kind}; {'; '.join(details)}."
+    told = f"{what}: {rank_names.name(first.same)} {_owns(first.same)} {kind}; {'; '.join(details)}."
+    return " ".join([told, *_others(comparison.paths)])
+
+
+def _others(paths: Sequence[str]) -> list[str]:
+    """Return sentences about all the leaves that differ but the first, and about those that normally do."""
+    own = [path for path in paths if not is_statistic(path)]
+    sentences = [f"Also different: {_listed(own[1:])}."] if own[1:] else []
+    if count := len(paths) - len(own):
+        what = "All of them" if not own else f"The other {count}" if count > 1 else "The other one"
+        are = "is a running statistic" if count == 1 else "are running statistics"
+        what = "It" if count == 1 and not own else what
+        sentences.append(f"{what} {are} of BatchNorm, which normally differ between ranks under DDP.")
+    return sentences
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = len(paths) - NAMED
+    return ", ".join(paths[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def describe(leaf: Leaf | None) -> str:

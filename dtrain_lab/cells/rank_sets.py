@@ -36,8 +36,9 @@ def parse(text: str, size: int) -> tuple[int, ...]:
             if rank in seen:
                 raise BadRankSet(f'Rank {rank} appears twice in "{body}".', HINT)
             if rank >= size:
+                are = "is" if size == 1 else "are"
                 raise BadRankSet(
-                    f"There is no rank {rank}: the world has {count(size)}, {name(range(size))}.",
+                    f"There is no rank {rank}: there {are} {count(size)}, {name(range(size))}.",
                     HINT,
                 )
             seen.add(rank)
@@ -84,12 +85,12 @@ def _span(part: str, text: str) -> range:
     if not first.isdecimal() or (dash and not last.isdecimal()):
         raise BadRankSet(f'"{text.strip()}" is not a rank set.', HINT)
     if max(len(first), len(last)) > MOST_DIGITS:
-        raise BadRankSet(f'"{part[:MOST_DIGITS]}…" names more ranks than any world has.', HINT)
+        raise BadRankSet(f'"{part[:MOST_DIGITS]}…" names more ranks than any cluster has.', HINT)
     low, high = int(first), int(last) if dash else int(first)
     if high < low:
         raise BadRankSet(f'"{part}" runs backwards.', HINT)
     if high - low > 1_000_000:
-        raise BadRankSet(f'"{part}" names more ranks than any world has.', HINT)
+        raise BadRankSet(f'"{part}" names more ranks than any cluster has.', HINT)
     return range(low, high + 1)
 
 

@@ -74,14 +74,21 @@ def where(cluster: Cluster) -> None:
 
 
 def rank_lines(info: Info) -> list[str]:
-    """Return the ranks as a text table, whose columns are as wide as their texts."""
+    """Return the ranks as a text table, whose columns are as wide as their texts; without absent figures."""
     rows = []
     for rank in info.ranks:
-        rate = f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "–"
         share = least_share(rank.comm_overhead, rank.comm_bound)
-        memory = f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "–"
-        step = str(rank.step) if rank.step is not None else "–"
-        who = (f"rank {rank.rank}", rank.state, rank.device)
-        rows.append((*who, f"step {step}", rate, f"communication {share}", memory))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  " + "   ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        rows.append(
+            (
+                f"rank {rank.rank}",
+                rank.state,
+                rank.device,
+                f"step {rank.step}" if rank.step is not None else "",
+                f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "",
+                f"communication {share}" if rank.comm_overhead is not None else "",
+                f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "",
+            )
+        )
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    widths = [max(map(len, column)) for column in columns]
+    return ["  " + "   ".join(map(str.ljust, row, widths)).rstrip() for row in zip(*columns, strict=True)]

@@ -110,7 +110,7 @@ def port_range(text: str | None) -> range | None:
     found = range(int(first), int(last) + 1)
     if len(found) < FEWEST_PORTS:
         raise BadRequest(
-            f"{len(found)} ports are too few for a world.",
+            f"{len(found)} ports are too few.",
             f"Give at least {FEWEST_PORTS}: {first}-{int(first) + FEWEST_PORTS - 1}.",
             code="bad_ports",
         )

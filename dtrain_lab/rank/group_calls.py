@@ -75,8 +75,9 @@ def _init_process_group(group: Group, notes: Notes) -> Callable[..., None]:
 
 def _check(group: Group, backend: str | None, world_size: int, rank: int) -> None:
     if world_size not in (-1, group.size):
+        are = "is" if group.size == 1 else "are"
         raise Conflict(
-            f"init_process_group asks for {rank_sets.count(world_size)}; this world has {group.size}.",
+            f"init_process_group asks for {rank_sets.count(world_size)}; there {are} {group.size}.",
             f"Leave world_size out, or start a cluster with --ranks {world_size}.",
             code="world_size_differs",
         )
@@ -89,14 +90,14 @@ def _check(group: Group, backend: str | None, world_size: int, rank: int) -> Non
     asked = (backend or "").lower()
     if "nccl" in asked and "nccl" not in group.collectives:
         raise Conflict(
-            f"init_process_group asks for {asked}; this world runs on {group.collectives}, "
+            f"init_process_group asks for {asked}; the ranks run on {group.collectives}, "
             "because its ranks don't have a GPU each.",
             'Leave the back-end out, or use "gloo".',
             code="backend_differs",
         )
     if asked and not any(known in asked for known in ("gloo", "nccl")):
         raise Conflict(
-            f"init_process_group asks for {asked}; this world runs on {group.collectives}.",
+            f"init_process_group asks for {asked}; the ranks run on {group.collectives}.",
             "Leave the back-end out.",
             code="backend_differs",
         )

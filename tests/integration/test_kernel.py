@@ -190,7 +190,7 @@ def test_an_interrupt_of_the_kernel_interrupts_the_ranks_and_keeps_variables(sta
 @pytest.mark.parametrize(
     ("code", "part"),
     [
-        ("%%distributed 7\n1", "There is no rank 7: the world has 2 ranks"),
+        ("%%distributed 7\n1", "There is no rank 7: there are 2 ranks"),
         ("%%distributed 0,0\n1", "Rank 0 appears twice"),
         ("%%distributed --cluster nope\n1", 'There is no cluster "nope".'),
         ("%%distributed --timeout x\n1", '--timeout takes a number, not "x".'),

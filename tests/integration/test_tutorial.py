@@ -122,7 +122,7 @@ def test_init_is_a_no_op_with_one_note(pair: dt.Cluster) -> None:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ("world_size=8, rank=rank", "asks for 8 ranks; this world has 2"),
+        ("world_size=8, rank=rank", "asks for 8 ranks; there are 2"),
         ("world_size=2, rank=0", "calls this rank 0; it is rank 1"),
         ("'nccl'", "don't have a GPU each"),
         ("'mpi'", "asks for mpi"),

@@ -59,6 +59,7 @@ for epoch in range(2):
 LENGTH = 200_000 if Version(version("jupyterlab")) >= Version("4.4") else 20_000
 """Before that JupyterLab's own search for links takes time that grows with the square of a line's length."""
 LONG = f"%%distributed\nprint('y' * {LENGTH})\nprint('after')"
+LATER = "%%distributed --no-wait\nfor i in range(3):\n    print('same', i)\nif rank == 1:\n    1 / 0"
 TICKS = "%%distributed\nimport time\nfor i in range(6000):\n    print(i); time.sleep(0.1)"
 
 NOTEBOOK = "window.jupyterapp.shell.currentWidget.content"
@@ -404,7 +405,7 @@ def test_a_run_is_known_after_a_reload_a_rename_and_a_restart_and_not_to_a_copy(
 
 def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: Lab, page: Any) -> None:
     start = "%load_ext dtrain_lab\n%distributed start --ranks 2 --name long"
-    open_notebook(page, lab, lab.notebook("long.ipynb", [start, LONG, TICKS]))
+    open_notebook(page, lab, lab.notebook("long.ipynb", [start, LONG, TICKS, LATER, "%distributed wait"]))
     run_cell(page, 0)
     page.get_by_text("long is ready").wait_for()
     run_cell(page, 1)
@@ -414,6 +415,16 @@ def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: 
     first = lines.first.inner_text()
     assert re.search(r"y{5000} … \d+ characters of this line are left out … y{5000}", first)
     assert_laid_out(page, 1)
+
+    # what a cell in the background has written is shown as its own output
+    run_cell(page, 3)
+    glyph(page, 3, "failed")
+    output(page, 3).get_by_text("was started in the background. Its output: %distributed output").wait_for()
+    run_cell(page, 4)
+    glyph(page, 4, "failed")
+    output(page, 4).get_by_text("Rank 1 failed").first.wait_for()
+    output(page, 4).locator("li").filter(has_text="same 2").first.wait_for()
+    assert_laid_out(page, 4)
 
     run_cell(page, 2)
     output(page, 2).get_by_text("running for").wait_for()

@@ -31,7 +31,7 @@ def per_rank_batch(global_batch: int) -> int:
     _positive("dt.per_rank_batch", "global batch", global_batch)
     if global_batch < size:
         raise BadRequest(
-            f"dt.per_rank_batch: a global batch of {global_batch} is smaller than the world of {size} ranks.",
+            f"dt.per_rank_batch: a global batch of {global_batch} is less than the {size} ranks.",
             f"Take a global batch of {size} or more, or fewer ranks.",
             code="batch_too_small",
         )

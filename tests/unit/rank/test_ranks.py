@@ -26,13 +26,13 @@ def test_sets_are_read(text: str, expected: tuple[int, ...]) -> None:
     [
         ("1,1", "Rank 1 appears twice"),
         ("0-2,1", "Rank 1 appears twice"),
-        ("4", "There is no rank 4: the world has 4 ranks, ranks 0–3"),
+        ("4", "There is no rank 4: there are 4 ranks, ranks 0–3"),
         ("3-1", "runs backwards"),
         ("x", "is not a rank set"),
         ("-1", "is not a rank set"),
         ("1-", "is not a rank set"),
         ("1,,2", "is not a rank set"),
-        ("0-99999999", "more ranks than any world"),
+        ("0-99999999", "more ranks than any cluster"),
     ],
 )
 def test_bad_sets_say_what_is_wrong_and_what_to_do(text: str, part: str) -> None:

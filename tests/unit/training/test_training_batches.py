@@ -55,7 +55,7 @@ def test_what_is_no_batch_is_refused(eight: None, wrong: Any) -> None:
 
 
 def test_a_batch_smaller_than_the_world_is_refused(eight: None) -> None:
-    with pytest.raises(BadRequest, match="global batch of 5 is smaller than the world of 8 ranks"):
+    with pytest.raises(BadRequest, match="global batch of 5 is less than the 8 ranks"):
         dt.per_rank_batch(5)
 
 
