@@ -20,6 +20,7 @@ import { blocksOf, Choice, countParts } from './lines/parts';
 import {
   ICellOutput,
   magicOf,
+  showsEarlier,
   readOutputs,
   trimOutputs
 } from './runs/cellOutput';
@@ -206,7 +207,11 @@ export class CellOutputView extends ReactWidget {
   private _actions(standing: IStanding): IBarActions & IFailureActions {
     const { commands, trans, goTo, file } = this._context;
     const { cluster, record } = standing;
-    const gone = trans.__('The cluster that ran this cell has ended.');
+    const gone = showsEarlier(this._cell.model.sharedModel.getSource())
+      ? trans.__('Use the button below the cell that failed.')
+      : this._context.runs.isCopied(this._cell)
+        ? trans.__('This copy of the cell has not run. Run it first.')
+        : trans.__('The cluster that ran this cell has ended.');
     const can = (id: string, args = {}): (() => void) | null =>
       cluster &&
       commands.hasCommand(id) &&

@@ -110,6 +110,12 @@ export class NotebookRuns implements IDisposable {
     );
   }
 
+  /** Whether the run that a cell shows is that of another notebook, of which this one is a copy. */
+  isCopied(cell: CodeCell): boolean {
+    const run = this.run(cell);
+    return !!run && !this.found(cell) && this._records.knows(run.run);
+  }
+
   /** Whether this page's kernel runs the cell, or is about to. */
   isLive(cell: CodeCell): boolean {
     return requestOf(cell) !== null;

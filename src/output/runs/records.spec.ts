@@ -32,6 +32,7 @@ it('reads once more what somebody asks for while an answer is on its way', async
   answers[1]([record()]);
   await vi.waitFor(() => expect(records.byRequest('m1')).not.toBeNull());
   expect(records.isRead).toBe(true);
+  expect(records.knows(record().id)).toBe(true);
   Object.assign(model, { link: 'lost' });
   expect(records.isRead).toBe(false);
   records.dispose();

@@ -58,6 +58,11 @@ export class CellRecords implements IDisposable {
     return this._last(record => record.request === id);
   }
 
+  /** Whether a living cluster knows a run, of whichever notebook. */
+  knows(run: string): boolean {
+    return this._last(record => record.id === run) !== null;
+  }
+
   /** The last run of a notebook's cell. */
   find(notebook: INotebook, cell: string): IFound | null {
     return this._last(

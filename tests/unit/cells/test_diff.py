@@ -14,7 +14,8 @@ from dtrain_lab.cells.diff import Leaf, compare, sentence
         (
             (0, 1, 2),
             "model: 0.weight is the first of 3 of 3 parts",
-            "The other one is a running statistic of BatchNorm, which normally differ between ranks under DDP.",
+            "The other one is a running statistic of BatchNorm, which normally differ "
+            "between ranks under DDP.",
         ),
         (
             (0,),
