@@ -33,7 +33,7 @@ HERE := -m "not hosts and not browser"
 OF_HOSTS := $(shell grep -rlF "mark.hosts" tests --include=test_*.py)
 # what two print is kept apart
 apart = >$(VENV)/$@.log 2>&1; code=$$?; cat $(VENV)/$@.log; exit $$code
-tested = sh tests/tries.sh $(VENV)/tried-$@ $(BIN)/python $(1) $(apart)
+tested = sh tests/tries.sh $(VENV)/tried-$@ $(BIN)/python --durations=12 $(1) $(apart)
 
 test-hosts:  ## those on several hosts
 	@$(call tested,-m hosts $(OF_HOSTS))
