@@ -83,7 +83,7 @@ function rowOf(
  *
  * @param fold - the same line again, by the same ranks, is counted; frames of libraries in a traceback, too;
  * equal tracebacks of several ranks are one, and so is all that only follows from the cause. Lines of ranks that
- * differ in one whole number are one where each rank's number can be read in it
+ * differ in one whole number, at one place or several, are one where each rank's number can be read in it
  * @param open - keys of rows that are not folded
  * @param from - number of the first line, where earlier ones have gone: keys stay
  * @param cause - the error that failed the job: it stands above what follows from it

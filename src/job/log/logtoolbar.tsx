@@ -64,7 +64,7 @@ export function LogToolbar(props: {
         className="jp-DtrainUi-chip"
         aria-pressed={fold}
         title={trans.__(
-          'Repeats of a line are counted. Lines of ranks that differ in one whole number are one, which has all of their numbers.'
+          "Repeats of a line are counted. Lines that differ between ranks in one whole number are shown as one line with every rank's number."
         )}
         onClick={() => props.setFold(!fold)}
       >

@@ -1,5 +1,11 @@
 import { blanked } from '../../output/lines/ansi';
-import { counts, INumber, near, numbersOf } from '../../output/lines/fold';
+import {
+  counts,
+  differing,
+  INumber,
+  near,
+  numbersOf
+} from '../../output/lines/fold';
 import { LogLine } from '../../tokens';
 
 /** Numbers after these words are a rank's progress: different numbers refer to different steps. */
@@ -36,13 +42,13 @@ function shapeOf(line: LogLine): IShaped {
 }
 
 /**
- * Merge lines of several ranks that differ in one integer: the numbers of all ranks replace it, so that each
- * rank's can be read. If they can't, as for many ranks without an order, a line is not merged.
+ * Merge lines of several ranks that differ in one integer, which may stand at several places: the numbers of all
+ * ranks replace it, so that each rank's can be read. If they can't, as for many ranks without an order, a line is not merged.
  */
 export class OneNumber {
   constructor(private _line: LogLine) {
     this._of = shapeOf(_line);
-    this._all = [{ rank: _line.rank, of: this._of.numbers }];
+    this._all = [{ rank: _line.rank, numbers: this._of.numbers }];
   }
 
   /** Merge a line of another rank; false if it stays separate. */
@@ -51,49 +57,55 @@ export class OneNumber {
     if (shape !== this._of.shape) {
       return false;
     }
-    const all = [...this._all, { rank: line.rank, of: numbers }];
-    const differ = numbers.flatMap((_, i) =>
-      all.some(({ of }) => of[i].text !== this._of.numbers[i].text) ? [i] : []
-    );
-    if (differ.length > 1) {
+    const differ = differing(this._at, this._all, numbers);
+    if (differ === null) {
       return false;
     }
-    const at = differ[0] ?? -1;
-    if (at >= 0) {
-      const values = all.map(({ of }) => of[at].value);
+    const all = [...this._all, { rank: line.rank, numbers }];
+    if (differ.length) {
+      const values = all.map(one => one.numbers[differ[0]].value);
       if (
         !near(Math.min(...values), Math.max(...values), true) ||
-        told(all, at) === null
+        told(all, differ[0]) === null
       ) {
         return false;
       }
     }
     this._all = all;
-    this._at = at;
+    this._at = differ;
     return true;
   }
 
   /** The merged line. */
   get text(): string {
     const { text } = this._line;
-    const said = this._at < 0 ? null : told(this._all, this._at);
+    const said = this._at.length ? told(this._all, this._at[0]) : null;
     if (said === null) {
       return text;
     }
-    const { start, end } = this._of.numbers[this._at];
-    return text.slice(0, start) + said + text.slice(end);
+    let shown = '';
+    let from = 0;
+    for (const at of this._at) {
+      const { start, end } = this._of.numbers[at];
+      shown += text.slice(from, start) + said;
+      from = end;
+    }
+    return shown + text.slice(from);
   }
 
   private readonly _of: IShaped;
-  private _all: readonly { rank: number; of: readonly INumber[] }[];
-  /** Which number differs; -1 while none does. */
-  private _at = -1;
+  private _all: readonly IRank[];
+  /** Indices of the numbers that differ. */
+  private _at: readonly number[] = [];
+}
+
+/** The numbers in a rank's line. */
+interface IRank {
+  rank: number;
+  numbers: readonly INumber[];
 }
 
 /** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
-function told(
-  all: readonly { rank: number; of: readonly INumber[] }[],
-  at: number
-): string | null {
-  return counts(all.map(({ rank, of }) => ({ rank, of: of[at] })));
+function told(all: readonly IRank[], at: number): string | null {
+  return counts(all.map(({ rank, numbers }) => ({ rank, of: numbers[at] })));
 }

@@ -10,10 +10,15 @@ function shown({ text, range }: ILine): string {
   if (!range) {
     return text;
   }
-  const { start, end, low, high, inline } = range;
-  return inline !== null
-    ? `${text.slice(0, start)}${inline}${text.slice(end)}`
-    : `${text} (${low} to ${high})`;
+  const { low, high, inline } = range;
+  if (inline === null) {
+    return `${text} (${low} to ${high})`;
+  }
+  return [range, ...(range.also ?? [])].reduceRight(
+    (shown, { start, end }) =>
+      `${shown.slice(0, start)}${inline}${shown.slice(end)}`,
+    text
+  );
 }
 
 it('folds lines that differ in one measured number to the lowest rank and the range', () => {
@@ -48,6 +53,36 @@ it('tells numbers that do not grow with the rank one by one: the culprit is seen
   ]);
   const many = Array.from({ length: 16 }, (_, i) => (i * 7) % 16);
   expect(rows(many)).toEqual(['0 to 15 rows']);
+});
+
+it('folds one whole number that each rank prints at several places', () => {
+  const rows = (of: (rank: number) => string): string[] =>
+    fold([0, 1, 2].map(r => `[${r}] ${of(r)}\n`).join('')).map(shown);
+  expect(rows(r => `hello from ${r} step 1 ${r}`)).toEqual([
+    'hello from 0…2 step 1 0…2'
+  ]);
+  const odd = [4, 1, 1];
+  expect(rows(r => `${odd[r]} of ${odd[r]} done`)).toEqual([
+    '4, 1, 1 of 4, 1, 1 done'
+  ]);
+  // a rank that has two numbers shows it
+  expect(rows(r => `from ${r} to ${r === 2 ? 3 : r}`)).toEqual([
+    'from 0…1 to 0…1',
+    'from 2 to 3'
+  ]);
+  expect(rows(r => `from ${r === 2 ? 1 : 0} to ${r}`)).toEqual([
+    'from 0 to 0…1',
+    'from 1 to 2'
+  ]);
+  expect(rows(r => `a 0.${r + 1} b 0.${r + 1}`)).toHaveLength(3);
+});
+
+it('puts bars that have ended in the order of ranks', () => {
+  const lines = fold(
+    '[1] 100%|████| 10/10 [00:00<00:00, 55.2it/s]\n' +
+      '[0] 100%|████| 10/10 [00:01<00:00, 9.2it/s]\n'
+  );
+  expect(lines.map(line => line.ranks)).toEqual([[0], [1]]);
 });
 
 it('folds nothing that differs in two numbers', () => {
@@ -163,20 +198,23 @@ it('says of any lines nothing that no rank has printed', () => {
     const folded = fold(text);
     for (const [rank, lines] of printed) {
       const mine = folded.filter(l => l.ranks.includes(rank));
-      // every line of every rank is there, in its order, and is the shown one but for the one number
+      // every line of every rank is there, in its order, and is the shown one but for its own number
       expect(mine).toHaveLength(lines.length);
       mine.forEach((line, i) => {
         if (!line.range) {
           expect(lines[i]).toBe(line.text);
           return;
         }
-        const { start, end, low, high } = line.range;
+        const { start, end, low, high, also = [] } = line.range;
         const head = line.text.slice(0, start);
-        const tail = line.text.slice(end);
-        expect(lines[i].startsWith(head) && lines[i].endsWith(tail)).toBe(true);
-        const value = Number(
-          lines[i].slice(head.length, lines[i].length - tail.length)
+        const own = numbersOf(lines[i]).find(n => n.start === start)!;
+        const said = [{ start, end }, ...also].reduceRight(
+          (shown, at) =>
+            shown.slice(0, at.start) + own.text + shown.slice(at.end),
+          line.text
         );
+        expect(lines[i].startsWith(head) && lines[i] === said).toBe(true);
+        const { value } = own;
         expect(value).toBeGreaterThanOrEqual(Number(low));
         expect(value).toBeLessThanOrEqual(Number(high));
       });

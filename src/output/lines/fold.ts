@@ -1,5 +1,5 @@
 import { blanked } from './ansi';
-import { ILine, IRange } from './lines';
+import { ILine, IRange, parseBar } from './lines';
 import { Order } from './order';
 
 /** A number of a line that may differ between ranks. */
@@ -83,34 +83,37 @@ export function near(low: number, high: number, whole: boolean): boolean {
 class Group {
   constructor(
     readonly shape: string,
+    /** What it has in common with its neighbours that are put in the order of ranks. */
+    readonly like: string,
     line: ILine,
-    private _numbers: readonly INumber[]
+    numbers: readonly INumber[]
   ) {
     this.error = line.error;
-    this._add(line, _numbers);
+    this._add(line, numbers);
   }
 
-  /** Add a line of other ranks, if at most one number differs among all of them. */
+  /**
+   * Add a line of other ranks, if at most one number differs among all of them, or several that are the same
+   * integer in each line.
+   */
   take(line: ILine, numbers: readonly INumber[]): boolean {
     if (line.ranks.some(rank => this.ranks.has(rank))) {
       return false;
     }
-    const differ = numbers.flatMap((n, i) =>
-      n.text === this._numbers[i].text ? [] : [i]
-    );
-    const at = differ[0] ?? this._at;
-    if (differ.length > 1 || (this._at >= 0 && at !== this._at)) {
+    const differ = differing(this._at, this._run, numbers);
+    if (differ === null) {
       return false;
     }
-    if (at >= 0) {
-      const all = [...this._run.map(r => r.numbers[at]), numbers[at]];
-      const values = all.map(n => n.value);
-      const whole = all.every(n => n.whole);
-      if (!near(Math.min(...values), Math.max(...values), whole)) {
+    if (differ.length) {
+      const all = [...this._run, { line, numbers }];
+      const values = all.map(r => r.numbers[differ[0]].value);
+      const whole = all.every(r => r.numbers[differ[0]].whole);
+      const close = near(Math.min(...values), Math.max(...values), whole);
+      if (!close || (differ.length > 1 && inLine(all, differ[0]) === null)) {
         return false;
       }
     }
-    this._at = at;
+    this._at = differ;
     this._add(line, numbers);
     return true;
   }
@@ -125,12 +128,13 @@ class Group {
     );
     const ranks = run.flatMap(r => r.line.ranks).sort((a, b) => a - b);
     const [{ line, numbers }] = run;
-    if (this._at < 0) {
+    if (!this._at.length) {
       return { ...line, ranks };
     }
-    const all = run.map(r => r.numbers[this._at]);
+    const [at, ...more] = this._at;
+    const all = run.map(r => r.numbers[at]);
     const sorted = [...all].sort((a, b) => a.value - b.value);
-    const { start, end } = numbers[this._at];
+    const { start, end } = numbers[at];
     const rest = line.text.slice(end);
     const [low, high] = [sorted[0].text, sorted[sorted.length - 1].text];
     const whole = all.every(n => n.whole);
@@ -139,12 +143,9 @@ class Group {
       end,
       low,
       high,
+      also: more.map(i => numbers[i]),
       inline: whole
-        ? (counts(
-            run.flatMap((r, i) =>
-              r.line.ranks.map(rank => ({ rank, of: all[i] }))
-            )
-          ) ?? `${low} to ${high}`)
+        ? (inLine(run, at) ?? `${low} to ${high}`)
         : /^\s*[a-zµ%/]{0,8}\.?$/i.test(rest)
           ? null
           : `${low}…${high}`
@@ -162,9 +163,52 @@ class Group {
     line.ranks.forEach(rank => this.ranks.add(rank));
   }
 
-  /** Index of the number that differs; -1 while none does. */
-  private _at = -1;
-  private _run: { line: ILine; numbers: readonly INumber[] }[] = [];
+  /** Indices of the numbers that differ. */
+  private _at: readonly number[] = [];
+  private _run: IRun[] = [];
+}
+
+/** A line of a group. */
+interface IRun {
+  line: ILine;
+  numbers: readonly INumber[];
+}
+
+/** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
+function inLine(run: readonly IRun[], at: number): string | null {
+  return counts(
+    run.flatMap(({ line, numbers }) =>
+      line.ranks.map(rank => ({ rank, of: numbers[at] }))
+    )
+  );
+}
+
+/**
+ * Indices of the numbers in which lines differ, where one line can show all: it is one number, or each line has
+ * the same integer at all of them, as in "from 0 step 1 0". Null where that is not so.
+ *
+ * @param before - the indices without the last line
+ * @param run - the lines without the last one
+ * @param last - its numbers
+ */
+export function differing(
+  before: readonly number[],
+  run: readonly { numbers: readonly INumber[] }[],
+  last: readonly INumber[]
+): readonly number[] | null {
+  const [first] = run;
+  const now = last.flatMap((n, i) =>
+    n.text !== first.numbers[i].text || before.includes(i) ? [i] : []
+  );
+  const same = (numbers: readonly INumber[]): boolean =>
+    now.every(
+      i => numbers[i].whole && numbers[i].text === numbers[now[0]].text
+    );
+  if (now.length < 2) {
+    return now;
+  }
+  const grows = now.length > before.length;
+  return same(last) && (!grows || run.every(r => same(r.numbers))) ? now : null;
 }
 
 /** Maximum number of ranks whose integers are listed one by one if they have no order. */
@@ -193,11 +237,12 @@ export function counts(
 const MOST_COMPARED = 64;
 
 /**
- * Fold lines of different ranks that differ in no more than one number into the lowest rank's.
+ * Fold lines of different ranks that differ in one number, or in an integer that stands at several places, into
+ * the lowest rank's.
  *
  * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came
- * between. Each rank's lines keep their order within stdout and within stderr. A range replaces one number
- * only, so that no combination is shown that no rank has printed.
+ * between. Each rank's lines keep their order within stdout and within stderr. Numbers that differ independently
+ * are not replaced by ranges, so that no combination is shown that no rank has printed.
  */
 export function foldLines(lines: readonly ILine[]): ILine[] {
   const order = new Order<Group>();
@@ -209,12 +254,20 @@ export function foldLines(lines: readonly ILine[]): ILine[] {
     const known = line.ranks.length
       ? order.find(shape, line, take, MOST_COMPARED)
       : null;
-    order.note(line, known ?? order.push(new Group(shape, line, numbers)));
+    const bar = known || !line.ranks.length ? null : parseBar(line.text);
+    const like = bar ? `bar ${bar.label}` : shape;
+    order.note(
+      line,
+      known ?? order.push(new Group(shape, like, line, numbers))
+    );
   }
   return inRankOrder(order.all).map(group => group.line());
 }
 
-/** Adjacent lines that differ in numbers only are in the order of their ranks, not of their arrival. */
+/**
+ * Adjacent lines that differ in numbers only, and states of one progress bar, are in the order of their ranks, not
+ * of their arrival.
+ */
 function inRankOrder(groups: readonly Group[]): Group[] {
   const found: Group[] = [];
   let run: Group[] = [];
@@ -226,7 +279,7 @@ function inRankOrder(groups: readonly Group[]): Group[] {
   for (const group of groups) {
     const next =
       group.ranks.size > 0 &&
-      run[0]?.shape === group.shape &&
+      run[0]?.like === group.like &&
       run.every(known => [...group.ranks].every(r => !known.ranks.has(r)));
     if (!next) {
       end();

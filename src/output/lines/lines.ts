@@ -2,6 +2,8 @@
 export interface IRange {
   start: number;
   end: number;
+  /** Further positions, after it, at which each rank printed the same number. */
+  also?: readonly { start: number; end: number }[];
   low: string;
   high: string;
   /** Text that replaces the number; null if the range follows the line, as in "2.137 (2.101 to 2.180)". */

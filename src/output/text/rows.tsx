@@ -160,7 +160,8 @@ const Line = React.memo(AnyLine, (before, now) => {
     a.ranks.join() === b.ranks.join() &&
     a.range?.low === b.range?.low &&
     a.range?.high === b.range?.high &&
-    a.range?.inline === b.range?.inline
+    a.range?.inline === b.range?.inline &&
+    a.range?.also?.length === b.range?.also?.length
   );
 });
 
@@ -172,20 +173,29 @@ function LineText(props: {
   if (!range) {
     return <Text text={text} />;
   }
-  const { start, end, low, high, inline } = range;
+  const { low, high, inline } = range;
   const words = props.trans.__('%1 to %2', low, high);
+  const places = [range, ...(range.also ?? [])];
   return inline !== null ? (
     <>
-      <Text text={text.slice(0, start)} />
-      <span
-        className="jp-DtrainOutput-span"
-        role="img"
-        aria-label={inline.includes('…') ? words : inline}
-        title={words}
-      >
-        <Text text={stylesBefore(text, start) + inline} />
-      </span>
-      <Text text={stylesBefore(text, end) + text.slice(end)} />
+      <Text text={text.slice(0, range.start)} />
+      {places.map(({ start, end }, i) => (
+        <React.Fragment key={start}>
+          <span
+            className="jp-DtrainOutput-span"
+            role="img"
+            aria-label={inline.includes('…') ? words : inline}
+            title={words}
+          >
+            <Text text={stylesBefore(text, start) + inline} />
+          </span>
+          <Text
+            text={
+              stylesBefore(text, end) + text.slice(end, places[i + 1]?.start)
+            }
+          />
+        </React.Fragment>
+      ))}
     </>
   ) : (
     <>
