@@ -42,6 +42,9 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 by_rank=asked.by_rank,
             )
 
+    # what `%distributed?` and `%%distributed?` show
+    distributed.__doc__ = options.help_text()
+
     def _command(self, asked: argparse.Namespace) -> None:
         session = self.session
         match asked.command:

@@ -219,4 +219,10 @@ def parse(parser: _Parser, line: str) -> argparse.Namespace:
         words: Sequence[str] = shlex.split(line, comments=True)
     except ValueError as error:
         raise BadRequest(f"{parser.prog}: {error}.", "Check the quotes.") from error
-    return parser.read(words)
+    # "%distributed start ?", as after any name in a notebook
+    return parser.read(["--help" if word in ("?", "??") else word for word in words])
+
+
+def help_text() -> str:
+    """Return the help of both magics."""
+    return f"{cell_parser().text()}\n{line_parser().text()}"

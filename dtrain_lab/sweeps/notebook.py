@@ -35,7 +35,7 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
     if tagged is None:
         raise BadNotebook(
             f'{file} has no cell tagged "{PARAMETERS}", so a sweep has nothing to vary.',
-            "Tag the cell that assigns the parameters (property inspector, Cell Tags).",
+            "Add this tag to the cell that assigns the parameters (property inspector, Cell Tags).",
             code="no_parameters",
         )
     if parse(tagged) is None:

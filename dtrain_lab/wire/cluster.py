@@ -105,6 +105,7 @@ class Cluster(Struct, frozen=True):
     """A cluster with everything that a client shows of it. Times are in seconds since 1970.
 
     `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
+    `has_run`: a cell has ended on its ranks.
     `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
     """
 
@@ -131,3 +132,4 @@ class Cluster(Struct, frozen=True):
     """Failures of its head's and agents' background work through bugs of ours; the cluster goes on."""
     lost: tuple[Lost, ...] = ()
     usual_start_s: float | None = None
+    has_run: bool = False

@@ -2417,12 +2417,15 @@ export interface components {
          * @description A cluster with everything that a client shows of it. Times are in seconds since 1970.
          *
          *     `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
+         *     `has_run`: a cell has ended on its ranks.
          *     `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
          */
         Cluster: {
             created_at: number;
             /** @default null */
             ends_at: number | null;
+            /** @default false */
+            has_run: boolean;
             id: string;
             /** @default null */
             idle_since: number | null;

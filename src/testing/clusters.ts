@@ -100,6 +100,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     running: [],
     lost: [],
     usual_start_s: null,
+    has_run: false,
     ...more,
     ranks
   };

@@ -4,14 +4,14 @@ import React from 'react';
 import { IClusters } from '../tokens';
 import { formatClock } from './figures/format';
 
-/** The time up to which anything is known, ms: now or, without a server, when it was last heard from. */
+/** Time of the latest data, ms: now, or the time of the last frame if the server can't be reached. */
 export function knownUntil(model: IClusters): number {
   return model.link === 'lost' && model.seen
     ? model.seen.getTime()
     : Date.now();
 }
 
-/** Says from when jobs in view are, where the server can't be reached; nothing else. */
+/** Without a connection to the server, a note with the time of the last update of the displayed jobs. */
 export function JobsPast(props: {
   model: IClusters;
   trans: TranslationBundle;

@@ -119,6 +119,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
 
     run_cell(page, 0)
     output(page, 0).get_by_text("set up 0…1").wait_for()
+    panel.node.get_by_text("Run a cell that begins with").wait_for(state="detached")
     run_cell(page, 1)
     panel.says(TRAINING)
     wait_until(lambda: panel.figure("throughput") not in ("–", ""), 20, "throughput")

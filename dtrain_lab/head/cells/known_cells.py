@@ -70,6 +70,11 @@ class KnownCells:
         """Ids of cells that have not started."""
         return [name for name, c in self._cells.items() if c.began_at is None]
 
+    @property
+    def has_run(self) -> bool:
+        """Whether a cell has ended."""
+        return bool(self._ended)
+
     def records(self, *, last: bool = False) -> list[CellRecord]:
         """All known cells, oldest first.
 

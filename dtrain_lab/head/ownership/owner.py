@@ -202,6 +202,7 @@ class Owner:
             summary=soon(cluster.summary, limit, time.time()),
             metrics=self._advice.in_metrics(cluster.metrics),
             lost=self._losses.all,
+            has_run=self.cells.has_run,
             usual_start_s=None if self._was_ready else self._starts.usual_s,
             troubles=merged(supervision.here().troubles, *self._troubles.values()),
         )

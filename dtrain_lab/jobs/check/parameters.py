@@ -62,14 +62,14 @@ def _fix(name: str, known: Sequence[str]) -> str:
         return f"Did you mean {near[0]}?"
     if known:
         return f"It has {', '.join(known)}."
-    return f'Tag the cell that assigns the parameters "{PARAMETERS}" (property inspector, Cell Tags).'
+    return f'Add the tag "{PARAMETERS}" to the cell that assigns them (property inspector, Cell Tags).'
 
 
 def _overwritten(name: str, over: Parsed, cell: Cell | None) -> tuple[str, str]:
     """Return message and remedy for a parameter that a cell assigns after its value was set."""
     said = f"Cell {over.name} assigns {name}, which overwrites the given value."
     if cell is None:
-        return said, f'Tag that cell "{PARAMETERS}" (property inspector, Cell Tags).'
+        return said, f'Add the tag "{PARAMETERS}" to that cell (property inspector, Cell Tags).'
     return said, f'Assign {name} in cell {cell.name}, which is tagged "{PARAMETERS}".'
 
 

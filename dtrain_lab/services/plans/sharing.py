@@ -23,6 +23,7 @@ def shared(plan: Plan, facts: Facts, request: Request) -> tuple[Finding, ...]:
     if not 0 < room < plan.size:
         return ()
     kind = "GPU" if facts.gpus else "slot"
+    most = "1 rank" if room == 1 else f"at most {room} ranks"
     have, are = (
         (f"one {kind}", f"this {kind} is") if room == 1 else (f"{room} {kind}s", f"all {room} {kind}s are")
     )
@@ -31,7 +32,7 @@ def shared(plan: Plan, facts: Facts, request: Request) -> tuple[Finding, ...]:
             "warning",
             "shares_slots",
             f"{rank_sets.count(plan.size)} share the {have} of this machine.",
-            f"It starts once {are} free. Ask for {room if room == 1 else f'up to {room}'} to share none.",
+            f"It starts once {are} free. Ask for {most} to avoid sharing.",
             field="ranks" if request.ranks is not None else "ranks_per_node",
         ),
     )

@@ -259,7 +259,8 @@ function Next(props: ICardProps): JSX.Element | null {
     cluster.summary.code !== 'ready' ||
     cluster.running.length ||
     cluster.metrics.verdicts.length ||
-    cluster.metrics.last || // not needed after the first training
+    cluster.has_run ||
+    cluster.metrics.last || // of a head of an earlier version
     !may.length
   ) {
     return null;

@@ -90,6 +90,7 @@ it('says how long a start takes usually, and which nodes are late', () => {
 
 it('says what to do next where nothing runs', () => {
   expect(said(makeCluster())).toContain('Run a cell that begins with');
+  expect(said(makeCluster({ has_run: true }))).not.toContain('begins with');
   expect(said(makeCluster({ may: [] }))).not.toContain('Run a cell');
   const { metrics } = makeCluster();
   const last = { step_s: 1 } as NonNullable<typeof metrics.last>;

@@ -62,9 +62,13 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
       <form
         onSubmit={event => {
           event.preventDefault();
+          const field = event.currentTarget.elements[0] as HTMLInputElement;
           model.compare(text).catch((reason: unknown) => {
-            setText(text); // to be corrected
-            setWrong(reason instanceof Error ? reason.message : String(reason));
+            const why =
+              reason instanceof Error ? reason.message : String(reason);
+            // to be corrected, unless the next one is being typed
+            setText(typed => typed || text);
+            setWrong(field.value ? trans.__('%1: %2', text, why) : why);
           });
           setText('');
         }}

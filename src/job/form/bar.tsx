@@ -22,11 +22,11 @@ export function SubmitBar(props: {
   const size =
     plan?.size &&
     trans._n(
-      '%1 node × %2 = %3 ranks%4',
-      '%1 nodes × %2 = %3 ranks%4',
-      plan.size.nodes,
-      plan.size.ranks_per_node,
+      '%3 × %2 = %1 rank%4',
+      '%3 × %2 = %1 ranks%4',
       plan.size.nodes * plan.size.ranks_per_node,
+      plan.size.ranks_per_node,
+      trans._n('%1 node', '%1 nodes', plan.size.nodes),
       props.time ? trans.__(', at most %1', props.time) : ''
     );
   return (

@@ -134,6 +134,17 @@ export function JobLog(props: {
     setFollow(on);
   };
   const keys = (event: React.KeyboardEvent): void => {
+    if (event.key === 'f' && (event.ctrlKey || event.metaKey)) {
+      const field =
+        event.currentTarget.querySelector<HTMLInputElement>(
+          'input[type=search]'
+        );
+      event.preventDefault(); // the browser's own finds only the lines that are drawn
+      event.stopPropagation();
+      field?.focus();
+      field?.select();
+      return;
+    }
     if (event.target instanceof HTMLInputElement || event.ctrlKey) {
       return;
     }

@@ -45,7 +45,7 @@ export function LogToolbar(props: {
           value={text}
           placeholder={trans.__('Find (Enter)')}
           aria-label={trans.__('Find in the log')}
-          title={trans.__('Enter: next match')}
+          title={trans.__('Ctrl+F on the keyboard; Enter: next match')}
           onChange={event => {
             setText(event.target.value);
             if (!event.target.value) {

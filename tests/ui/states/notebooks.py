@@ -107,7 +107,7 @@ for step, batch in enumerate(loader):
         continue
     loss.backward()
     opt.step(); opt.zero_grad()
-    if step % 50 == 0:
+    if step % 200 == 0:
         print(f"step {step} loss {loss.item():.3f}")"""
 
 
@@ -135,8 +135,8 @@ def trains(stage: Stage, cluster: str, *, ended: bool = False) -> None:
         ended_at=NOW - 60 if ended else None,
     )
     losses = [
-        (rank, "stdout", f"step {step} loss {2.713 - step / 1500 + rank / 500:.3f}\n")
-        for step in range(0, 400, 50)
+        (rank, "stdout", f"step {step} loss {2.713 - step / 1373 + rank / 500:.3f}\n")
+        for step in range(0, 1801, 200)  # the ranks are at step 1800
         for rank in range(8)
     ]
     loaded = [(rank, "stdout", "loaded 96,000 examples\n") for rank in range(8)]

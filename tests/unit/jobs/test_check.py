@@ -405,4 +405,4 @@ def test_a_parameter_that_a_cell_reads_is_the_notebooks(source: str, said: str |
 def test_a_parameter_of_a_notebook_without_a_tagged_cell_is_told() -> None:
     (found,) = check([Cell("[1]", "a", "print(1)")], Around(parameters={"zz": 3}))
     assert (found.severity, found.code, found.parameter) == ("warning", "no_such_parameter", "zz")
-    assert 'Tag the cell that assigns the parameters "parameters"' in found.fix
+    assert 'Add the tag "parameters" to the cell that assigns them' in found.fix

@@ -50,7 +50,7 @@ def test_what_can_be_is_read() -> None:
     assert options.parse(CELLS, "").ranks == ""
 
 
-@pytest.mark.parametrize("line", ["", "help", "--help", "-h"])
+@pytest.mark.parametrize("line", ["", "help", "--help", "-h", "?"])
 def test_alone_it_says_what_there_is(line: str) -> None:
     with pytest.raises(options.HelpAsked) as asked:
         options.parse(LINES, line)
@@ -63,6 +63,8 @@ def test_alone_it_says_what_there_is(line: str) -> None:
 def test_each_command_has_its_own_help(name: str) -> None:
     with pytest.raises(options.HelpAsked) as asked:
         options.parse(LINES, f"{name} --help")
+    with pytest.raises(options.HelpAsked, match=f"%distributed {name}"):
+        options.parse(LINES, f"{name} ?")
     assert str(asked.value).startswith(f"usage: %distributed {name}")
 
 
