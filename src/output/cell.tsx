@@ -1,5 +1,4 @@
 import { CodeCell } from '@jupyterlab/cells';
-import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import { MessageLoop } from '@lumino/messaging';
@@ -11,25 +10,21 @@ import { reportErrors } from '../cluster/commands/reportErrors';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { IClusters } from '../tokens';
-import { IBarActions } from './bar';
+import { actionsOf, ICellActions } from './cellActions';
 import { Interleaved } from './text/interleaved';
 import { markDisplays, MoreFigures } from './displays';
-import { IFailureActions } from './failure';
-import { ILine, parseLines } from './lines/lines';
 import { blocksOf, Choice, countParts } from './lines/parts';
 import {
   ICellOutput,
   magicOf,
-  showsEarlier,
   readOutputs,
   trimOutputs
 } from './runs/cellOutput';
 import { MOST_LINES } from './text/rows';
 import { isOver } from './runs/run';
-import { NotebookRuns } from './runs/notebookRuns';
 import { IStanding, standingOf } from './state';
-import { shortLines } from './lines/trim';
 import { CellView } from './view';
+import { IWhole, wholeOf, withWhole } from './wholeOutput';
 
 /** Minimum interval between two renders of a cell, ms. */
 const EVERY = 200;
@@ -39,14 +34,8 @@ const AGAIN = 5000;
 const AGAIN_AT_END = 300;
 
 /** Dependencies of a cell's view. */
-export interface IContext {
+export interface IContext extends ICellActions {
   clusters: IClusters;
-  runs: NotebookRuns;
-  commands: CommandRegistry;
-  trans: TranslationBundle;
-  /** Show a line of the cell with this name; of the given cell if it is its own. */
-  goTo: (cell: string, line: number, own: CodeCell | null) => void;
-  file: IFailureActions['file'];
 }
 
 /**
@@ -143,7 +132,7 @@ export class CellOutputView extends ReactWidget {
       this._chosen = null;
     }
     const choice = this._chosen ?? (magic?.byRank ? 'by rank' : 'together');
-    const whole = this._whole && withAll(output, this._whole);
+    const whole = this._whole && withWhole(output, this._whole);
     const displays = markDisplays(
       this._cell.outputArea,
       whole ?? output,
@@ -191,7 +180,10 @@ export class CellOutputView extends ReactWidget {
           }
         }}
         trans={this._context.trans}
-        actions={this._actions(standing)}
+        actions={actionsOf(standing, this._cell, this._context, choice => {
+          this._chosen = choice;
+          this.update();
+        })}
       />
     );
   }
@@ -202,50 +194,6 @@ export class CellOutputView extends ReactWidget {
     output: ICellOutput
   ): readonly number[] {
     return standing.ranks.length ? standing.ranks : (named ?? output.ranks);
-  }
-
-  private _actions(standing: IStanding): IBarActions & IFailureActions {
-    const { commands, trans, goTo, file } = this._context;
-    const { cluster, record } = standing;
-    const gone = showsEarlier(this._cell.model.sharedModel.getSource())
-      ? trans.__('Use the button below the cell that failed.')
-      : this._context.runs.isCopied(this._cell)
-        ? trans.__('This copy of the cell has not run. Run it first.')
-        : trans.__('The cluster that ran this cell has ended.');
-    const can = (id: string, args = {}): (() => void) | null =>
-      cluster &&
-      commands.hasCommand(id) &&
-      commands.isEnabled(id, { id: cluster.id, ...args })
-        ? () => void commands.execute(id, { id: cluster.id, ...args })
-        : null;
-    const look = (
-      command: string,
-      rank: number
-    ): { act: (() => void) | null; why: string } => {
-      const lost = cluster?.ranks[rank]?.state === 'lost';
-      const act = lost
-        ? null
-        : can(command, { rank, failed: true, cell: record?.id });
-      const why = !cluster
-        ? gone
-        : lost
-          ? trans.__('Rank %1 was lost.', rank)
-          : trans.__('The debugger is not available here.');
-      return { act, why };
-    };
-    return {
-      choose: choice => {
-        this._chosen = choice;
-        this.update();
-      },
-      interrupt: can(CommandIDs.interruptRanks),
-      stacks: can(CommandIDs.showStacks),
-      place: (cell, line) =>
-        goTo(cell, line, !record || record.cell === cell ? this._cell : null),
-      file,
-      debug: rank => look(CommandIDs.debugRank, rank),
-      compare: rank => look(CommandIDs.compareVariable, rank)
-    };
   }
 
   private _showMore(output: ICellOutput): void {
@@ -278,16 +226,8 @@ export class CellOutputView extends ReactWidget {
     if (this.isDisposed || this._run !== found.record.id) {
       return;
     }
-    const { lines, displays } = journal.whole();
     this._hasEnd = found.record.state === 'ended';
-    this._whole = {
-      displays,
-      lines: lines.flatMap(({ name, text, part }) =>
-        parseLines(shortLines(text), name === 'stderr').map(line =>
-          part ? { ...line, part } : line
-        )
-      )
-    };
+    this._whole = wholeOf(journal);
     this.update();
   }
 
@@ -345,27 +285,6 @@ export class CellOutputView extends ReactWidget {
   /** Whether a widget can be displayed is known only after its view was requested. */
   private _widgets = new MutationObserver(() => this._changed());
   /** All lines, once the user has requested those that the page dropped. */
-  private _whole: IAll | null = null;
+  private _whole: IWhole | null = null;
   private _wholeAt = 0;
-}
-
-/** All lines of a cell, and the part of each display of a rank. */
-interface IAll {
-  lines: readonly ILine[];
-  displays: ReadonlyMap<number, readonly number[]>;
-}
-
-/** A cell's output with all lines, in order with the displays. */
-function withAll(output: ICellOutput, { lines, displays }: IAll): ICellOutput {
-  const seen = new Map<number, number>();
-  const parts = output.parts.map((part, i) => {
-    const rank = output.places[i];
-    if (rank === null || rank === undefined) {
-      return part;
-    }
-    const before = seen.get(rank) ?? 0;
-    seen.set(rank, before + 1);
-    return displays.get(rank)?.[before] ?? part;
-  });
-  return { ...output, lines, parts, left: 0 };
 }

@@ -3,16 +3,12 @@ import { CommandRegistry } from '@lumino/commands';
 import { Message } from '@lumino/messaging';
 import React, { useRef } from 'react';
 
-import { CommandIDs } from '../commands';
 import { jobNote, JobSection } from '../job/list/section';
-import { menuOfRanks } from '../ranks/menu';
-import { RankRows } from '../ranks/table/rows';
 import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
 import { useChanges } from '../ui/changes';
-import { formatClock, formatCount } from '../ui/figures/format';
+import { formatClock } from '../ui/figures/format';
 import { distributedIcon } from '../ui/icons/icons';
 import { useViewState, useViewScroll } from '../ui/viewState';
-import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
 import { VisibleWidget } from '../ui/visibleWidget';
 import {
@@ -26,7 +22,7 @@ import { Empty, NoJobs } from '../cluster/card/empty';
 import { ClusterList, countOf, listedClusters } from '../cluster/card/list';
 import { PastCard, PastEmpty, PastNoJobs } from '../cluster/card/pastClusters';
 import { ProfileList } from '../cluster/profiles/list';
-import { isThere } from '../cluster/card/progress';
+import { RanksSection } from './ranksSection';
 import { PanelToolbar } from './toolbar';
 
 interface IBodyProps {
@@ -165,63 +161,12 @@ function Shown(props: IBodyProps): JSX.Element {
   );
 }
 
-function RanksSection(
-  props: IBodyProps & {
-    cluster: Cluster;
-    section: (
-      name: string,
-      usually: boolean
-    ) => { open: boolean; onToggle: () => void };
-  }
-): JSX.Element {
-  const { selection, commands, trans, cluster } = props;
-  return (
-    <Section
-      title={trans.__('Ranks')}
-      note={alive(cluster, trans)}
-      {...props.section('ranks', cluster.state !== 'starting')}
-    >
-      <RankRows
-        cluster={cluster}
-        selected={selection.rank}
-        onSelect={rank => selection.selectRank(rank)}
-        onMenu={(event, ranks) =>
-          openContextMenu(event, commands, menuOfRanks(cluster, ranks))
-        }
-        trans={trans}
-      />
-      <p className="jp-DtrainUi-open">
-        <button
-          type="button"
-          className="jp-DtrainUi-button"
-          onClick={() =>
-            void commands.execute(CommandIDs.showRanks, { id: cluster.id })
-          }
-        >
-          {trans.__('Open ranks view')}
-        </button>
-      </p>
-    </Section>
-  );
-}
-
 function isOver(cluster: Cluster): boolean {
   return cluster.state === 'stopped' || cluster.state === 'failed';
 }
 
 function asOf(model: IClusters, trans: TranslationBundle): string {
   return model.seen ? trans.__('as of %1', formatClock(model.seen, true)) : '';
-}
-
-function alive(cluster: Cluster, trans: TranslationBundle): string {
-  const living = cluster.ranks.filter(
-    r => r.state !== 'lost' && isThere(r)
-  ).length;
-  return trans.__(
-    '%1 of %2',
-    formatCount(living),
-    formatCount(cluster.ranks.length)
-  );
 }
 
 /** The sidebar. It requests and draws nothing while hidden. */

@@ -1,0 +1,73 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React, { useId, useState } from 'react';
+
+import { parseRanks, rankSet } from '../../ui/ranks';
+import { DebugView } from '../model/model';
+import { whyNoStep } from '../model/whyNoStep';
+
+/** The ranks that a step moves. */
+export function StepMode(props: {
+  view: DebugView;
+  trans: TranslationBundle;
+  send: (command: string, args: Record<string, unknown>) => void;
+}): JSX.Element {
+  const { view, trans, send } = props;
+  const [text, setText] = useState(rankSet(view.chosen));
+  const modes: { mode: DebugView['mode']; label: string }[] = [
+    { mode: 'all', label: trans.__('All ranks') },
+    {
+      mode: 'this',
+      label:
+        view.focus === null
+          ? trans.__('This rank')
+          : trans.__('Rank %1', view.focus)
+    },
+    { mode: 'some', label: trans.__('Some…') }
+  ];
+  // an empty field means no rank here, not all
+  const chosen = (written: string): number[] =>
+    written.trim() ? (parseRanks(written, view.ranks.length) ?? []) : [];
+  const wrong =
+    view.mode === 'some' ? whyNoStep(view, text, chosen(text), trans) : '';
+  const id = useId();
+  return (
+    <div
+      className="jp-DtrainDebug-mode"
+      role="radiogroup"
+      aria-label={trans.__('Step')}
+    >
+      <span aria-hidden>{trans.__('Step')}</span>
+      <span className="jp-DtrainDebug-segments">
+        {modes.map(({ mode, label }) => (
+          <button
+            key={mode}
+            type="button"
+            role="radio"
+            aria-checked={view.mode === mode}
+            onClick={() => send('dtrain/mode', { mode })}
+          >
+            {label}
+          </button>
+        ))}
+      </span>
+      {view.mode === 'some' && (
+        <input
+          aria-label={trans.__('Ranks that a step moves')}
+          placeholder={rankSet(view.ranks.map(r => r.rank))}
+          value={text}
+          onChange={event => {
+            setText(event.target.value);
+            send('dtrain/mode', { ranks: chosen(event.target.value) });
+          }}
+          aria-invalid={chosen(text).length === 0}
+          aria-describedby={wrong ? id : undefined}
+        />
+      )}
+      {wrong && (
+        <p id={id} role="status" className="jp-DtrainDebug-error">
+          {wrong}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+
+import { CommandIDs } from '../commands';
+import { IBarActions } from './bar';
+import { IFailureActions } from './failure';
+import { showsEarlier } from './runs/cellOutput';
+import { NotebookRuns } from './runs/notebookRuns';
+import { IStanding } from './state';
+
+/** What the actions of a cell's view need. */
+export interface ICellActions {
+  runs: NotebookRuns;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+  /** Show a line of the cell with this name; of the given cell if it is its own. */
+  goTo: (cell: string, line: number, own: CodeCell | null) => void;
+  file: IFailureActions['file'];
+}
+
+/**
+ * Actions of a cell's bar and failure, as the state of its run allows.
+ *
+ * @param choose - shows the output of the chosen ranks
+ */
+export function actionsOf(
+  standing: IStanding,
+  cell: CodeCell,
+  context: ICellActions,
+  choose: IBarActions['choose']
+): IBarActions & IFailureActions {
+  const { commands, trans, goTo, file } = context;
+  const { cluster, record } = standing;
+  const gone = showsEarlier(cell.model.sharedModel.getSource())
+    ? trans.__('Use the button below the cell that failed.')
+    : context.runs.isCopied(cell)
+      ? trans.__('This copy of the cell has not run. Run it first.')
+      : trans.__('The cluster that ran this cell has ended.');
+  const can = (id: string, args = {}): (() => void) | null =>
+    cluster &&
+    commands.hasCommand(id) &&
+    commands.isEnabled(id, { id: cluster.id, ...args })
+      ? () => void commands.execute(id, { id: cluster.id, ...args })
+      : null;
+  const look = (
+    command: string,
+    rank: number
+  ): { act: (() => void) | null; why: string } => {
+    const lost = cluster?.ranks[rank]?.state === 'lost';
+    const act = lost
+      ? null
+      : can(command, { rank, failed: true, cell: record?.id });
+    const why = !cluster
+      ? gone
+      : lost
+        ? trans.__('Rank %1 was lost.', rank)
+        : trans.__('The debugger is not available here.');
+    return { act, why };
+  };
+  return {
+    choose,
+    interrupt: can(CommandIDs.interruptRanks),
+    stacks: can(CommandIDs.showStacks),
+    place: (name, line) =>
+      goTo(name, line, !record || record.cell === name ? cell : null),
+    file,
+    debug: rank => look(CommandIDs.debugRank, rank),
+    compare: rank => look(CommandIDs.compareVariable, rank)
+  };
+}
