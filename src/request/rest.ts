@@ -31,7 +31,10 @@ export async function request<T>(
     init.body = JSON.stringify(body);
   }
   const response = await ServerConnection.makeRequest(url, init, settings);
-  const text = await response.text();
+  // a connection that ends within an answer is no other error than one that ends before it
+  const text = await response.text().catch((error: TypeError) => {
+    throw new ServerConnection.NetworkError(error);
+  });
   if (response.ok) {
     return (text ? JSON.parse(text) : null) as T;
   }
