@@ -246,8 +246,10 @@ def test_the_main_thread_rests_when_the_head_has_ended() -> None:
     while made[0].open:
         selector.select(0.01)
     before = len(reads)
-    selector.select(0.05)
-    assert len(reads) == before
+    for _ in range(5):
+        selector.select(0.02)
+    # one that was on its way when the other thread closed the stream
+    assert len(reads) <= before + 1
     selector.close()
     beside.call_soon_threadsafe(beside.stop)
     thread.join(10)
