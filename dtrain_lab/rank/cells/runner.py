@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from dtrain_lab.cells.errors import is_library
 from dtrain_lab.cells.output_buffer import Names
 from dtrain_lab.errors import DtrainError
+from dtrain_lab.machine.signals import get_handler, set_handler
 from dtrain_lab.rank import children
 from dtrain_lab.rank.cells import citations, failures, pager
 from dtrain_lab.rank.cells import sources as cell_sources
@@ -117,8 +119,23 @@ class CellRunner:
                     stream.set_parent(self.parent)
             self.busy = True
             self.began(cell)
+            before = get_handler(signal.SIGINT)
             with self.quick_streams(), quiet(kernel.shell) as shown:
-                error = await execute() or shown.inner
+                try:
+                    error = await execute() or shown.inner
+                except KeyboardInterrupt as late:  # of several, one that came after the cell's code
+                    error = late
+                finally:
+                    # Python raises a pending interrupt as a function begins, as a loop repeats, and in place
+                    # of setting a handler. So there is no function and no loop here: were the cell's handler
+                    # left, the next interrupt would end the rank.
+                    try:
+                        set_handler(signal.SIGINT, before)
+                    except KeyboardInterrupt:
+                        try:
+                            set_handler(signal.SIGINT, before)
+                        except KeyboardInterrupt:
+                            set_handler(signal.SIGINT, before)
                 self.ended(error)
                 drain()
                 log.settle()  # the cell's last values go before its reply
