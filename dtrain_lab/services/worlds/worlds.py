@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import logging
 import os
@@ -95,7 +96,10 @@ class Worlds:
         if here:
             await asyncio.to_thread(folders.must_have_room)
         try:
-            with naming.reserved(request.name, f"{profile.name}-{plan.size}") as name:
+            with contextlib.ExitStack() as reserved:
+                # in a thread: it waits for other starts, and for the disk
+                asked = naming.reserved(request.name, f"{profile.name}-{plan.size}")
+                name = await asyncio.to_thread(reserved.enter_context, asked)
                 if here:
                     connection = await self._start(plan, profile, request, name, detached=not hold)
                 else:
