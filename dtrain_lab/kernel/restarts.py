@@ -13,12 +13,11 @@ from dtrain_lab.services.notebook_clusters import Used
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.processes.record import HeadRecord
 
 BEGINS = ("pending", "starting", "connecting")
 """States of a cluster that will be ready by itself."""
-OVER = ("stopping", "stopped", "failed")
-"""States of a cluster that runs no cell any more."""
 
 
 class Restarts:
@@ -89,7 +88,7 @@ class Restarts:
         """
         record = self._record(used)
         info = self._portal.call(self._portal.worlds.info(record)) if record is not None else None
-        if used is None or info is None or info.state in OVER or self._of_others(used, info):
+        if used is None or info is None or info.state in ENDING or self._of_others(used, info):
             return ""
         resizes = info.profile == profile and ranks != info.world.size
         return which.left(info, ranks if resizes else None)

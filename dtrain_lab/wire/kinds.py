@@ -55,3 +55,5 @@ LeaseKind = Literal["server", "kernel", "terminal", "python"]
 
 JOB_ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "lost"})
 ENDED: frozenset[str] = frozenset({"stopped", "failed"})
+ENDING: frozenset[str] = ENDED | {"stopping"}
+"""Phases of a world that runs no cell any more."""

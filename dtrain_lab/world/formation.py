@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.errors import broke_device
+from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on
 from dtrain_lab.world.actions import Action, Moved
@@ -13,7 +14,6 @@ from dtrain_lab.world.exits import fail
 from dtrain_lab.world.state import State
 
 FORM_WITHIN_S = 60.0
-ENDED = ("stopping", "stopped", "failed")
 
 
 def group_formed(state: State, event: on.GroupFormed) -> Moved:
@@ -73,7 +73,7 @@ def end_forming(state: State, apart_from: tuple[int, ...] = ()) -> list[Action]:
 
 def settle(state: State) -> Moved:
     """Form a new process group if the world has none or a dirty one, once every rank is joined and idle."""
-    if state.forming or state.phase in ENDED:
+    if state.forming or state.phase in ENDING:
         return state, []
     if any(m.lost or not m.joined or m.expected_exit or m.cell is not None for m in reversed(state.members)):
         return _degrade(state)

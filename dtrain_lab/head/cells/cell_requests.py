@@ -16,12 +16,12 @@ from dtrain_lab.head.requests import Handlers
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.world.state import State
 
 COMPLETED_WITHIN_S = 1.0
 """A busy rank does not answer completions; a person who is typing should not wait for it."""
 MOST_OUTPUTS = 10_000
-OVER = ("stopping", "stopped", "failed")
 
 
 class CellRequests:
@@ -117,7 +117,7 @@ class CellRequests:
             Conflict: The ranks can't run cells now.
         """
         state = self._membership.state
-        if state.phase == "pending" or state.phase in OVER:
+        if state.phase == "pending" or state.phase in ENDING:
             raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
         ranks = chosen(state, wanted)
         refusal = _refusal(state, ranks)
@@ -147,7 +147,7 @@ class CellRequests:
                 begun.set_result(None)
 
         def ends(state: State) -> bool:
-            if state.phase in OVER:
+            if state.phase in ENDING:
                 return True
             # every reply of every rank comes here: look at the ranks only where some may be out
             out = state.phase == "degraded" or state.reason is not None
@@ -195,7 +195,7 @@ class CellRequests:
         self._handling[number] = asked
         try:
             await self._membership.until_done(
-                asked, lambda s: s.phase in OVER or not _has(s, rank, order.pid)
+                asked, lambda s: s.phase in ENDING or not _has(s, rank, order.pid)
             )
         finally:
             del self._handling[number]

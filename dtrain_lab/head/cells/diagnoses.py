@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from dtrain_lab.errors import BadRequest, Conflict, NotFound
-from dtrain_lab.head.cells.cell_requests import OVER, CellRequests
+from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.metrics.advice.measured import Measured
@@ -18,6 +18,7 @@ from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
 from dtrain_lab.metrics.diagnosis import GONE, conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.metrics.diagnosis import Change, Diagnosis, Report, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
@@ -152,7 +153,7 @@ class Diagnoses:
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         cell.on_end.append(lambda: None if ended.done() else ended.set_result(None))
         if cell.result is None:
-            await self._membership.until_done(ended, lambda s: s.phase in OVER)
+            await self._membership.until_done(ended, lambda s: s.phase in ENDING)
         if cell.result is None:
             raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
         reports = [report for _, report in sorted((cell.reports or {}).items())]

@@ -14,13 +14,13 @@ from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.controller import Controller
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import clients, links
+from dtrain_lab.wire.kinds import ENDING
 
 QUIET_S = 20.0
 """Timeout for a request, in seconds without any progress."""
 CONFIRMED_WITHIN_S = 5.0
 """Maximum wait for the controller's confirmation, which it gives after two heartbeats of an engine."""
 POLL_S = 0.02
-OVER = ("stopping", "stopped", "failed")
 NO_ANSWER = (
     "A rank can't register while it is stopped, or while its code keeps Python's lock in C. "
     "Interrupt its cell, then try again."
@@ -123,7 +123,7 @@ class Engines:
     def _ended(self, why: str) -> None:
         """The controller is gone: another takes its place, now where clients know it, else when one asks."""
         controller = self._controller
-        if controller is None or self._membership.state.phase in OVER:
+        if controller is None or self._membership.state.phase in ENDING:
             return
         if controller.listens:
             controller.ended()
@@ -171,7 +171,7 @@ class Engines:
         Raises:
             Conflict: They can't.
         """
-        if self._membership.state.phase in OVER:
+        if self._membership.state.phase in ENDING:
             raise Conflict("The cluster has ended.", "Start a cluster: %distributed start")
         if controller.failure:
             raise Conflict(

@@ -21,12 +21,11 @@ from dtrain_lab.services.connection import Connection, requests
 from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.site import AdviceToTry, RankSet, Size
 
 AT_ONCE_S = 0.3
-OVER = ("stopping", "stopped", "failed")
-"""States in which a cluster runs no cell any more."""
 
 
 class ClustersHandler(BaseHandler):
@@ -78,7 +77,7 @@ class ClustersHandler(BaseHandler):
         found = await asyncio.to_thread(self.ours.worlds.found)
         record = next((record for record in found if record.id == cluster), None)
         info = await self.ours.worlds.info(record) if record is not None else None
-        return info is not None and info.state not in OVER
+        return info is not None and info.state not in ENDING
 
     def _folder(self, request: Request) -> str:
         """Return the ranks' working directory: the notebook's folder, which is below the server's root."""
