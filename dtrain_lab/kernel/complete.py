@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from dtrain_lab.cells import cell_options
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.kernel import options
 from dtrain_lab.kernel.session import Session
 from dtrain_lab.wire import clients
 
@@ -63,11 +63,11 @@ class RankNames:
         if not line.startswith(MAGIC) or cursor < shift or target is None:
             return None
         try:
-            asked = options.parse(options.cell_parser(), line.removeprefix(MAGIC))
+            asked = cell_options.parse(cell_options.cell_parser(), line.removeprefix(MAGIC))
             ranks = self._session.call(target.rank_set(asked.ranks or None))
             order = clients.Complete(body, cursor - shift, ranks, inspect, detail)
             data = self._session.call(target.ask(order))
         # an incomplete line, or a cluster that is ending: use the kernel's own names
-        except (DtrainError, options.HelpAsked):
+        except (DtrainError, cell_options.HelpAsked):
             return None
         return (msgspec.json.decode(data), shift) if data else None

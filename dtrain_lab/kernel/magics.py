@@ -8,6 +8,7 @@ from typing import Any
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from dtrain_lab.api.measurements import check_advise
+from dtrain_lab.cells import cell_options
 from dtrain_lab.kernel import options, reports, variables
 from dtrain_lab.kernel.session import Session
 
@@ -19,15 +20,15 @@ class DistributedMagics(Magics):  # type: ignore[misc]
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self.session = Session(shell)
-        self._cells = options.cell_parser()
+        self._cells = cell_options.cell_parser()
         self._lines = options.line_parser()
 
     @line_cell_magic  # type: ignore[untyped-decorator]
     def distributed(self, line: str, cell: str | None = None) -> None:
         """Run the cell on ranks, or a command: %distributed alone lists them."""
         try:
-            asked = options.parse(self._lines if cell is None else self._cells, line)
-        except options.HelpAsked as asks:
+            asked = cell_options.parse(self._lines if cell is None else self._cells, line)
+        except cell_options.HelpAsked as asks:
             print(asks)
             return
         if cell is None:

@@ -22,6 +22,7 @@ from dtrain_lab.jobs.check import (
 from dtrain_lab.jobs.check.local_modules import Module, at_once, imported, imported_by
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.check.search_paths import search
+from dtrain_lab.jobs.notebook.rank_cells import ranks_missing
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.kinds import Severity
@@ -75,6 +76,7 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     ]
     given = {name: (value,) for name, value in around.parameters.items()}
     found = [
+        *_ranks(cells, around.ranks),
         *values.strings(values.usual(cells), given, "parameters"),
         *values.fractions(values.usual(cells), given, "parameters"),
         *parameters.unknown(cells, around.parameters, "parameters"),
@@ -88,6 +90,12 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     ]
     places = {cell.name: index for index, cell in enumerate(cells)}
     return tuple(sorted(found, key=lambda f: (ORDER[f.severity], places.get(f.cell or "", -1), f.line or 0)))
+
+
+def _ranks(cells: Sequence[Cell], size: int) -> list[Finding]:
+    """Find cells for ranks that the job doesn't have; the conversion reports those that are no rank set."""
+    found = [ranks_missing(cell, size) for cell in cells if cell.runs]
+    return [one for one in found if one is not None and one.message.startswith("There is no rank")]
 
 
 def running(cells: Sequence[Cell]) -> list[Parsed]:

@@ -51,7 +51,8 @@ def unknown(cells: Sequence[Cell], given: Iterable[str], field: str) -> list[Fin
         said = f"The notebook has no parameter {name}, and none of its cells reads that name."
         fix = _fix(name, sorted(known))
         if over is not None:
-            said, fix = _overwritten(name, over, cell)
+            said, other = _overwritten(name, over, cell)
+            fix = fix if fix.startswith("Did you mean") else other
         found.append(Finding("warning", "no_such_parameter", said, fix, field=field, parameter=name))
     return found
 
@@ -79,15 +80,28 @@ def _stored(tree: ast.AST) -> set[str]:
 
 
 def _read(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that code reads, in shell lines, too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_expanded":
-            text = node.args[0]
-            if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                for name, expression in EXPANDED.findall(text.value):
-                    yield from NAME.findall(name or expression)
+    """Yield the names that code reads, in shell lines, too; not those that a function has of its own."""
+    own = _own(tree)
+    for node in ast.iter_child_nodes(tree):
+        yield from (name for name in _read(node) if name not in own)
+    if isinstance(tree, ast.Name) and isinstance(tree.ctx, ast.Load):
+        yield tree.id
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "_expanded":
+        text = tree.args[0]
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            for name, expression in EXPANDED.findall(text.value):
+                yield from NAME.findall(name or expression)
+
+
+def _own(tree: ast.AST) -> set[str]:
+    """Return arguments and variables of a function, or variables of a comprehension; else nothing."""
+    if isinstance(tree, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        return {name for part in tree.generators for name in _stored(part.target)}
+    if not isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return set()
+    nodes = list(ast.walk(tree))
+    outer = {n for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+    return (_stored(tree) | {node.arg for node in nodes if isinstance(node, ast.arg)}) - outer
 
 
 def _overwrites(tree: ast.Module, name: str) -> bool:
@@ -98,4 +112,14 @@ def _overwrites(tree: ast.Module, name: str) -> bool:
             targets = [statement.target]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             return name not in _read(statement)
-    return False
+    return name in _looped(tree)
+
+
+def _looped(tree: ast.AST) -> Iterator[str]:
+    """Yield the variables of loops that are not inside a function or class."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        if isinstance(node, ast.For | ast.AsyncFor):
+            yield from _stored(node.target)
+        yield from _looped(node)

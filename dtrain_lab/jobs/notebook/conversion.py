@@ -68,3 +68,9 @@ def edited(source: str, edits: Sequence[tuple[ast.AST, str]]) -> str:
         gone = node.end_lineno - node.lineno
         lines[node.lineno - 1 : node.end_lineno] = [joined.decode(), *[""] * gone]
     return "\n".join(lines)
+
+
+def begun(source: str) -> tuple[int, str]:
+    """Return the number of empty lines at the beginning of a text, and the rest of the text."""
+    at = source.rfind("\n", 0, len(source) - len(source.lstrip())) + 1
+    return source.count("\n", 0, at), source[at:]

@@ -8,27 +8,22 @@ from __future__ import annotations
 import __future__
 
 import ast
-import io
 import re
-import tokenize
 from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dtrain_lab.cells import rank_sets
-from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs.notebook.awaits import without_awaits
-from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion, edited
+from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion, begun, edited
 from dtrain_lab.jobs.notebook.line_magics import line_magic, system
+from dtrain_lab.jobs.notebook.rank_cells import in_script
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.wire.jobs.finding import Finding, problems
 
 if TYPE_CHECKING:
     from IPython.core.inputtransformer2 import TransformerManager
 
-ANY_SIZE = 1 << 20
-"""World size for parsing rank sets: the job's size is unknown when the notebook is converted."""
 BODY_ONLY = frozenset(("time", "capture", "prun"))
 SCRIPTS = frozenset(("bash", "sh", "script"))
 SHELLS = frozenset(("system", "sx", "!"))
@@ -90,8 +85,8 @@ def _not_python(made: Conversion, error: SyntaxError | ValueError, first: int) -
 
 def _cell_magic(made: Conversion, source: str) -> str:
     """Convert a cell; a `%%` line, if it has one, becomes its equivalent in a script."""
-    blank, begun = _begun(source)
-    first, _, body = begun.partition("\n")
+    blank, rest = begun(source)
+    first, _, body = rest.partition("\n")
     match = re.match(r"%%(\S+)\s*(.*)$", first)
     if match is None:
         return _lines(made, source, 1)
@@ -100,7 +95,7 @@ def _cell_magic(made: Conversion, source: str) -> str:
     before = "\n" * blank
     text = body if body.endswith("\n") or not body else f"{body}\n"  # as IPython hands it on
     if name in ("distributed", "px"):
-        return before + _distributed(made, name, arguments, body, line)
+        return before + in_script(made, name, arguments, _lines(made, body, line + 1), line)
     if name in BODY_ONLY:
         made.note("magic_dropped", line, f"%%{name} is left out; its cell runs.")
         return before + "\n" + _lines(made, body, line + 1)
@@ -128,12 +123,6 @@ def _cell_magic(made: Conversion, source: str) -> str:
     return before
 
 
-def _begun(source: str) -> tuple[int, str]:
-    """Return the number of empty lines at the beginning of a text, and the rest of the text."""
-    at = source.rfind("\n", 0, len(source) - len(source.lstrip())) + 1
-    return source.count("\n", 0, at), source[at:]
-
-
 def _script(made: Conversion, name: str, arguments: str, body: str, line: int) -> str:
     """Convert a cell that is passed to a program; IPython expands nothing below its first line."""
     command, quiet = re.subn(r"(?<!\S)--no-raise-error(?!\S)", "", arguments)
@@ -149,54 +138,6 @@ def _script(made: Conversion, name: str, arguments: str, body: str, line: int) -
     made.note("once_per_node", line, f"%%{name} runs once on each node.")
     more = ", raises=False" if quiet else ""
     return f"_script({made.expanded(command)}, {body!r}{more})"
-
-
-def _distributed(made: Conversion, name: str, arguments: str, body: str, line: int) -> str:
-    words = made.words(arguments, line) if name == "distributed" else None
-    chosen = ""
-    skip = False
-    for word in words or ():
-        if skip or word.startswith("-"):
-            skip = word in ("--cluster", "--timeout") and not skip
-            continue
-        chosen = word
-    text = _lines(made, body, line + 1)
-    if chosen in ("", "all"):
-        return "\n" + text
-    try:
-        members = rank_sets.parse(chosen, ANY_SIZE)
-    except DtrainError as error:
-        made.problem("rank_set", line, error.message, error.hint)
-        return "\n" + text
-    nothing = "" if _has_statements(text) else " pass"
-    return f"if rank in ({', '.join(map(str, members))},):{nothing}\n{_indented(text)}"
-
-
-def _has_statements(text: str) -> bool:
-    """Whether a text contains more than comments; True if it isn't Python."""
-    try:
-        return bool(ast.parse(text).body)
-    except (SyntaxError, ValueError):
-        return True
-
-
-def _indented(text: str) -> str:
-    """Indent text, except lines that begin inside a string, whose value would change."""
-    inside: set[int] = set()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type in (tokenize.STRING, *_PARTS) and token.end[0] > token.start[0]:
-                inside |= set(range(token.start[0] + 1, token.end[0] + 1))
-    except (tokenize.TokenError, IndentationError):  # reported as a syntax error of the cell
-        pass
-    lines = text.split("\n")
-    return "\n".join(
-        line if index in inside or not line.strip() else f"    {line}"
-        for index, line in enumerate(lines, start=1)
-    )
-
-
-_PARTS = (getattr(tokenize, "FSTRING_MIDDLE", -1), getattr(tokenize, "TSTRING_MIDDLE", -1))
 
 
 @cache
@@ -221,9 +162,9 @@ def _transformer() -> TransformerManager:
 
 def _lines(made: Conversion, source: str, first: int) -> str:
     """Replace line magics, `!` and `?`. `first`: line number of the text's first line, as the user counts."""
-    blank, begun = _begun(source)
+    blank, rest = begun(source)
     try:
-        plain = "\n" * blank + _transformer().transform_cell(begun)
+        plain = "\n" * blank + _transformer().transform_cell(rest)
         tree = compile(plain, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except (SyntaxError, ValueError) as error:
         _not_python(made, error, first)

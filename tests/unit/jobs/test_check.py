@@ -393,6 +393,13 @@ def test_a_file_that_does_not_exist_is_told_where_nothing_may_make_it(
         ("wd = 0.1\nprint(wd)", "Cell [2] assigns wd, which overwrites the given value."),
         ("wd = float(wd)\nprint(wd)", None),
         ("if not sure:\n    wd = 0.1\nprint(wd)", None),
+        ("for wd in range(3):\n    print(wd)", "Cell [2] assigns wd, which overwrites the given value."),
+        ("for i, wd in x:\n    print(wd)", "Cell [2] assigns wd, which overwrites the given value."),
+        (
+            "def f(a):\n    for wd in a:\n        print(wd)",
+            "The notebook has no parameter wd, and none of its cells reads that name.",
+        ),
+        ("def f(a):\n    print(wd)", None),
     ],
 )
 def test_a_parameter_that_a_cell_reads_is_the_notebooks(source: str, said: str | None) -> None:
@@ -400,6 +407,23 @@ def test_a_parameter_that_a_cell_reads_is_the_notebooks(source: str, said: str |
     cells = [Cell("[0]", "0", "wd = 1"), PARAMETERS_CELL, Cell("[2]", "b", source)]
     found = [f for f in check(cells, Around(parameters={"wd": 3})) if f.field == "parameters"]
     assert [f.message for f in found] == ([said] if said else [])
+
+
+def test_a_loop_variable_is_no_parameter_but_a_mistyped_one() -> None:
+    cells = [
+        Cell("[1]", "a", "epochs = 3", ("parameters",)),
+        Cell("[2]", "b", "for epoch in range(epochs): 0"),
+    ]
+    (found,) = [f for f in check(cells, Around(parameters={"epoch": 1})) if f.code == "no_such_parameter"]
+    assert found.fix == "Did you mean epochs?"
+
+
+def test_a_cell_for_ranks_that_the_job_lacks_is_a_problem_in_the_notebooks_words() -> None:
+    cells = [Cell("[1]", "a", "1"), Cell("[2]", "b", "\n%%distributed 0,5\n1")]
+    (found,) = [f for f in check(cells, Around(ranks=2)) if f.code == "rank_set"]
+    assert (found.severity, found.cell, found.line) == ("problem", "[2]", 2)
+    assert found.message == "There is no rank 5: the world has 2 ranks, ranks 0–1."
+    assert not [f for f in check(cells, Around(ranks=6)) if f.code == "rank_set"]
 
 
 def test_a_parameter_of_a_notebook_without_a_tagged_cell_is_told() -> None:

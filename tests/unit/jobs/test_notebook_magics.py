@@ -123,7 +123,12 @@ def test_magics_do_what_they_do_in_ipython(
         ("%cd it's", "quote"),
         ("%%writefile it's.py\nx", "quote"),
         ("%%bash -c it's\nx", "quote"),
-        ("%%distributed # don't\nx = 1", "quote"),
+        ("%%distributed 'a\nx = 1", "No closing quotation"),
+        # in the words of the notebook's magic
+        ("%%distributed --nowait\nx = 1", 'has no option "--nowait". Did you mean --no-wait?'),
+        ("%%distributed --timeout abc\nx = 1", '--timeout takes a number, not "abc".'),
+        ("%%distributed 1-x\nx = 1", '"1-x" is not a rank set.'),
+        ("%%distributed 0 2\nx = 1", "Write several ranks without a space"),
         ("return 1", "'return' outside function"),
         ("x = 1\nfrom __future__ import annotations", "__future__"),
         ("from __future__ import braces", "not a chance"),

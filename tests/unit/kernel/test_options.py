@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dtrain_lab.cells import cell_options
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.kernel import options
 
 LINES = options.line_parser()
-CELLS = options.cell_parser()
+CELLS = cell_options.cell_parser()
 
 
 @pytest.mark.parametrize(
@@ -35,25 +36,27 @@ CELLS = options.cell_parser()
         (CELLS, "0 2", '%%distributed does not take "2". Write several ranks without a space: "0,2-3".'),
     ],
 )
-def test_what_can_not_be_is_told_with_what_was_meant(parser: options._Parser, line: str, said: str) -> None:
+def test_what_can_not_be_is_told_with_what_was_meant(
+    parser: cell_options.Parser, line: str, said: str
+) -> None:
     with pytest.raises(BadRequest) as error:
-        options.parse(parser, line)
+        cell_options.parse(parser, line)
     assert error.value.message == said
     assert error.value.hint
 
 
 def test_what_can_be_is_read() -> None:
-    asked = options.parse(LINES, "start slurm --ranks-per-node 4 --nodes=2 --no-monitor")
+    asked = cell_options.parse(LINES, "start slurm --ranks-per-node 4 --nodes=2 --no-monitor")
     assert (asked.command, asked.profile, asked.ranks_per_node, asked.nodes) == ("start", "slurm", 4, 2)
-    assert options.parse(LINES, "restart 1,3 --from 0").source == 0
-    assert options.parse(CELLS, "0,2-3 --timeout 5 --by-rank").ranks == "0,2-3"
-    assert options.parse(CELLS, "").ranks == ""
+    assert cell_options.parse(LINES, "restart 1,3 --from 0").source == 0
+    assert cell_options.parse(CELLS, "0,2-3 --timeout 5 --by-rank").ranks == "0,2-3"
+    assert cell_options.parse(CELLS, "").ranks == ""
 
 
 @pytest.mark.parametrize("line", ["", "help", "--help", "-h", "?"])
 def test_alone_it_says_what_there_is(line: str) -> None:
-    with pytest.raises(options.HelpAsked) as asked:
-        options.parse(LINES, line)
+    with pytest.raises(cell_options.HelpAsked) as asked:
+        cell_options.parse(LINES, line)
     rows = str(asked.value).splitlines()
     assert [name for name in LINES.commands if not any(row.split()[0] == name for row in rows)] == []
     assert all(len(row) < 100 for row in rows)
@@ -61,25 +64,25 @@ def test_alone_it_says_what_there_is(line: str) -> None:
 
 @pytest.mark.parametrize("name", list(LINES.commands))
 def test_each_command_has_its_own_help(name: str) -> None:
-    with pytest.raises(options.HelpAsked) as asked:
-        options.parse(LINES, f"{name} --help")
-    with pytest.raises(options.HelpAsked, match=f"%distributed {name}"):
-        options.parse(LINES, f"{name} ?")
+    with pytest.raises(cell_options.HelpAsked) as asked:
+        cell_options.parse(LINES, f"{name} --help")
+    with pytest.raises(cell_options.HelpAsked, match=f"%distributed {name}"):
+        cell_options.parse(LINES, f"{name} ?")
     assert str(asked.value).startswith(f"usage: %distributed {name}")
 
 
 def test_help_of_a_command_can_be_asked_for_by_its_name() -> None:
-    with pytest.raises(options.HelpAsked) as asked:
-        options.parse(LINES, "help start")
+    with pytest.raises(cell_options.HelpAsked) as asked:
+        cell_options.parse(LINES, "help start")
     assert str(asked.value).startswith("usage: %distributed start")
     with pytest.raises(BadRequest, match="Did you mean start"):
-        options.parse(LINES, "help strt")
+        cell_options.parse(LINES, "help strt")
 
 
 def test_help_is_plain_text_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):  # as IPython's kernels have them
         monkeypatch.setenv(name, "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    with pytest.raises(options.HelpAsked) as asked:
-        options.parse(options.line_parser(), "restart --help")
+    with pytest.raises(cell_options.HelpAsked) as asked:
+        cell_options.parse(options.line_parser(), "restart --help")
     assert "\x1b" not in str(asked.value)

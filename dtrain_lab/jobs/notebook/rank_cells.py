@@ -1,0 +1,93 @@
+"""A cell that runs on ranks (`%%distributed`) in a job."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+
+from dtrain_lab.cells import cell_options, rank_sets
+from dtrain_lab.errors import BadRankSet, DtrainError
+from dtrain_lab.jobs.notebook.conversion import Conversion, begun
+from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.wire.jobs.finding import Finding
+
+ANY_SIZE = 1 << 20
+"""World size for parsing rank sets: the job's size is unknown when the notebook is converted."""
+
+
+def in_script(made: Conversion, name: str, arguments: str, text: str, line: int) -> str:
+    """Return a cell on ranks as a script has it; a problem, in the notebook's words, is added to `made`.
+
+    Args:
+        made: The conversion of the cell.
+        name: Name of the magic, "distributed" or "px".
+        arguments: Its arguments.
+        text: The converted cell below it.
+        line: Its line number.
+    """
+    if name == "px":
+        return "\n" + text
+    try:
+        chosen = cell_options.parse(cell_options.cell_parser(), arguments).ranks
+        if chosen in ("", "all"):
+            return "\n" + text
+        members = rank_sets.parse(chosen, ANY_SIZE)
+    except DtrainError as error:
+        made.problem(
+            "rank_set" if isinstance(error, BadRankSet) else "magic", line, error.message, error.hint
+        )
+        return "\n" + text
+    except cell_options.HelpAsked:
+        made.note("magic_dropped", line, "%%distributed --help shows help, and its cell doesn't run.")
+        return ""
+    nothing = "" if _has_statements(text) else " pass"
+    return f"if rank in ({', '.join(map(str, members))},):{nothing}\n{_indented(text)}"
+
+
+def ranks_missing(cell: Cell, size: int) -> Finding | None:
+    """Return a problem if a cell runs on ranks that a job of this size doesn't have.
+
+    Args:
+        cell: A cell that runs in the job.
+        size: Number of the job's ranks.
+    """
+    blank, text = begun(cell.source)
+    match = re.match(r"%%distributed[ \t]+(.+)$", text.partition("\n")[0])
+    if match is None:
+        return None
+    try:
+        rank_sets.parse(cell_options.parse(cell_options.cell_parser(), match[1]).ranks, size)
+    except BadRankSet as error:
+        return Finding("problem", "rank_set", error.message, error.hint, cell.name, blank + 1)
+    except (DtrainError, cell_options.HelpAsked):  # the conversion reports it
+        return None
+    return None
+
+
+def _has_statements(text: str) -> bool:
+    """Whether a text contains more than comments; True if it isn't Python."""
+    try:
+        return bool(ast.parse(text).body)
+    except (SyntaxError, ValueError):
+        return True
+
+
+def _indented(text: str) -> str:
+    """Indent text, except lines that begin inside a string, whose value would change."""
+    inside: set[int] = set()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in (tokenize.STRING, *_PARTS) and token.end[0] > token.start[0]:
+                inside |= set(range(token.start[0] + 1, token.end[0] + 1))
+    except (tokenize.TokenError, IndentationError):  # reported as a syntax error of the cell
+        pass
+    lines = text.split("\n")
+    return "\n".join(
+        line if index in inside or not line.strip() else f"    {line}"
+        for index, line in enumerate(lines, start=1)
+    )
+
+
+_PARTS = (getattr(tokenize, "FSTRING_MIDDLE", -1), getattr(tokenize, "TSTRING_MIDDLE", -1))
