@@ -32,14 +32,14 @@ def names(paths: Sequence[str]) -> dict[str, str]:
         whole = path.startswith(("/", "~/")) and not any(ord(c) < 32 for c in path)
         if not whole or not name or name.startswith(("~", ".")):
             raise BadRequest(
-                f'stage: "{path}" can\'t be copied to the nodes.',
-                "Give the whole path of a file or folder, /data/cifar10.",
+                f'"{path}" can\'t be copied to the nodes.',
+                "Give the whole path of a file or folder, such as /data/cifar10.",
                 code="bad_stage",
                 details={"field": "stage"},
             )
         if name in found:
             raise BadRequest(
-                f'stage: {found[name]} and {path} are both called "{name}".',
+                f'{found[name]} and {path} are both called "{name}".',
                 "Name the folder around them.",
                 code="bad_stage",
                 details={"field": "stage"},

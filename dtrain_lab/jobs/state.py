@@ -128,6 +128,7 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float, *, h
         attempt=found.attempt,
         sweep=record.request.sweep,
         begins_again=record.begins_again,
+        source=record.source,
     )
 
 

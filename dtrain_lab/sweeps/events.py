@@ -63,6 +63,7 @@ class Polled(Struct, frozen=True):
     started_at: float | None = None
     ended_at: float | None = None
     checkpoint_step: int | None = None
+    begins_again: bool = False
     error: Summary | None = None
     killed: bool = False
     reports: tuple[Report, ...] = ()

@@ -156,6 +156,7 @@ def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
         seen=True,
         started_at=trial.started_at or event.started_at,
         checkpoint_step=event.checkpoint_step,
+        begins_again=event.begins_again,
         value=last.value if last else trial.value,
         step=last.step if last else trial.step,
         curve=reports.curve(event.reports, trial.curve),

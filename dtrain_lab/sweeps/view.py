@@ -56,6 +56,7 @@ def shown(record: SweepRecord, directory: str, importance: Importance | None = N
         may=may,
         created_at=record.created_at,
         ended_at=record.ended_at,
+        source=record.source,
     )
 
 

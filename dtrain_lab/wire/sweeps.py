@@ -97,6 +97,8 @@ class Trial(Struct, frozen=True):
     resumes: int = 0
     resumed_step: int | None = None
     checkpoint_step: int | None = None
+    begins_again: bool = False
+    """As in `Job`."""
     curve: tuple[Report, ...] = ()
     rungs: tuple[Rung, ...] = ()
     jobs: tuple[str, ...] = ()
@@ -134,6 +136,8 @@ class SweepRecord(Struct, frozen=True):
     heard: int = 0
     retry_at: float | None = None
     ended_at: float | None = None
+    source: str = ""
+    """Absolute path of the notebook that was submitted."""
 
 
 class UnreadableSweep(Struct, frozen=True):
@@ -197,3 +201,7 @@ class Sweep(Struct, frozen=True):
     may: tuple[str, ...]
     created_at: float
     ended_at: float | None
+    source: str = ""
+    """Absolute path of its notebook, where it was submitted."""
+    notebook_path: str | None = None
+    """As in `Job`."""

@@ -2686,6 +2686,8 @@ export interface components {
             name: string;
             nodes: components["schemas"]["Node"][];
             notebook: string;
+            /** @default null */
+            notebook_path: string | null;
             owner: string;
             /** @default {} */
             parameters: {
@@ -2698,6 +2700,8 @@ export interface components {
             reason: components["schemas"]["Reason"] | null;
             scheduler_id: string | null;
             size: components["schemas"]["JobSize"];
+            /** @default  */
+            source: string;
             started_at: number | null;
             /** @enum {unknown} */
             state: "cancelled" | "failed" | "lost" | "planned" | "queued" | "running" | "starting" | "stopping" | "succeeded";
@@ -3768,6 +3772,8 @@ export interface components {
             may: string[];
             name: string;
             notebook: string;
+            /** @default null */
+            notebook_path: string | null;
             objective: string;
             owner: string;
             parallel: number;
@@ -3780,6 +3786,8 @@ export interface components {
             /** @enum {unknown} */
             sampler: "grid" | "random" | "tpe";
             size: components["schemas"]["JobSize"];
+            /** @default  */
+            source: string;
             space: {
                 [key: string]: unknown;
             };
@@ -3949,6 +3957,8 @@ export interface components {
          *     exist. `ending`: why its job is being ended.
          */
         Trial: {
+            /** @default false */
+            begins_again: boolean;
             /** @default null */
             checkpoint_step: number | null;
             /** @default [] */

@@ -5,10 +5,11 @@ import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { attachedTo } from '../cluster/model/notebookCluster';
-import { currentPath, kernelPath, lastCluster } from '../places/kernelPath';
+import { currentFile, kernelPath, lastCluster } from '../places/kernelPath';
 import { openFile } from '../places/open';
 import { CommandIDs } from '../commands';
 import { Jobs } from '../job/model/model';
+import { notebookFile } from '../job/model/words';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { Cluster, IClusters, Job } from '../tokens';
@@ -48,7 +49,7 @@ export function addDebugJob(around: IAround): void {
         return;
       }
       const panel = await openFile<NotebookPanel>(
-        currentPath(job.notebook),
+        currentFile(notebookFile(job)),
         { commands: app.commands, trans },
         'Notebook'
       );

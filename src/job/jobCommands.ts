@@ -7,6 +7,7 @@ import { CommandIDs } from '../commands';
 import { executedPath } from './executed';
 import { Job } from '../tokens';
 import { Jobs } from './model/model';
+import { currentFile } from '../places/kernelPath';
 import { onceAtATime } from '../request/once';
 
 /** Arguments of commands for a job. */
@@ -95,7 +96,7 @@ export function addJobCommands(
   act(CommandIDs.duplicateJob, trans.__('Duplicate…'), async id => {
     const { notebook } = await jobs.requestOf(id);
     await commands.execute(CommandIDs.submitNotebook, {
-      path: notebook,
+      path: currentFile(notebook),
       like: id
     });
   });

@@ -10,7 +10,7 @@ import { ITyped } from './form/drafts';
 import { IFormProps, SubmitForm } from './form/form';
 import { INotebookToRead, ReadForm } from './form/reading';
 import { IJobsProps, JobList } from './list/list';
-import { moment } from './model/words';
+import { moment, notebookFile } from './model/words';
 import { IJobProps, JobBody } from './view/view';
 
 /** A view of jobs in the main area. */
@@ -78,13 +78,14 @@ export class JobView extends JobWidget {
       return;
     }
     const at = job.created_at;
+    const notebook = notebookFile(job);
     const alone = !at || !model.jobs.some(j => j.id !== id && j.name === name);
     this.title.label = alone
       ? trans.__('Job: %1', name)
       : trans.__('Job: %1, %2', name, formatClock(at * 1000, true));
     this.title.caption = at
-      ? trans.__('Job %1 of %2, submitted %3', name, job.notebook, moment(at))
-      : trans.__('Job %1 of %2', name, job.notebook);
+      ? trans.__('Job %1 of %2, submitted %3', name, notebook, moment(at))
+      : trans.__('Job %1 of %2', name, notebook);
   }
 
   /** What a restored layout opens it with. */

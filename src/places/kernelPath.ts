@@ -88,6 +88,11 @@ export function currentPath(notebook: string): string {
   return notebook;
 }
 
+/** The same of a file: one outside the server's folder is no notebook of the same name inside it. */
+export function currentFile(file: string): string {
+  return labPath(file, serverRoot()) === null ? file : currentPath(file);
+}
+
 /** The name now of the notebook that a kernel or a job calls by this path. */
 export function notebookName(notebook: string): string {
   return currentPath(notebook).split('/').pop() ?? notebook;

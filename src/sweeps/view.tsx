@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useState } from 'react';
 
 import { CommandIDs } from '../commands';
-import { moment } from '../job/model/words';
+import { moment, notebookFile, resumeWords } from '../job/model/words';
 import { usePoll } from '../job/model/poll';
 import { refusalOf } from '../job/model/refusal';
 import {
@@ -96,6 +96,11 @@ function Head(
   const { sweep, commands, trans } = props;
   const { best } = sweep;
   const failed = sweep.state === 'failed';
+  const resume = resumeWords(
+    best ?? { checkpoint_step: null, begins_again: false },
+    trans,
+    true
+  );
   const hint = sweepHint(sweep, trans);
   const run = (command: string): void => {
     const args = { id: sweep.id, name: sweep.name };
@@ -113,13 +118,15 @@ function Head(
   const button = (
     label: string,
     act: () => void,
-    primary = false
+    primary = false,
+    title?: string
   ): JSX.Element => (
     <button
       type="button"
       className={
         primary ? 'jp-DtrainUi-button jp-mod-primary' : 'jp-DtrainUi-button'
       }
+      title={title}
       onClick={act}
     >
       {label}
@@ -148,7 +155,7 @@ function Head(
                     best.number,
                     parametersLine(best)
                   )
-              : sweep.notebook}
+              : notebookFile(sweep)}
           </p>
           {hint && <p>{hint}</p>}
           {props.error && <p>{props.error}</p>}
@@ -169,11 +176,10 @@ function Head(
             )}
             {best.checkpoint_step !== null &&
               button(
-                trans.__(
-                  'Resume from its checkpoint, step %1',
-                  best.checkpoint_step.toLocaleString()
-                ),
-                () => job(CommandIDs.resumeJob)
+                resume.label,
+                () => job(CommandIDs.resumeJob),
+                false,
+                resume.why
               )}
             {button(trans.__('Submit with these values…'), () =>
               job(CommandIDs.duplicateJob)
@@ -181,7 +187,7 @@ function Head(
           </>
         )}
         {button(trans.__('Open notebook'), () =>
-          props.openNotebook(sweep.notebook)
+          props.openNotebook(notebookFile(sweep))
         )}
         {sweep.may.includes('stop') &&
           button(trans.__('Stop…'), () => run(CommandIDs.stopSweep))}

@@ -83,7 +83,7 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     rows = view.locator("tr[data-trial]")
     assert rows.evaluate_all("rows => rows.map(row => row.dataset.trial)") == ["1", "0"], "best first"
     assert view.locator(".jp-DtrainSweep-dot").count() == 2
-    view.get_by_role("button", name="Resume from its checkpoint, step 4").wait_for()
+    view.get_by_role("button", name="Run the best again from the beginning").wait_for()
     shot(page, "sweep")
     view.get_by_role("button", name="Open the best notebook").click()
     page.locator(".jp-NotebookPanel:visible").get_by_text("lr = 0.1").first.wait_for()

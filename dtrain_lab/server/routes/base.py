@@ -14,6 +14,7 @@ from jupyter_server.extension.handler import ExtensionHandlerMixin
 
 from dtrain_lab.errors import BadRequest, DtrainError, Forbidden, of_disk
 from dtrain_lab.server.errors import status
+from dtrain_lab.server.notebook_paths import with_path
 from dtrain_lab.server.shared import Shared
 from dtrain_lab.services.export import TYPES, export
 from dtrain_lab.wire.cluster import Cluster
@@ -116,7 +117,8 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         return cluster if await self.may_write() else msgspec.structs.replace(cluster, may=())
 
     async def for_user_job(self, job: Job) -> Job:
-        """Return the job with only those actions that this user may perform."""
+        """Return the job with only those actions that this user may perform, and its notebook's path here."""
+        job = with_path(job, self.settings["server_root_dir"])
         return job if await self.may_write() else msgspec.structs.replace(job, may=())
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:

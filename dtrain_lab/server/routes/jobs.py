@@ -45,7 +45,7 @@ class JobsHandler(_JobsHandler):
         request = JobRequest(**{name: getattr(given, name) for name in JobRequest.__struct_fields__})
         made = await self.ours.jobs.submit(request, file, plan=given.plan)
         await self.ours.hub.refresh()
-        self.answer(made, 202)
+        self.answer(await self.for_user_job(made), 202)
 
 
 class PlanHandler(_JobsHandler):
@@ -153,9 +153,19 @@ class JobRequestHandler(BaseHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Return the job's request, for a form that duplicates the job."""
-        request, _ = await self.ours.jobs.request_of(identity)
-        self.answer(replace(request, python=None))
+        """Return the job's request, for a form that duplicates the job.
+
+        Raises:
+            Forbidden: The notebook is outside the server's root.
+        """
+        request, file = await self.ours.jobs.request_of(identity)
+        job = await self.for_user_job(await self.ours.jobs.job(identity))
+        if job.notebook_path is None:
+            raise Forbidden(
+                f"{file} is outside the server's folder.",
+                f"Duplicate the job in a terminal: dtrain-lab job duplicate {job.id}",
+            )
+        self.answer(replace(request, notebook=job.notebook_path, python=None))
 
 
 class JobActionHandler(BaseHandler):
@@ -179,7 +189,7 @@ class JobActionHandler(BaseHandler):
         force = self.get_query_argument("force", "") in ("1", "true", "True")
         made = await (jobs.cancel(identity) if action == "cancel" else jobs.resume(identity, force=force))
         await self.ours.hub.refresh()
-        self.answer(made, 202)
+        self.answer(await self.for_user_job(made), 202)
 
 
 class SlotsHandler(BaseHandler):

@@ -15,6 +15,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from dtrain_lab.machine import supervision
 from dtrain_lab.server.frames import encode
+from dtrain_lab.server.notebook_paths import with_path
 from dtrain_lab.server.routes.base import RESOURCE, allowed
 from dtrain_lab.server.shared import Shared
 from dtrain_lab.wire.site import LiveFrame
@@ -87,7 +88,9 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                     await self.write_message(text)
                     continue
                 changed.clear()
-                clusters, jobs = app.hub.clusters(), app.hub.jobs()
+                clusters = app.hub.clusters()
+                root = self.settings["server_root_dir"]
+                jobs = tuple(with_path(job, root) for job in app.hub.jobs())
                 if not self._can_write:
                     clusters = [msgspec.structs.replace(c, may=()) for c in clusters]
                     jobs = tuple(msgspec.structs.replace(j, may=()) for j in jobs)

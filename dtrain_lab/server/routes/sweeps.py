@@ -7,13 +7,15 @@ from msgspec.structs import replace
 from tornado import web
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.server.notebook_paths import with_path
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.wire.sweeps import Sweep, SweepRequest
 
 
 class _SweepsHandler(BaseHandler):
     async def for_reader(self, sweep: Sweep) -> Sweep:
-        """Return the sweep with only those actions that this user may perform."""
+        """Return the sweep with the actions that this user may perform, and its notebook's path here."""
+        sweep = with_path(sweep, self.settings["server_root_dir"])
         return sweep if await self.may_write() else replace(sweep, may=())
 
 
@@ -33,7 +35,8 @@ class SweepsHandler(_SweepsHandler):
         request = self.body(SweepRequest)
         file = self.below_root(request.notebook)
         # only a kernel may choose the interpreter: a path from a browser could run any program
-        self.answer(await self.ours.sweeps.create(replace(request, python=None), file), 202)
+        made = await self.ours.sweeps.create(replace(request, python=None), file)
+        self.answer(await self.for_reader(made), 202)
 
 
 class SweepPlanHandler(_SweepsHandler):
@@ -97,4 +100,5 @@ class SweepActionHandler(_SweepsHandler):
         if self.request.body not in (b"", b"{}", b"null"):
             raise BadRequest("This request takes no body.", "Send it without one.", code="bad_body")
         sweeps = self.ours.sweeps
-        self.answer(await (sweeps.stop(identity) if action == "stop" else sweeps.resume(identity)), 202)
+        made = await (sweeps.stop(identity) if action == "stop" else sweeps.resume(identity))
+        self.answer(await self.for_reader(made), 202)

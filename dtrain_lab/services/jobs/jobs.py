@@ -82,6 +82,7 @@ class Jobs:
         *,
         plan: str | None = None,
         named: Named | None = None,
+        source: str | None = None,
     ) -> Job:
         """Submit a notebook, or a plan of it.
 
@@ -91,6 +92,7 @@ class Jobs:
             warned: Called with the check's warnings before the submission.
             plan: Id of a plan that was previewed: exactly that plan is submitted.
             named: Called with the job's id before anything is handed over.
+            source: Absolute path of the user's notebook, if `file` is a copy of it.
 
         Raises:
             Conflict: The sources have changed since the plan was made.
@@ -101,6 +103,8 @@ class Jobs:
             first = await self._first_job(request)
             plan = (await self._plans.plan_job(request, file, first)).record.id
         made = await self._plans.take_preview(plan, request)
+        if source is not None:
+            made = replace(made, record=replace(made.record, source=source))
         if named is not None:
             named(made.record.id)
         try:
@@ -130,13 +134,16 @@ class Jobs:
 
         return await self._handover.hand_over(record, files, link, made.backend)
 
-    async def resume(self, name: str, *, force: bool = False, named: Named | None = None) -> Job:
+    async def resume(
+        self, name: str, *, force: bool = False, named: Named | None = None, of_sweep: bool = False
+    ) -> Job:
         """Submit a new job with the same code, which continues from the last complete checkpoint.
 
         Args:
             name: Name or id of the job.
             force: Resume even if it is unknown whether the job still runs.
             named: Called with the new job's id before anything is handed over.
+            of_sweep: Whether the job's sweep continues its trial.
 
         Raises:
             Conflict: The job still runs, or another job continues from its checkpoints already.
@@ -148,7 +155,7 @@ class Jobs:
         limits.recheck(old, backend)
         if not force:
             await self._handover.end_rest(old, parent)
-        record = resumption.continued_record(old, new_id())
+        record = resumption.continued_record(old, new_id(), of_sweep=of_sweep)
         if named is not None:
             named(record.id)
 
@@ -165,7 +172,8 @@ class Jobs:
             return await self._handover.indexed_record(request.after)
         except NotFound as error:
             where = {"field": "after"}
-            raise NotFound(error.message, error.hint, code=error.code, details=where) from None
+            hint = "Give the name or id of a job in your list of jobs."
+            raise NotFound(error.message, hint, code=error.code, details=where) from None
 
     # ---- state
 

@@ -15,12 +15,13 @@ from dtrain_lab.machine import processes
 from dtrain_lab.wire.jobs.job import JobRecord
 
 
-def continued_record(old: JobRecord, identity: str) -> JobRecord:
+def continued_record(old: JobRecord, identity: str, *, of_sweep: bool = False) -> JobRecord:
     """Return the record of a job that continues another one, in a folder beside the other's.
 
     Args:
         old: Record of the other job.
         identity: Id of the new job.
+        of_sweep: Whether its sweep continues a trial; what a user continues is a job of its own.
     """
     directory = f"{old.directory.rpartition('/')[0]}/{identity}"
     return replace(
@@ -31,7 +32,7 @@ def continued_record(old: JobRecord, identity: str) -> JobRecord:
         created_at=time.time(),
         host=socket.gethostname(),
         system=processes.system(),
-        request=replace(old.request, after=None),
+        request=replace(old.request, after=None, sweep=old.request.sweep if of_sweep else None),
         handle=None,
         parent=old.id,
         cancelled_at=None,

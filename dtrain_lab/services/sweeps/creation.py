@@ -63,6 +63,7 @@ async def create(jobs: Jobs, request: SweepRequest, file: Path, warned: Warned |
         system=processes.system(),
         python=sys.executable,
         created_at=time.time(),
+        source=str(file.expanduser().absolute()),
     )
     return await asyncio.to_thread(_write, record, file, found.text)
 

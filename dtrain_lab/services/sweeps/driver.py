@@ -137,11 +137,11 @@ class Driver:
         record, trial = self._record, self._record.trials[number]
         try:
             if isinstance(action, Continue):
-                await self._jobs.resume(action.job, named=named)
+                await self._jobs.resume(action.job, named=named, of_sweep=True)
             else:
                 name = f"{record.name} {number}"
                 request = trial_request(record.request, trial.parameters, name, record.id, record.parallel)
-                await self._jobs.submit(request, Path(record.file), named=named)
+                await self._jobs.submit(request, Path(record.file), named=named, source=record.source or None)
         except DtrainError as error:
             log.warning("sweep %s: trial %d: %s", record.id, number, error)
             job = self._record.trials[number].job
@@ -193,6 +193,7 @@ class Driver:
             started_at=job.started_at,
             ended_at=job.ended_at,
             checkpoint_step=job.checkpoint_step,
+            begins_again=job.begins_again,
             error=reasons.of_job(job),
             killed=_was_killed(job),
             reports=read.reports,

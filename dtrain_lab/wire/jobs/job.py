@@ -211,6 +211,10 @@ class Job(Struct, frozen=True):
     """Id of the sweep that it is a trial of."""
     begins_again: bool = False
     """Whether a job that resumes it starts from the beginning: its notebook never loads a checkpoint."""
+    source: str = ""
+    """Absolute path of its notebook, where it was submitted; `notebook` is as its client wrote it."""
+    notebook_path: str | None = None
+    """Path of its notebook below the root of the server that answers; null outside it, and in a terminal."""
 
 
 class JobRecord(Struct, frozen=True):
@@ -242,6 +246,7 @@ class JobRecord(Struct, frozen=True):
     framework: FrameworkPlan | None = None
     """How its ranks find each other; None if torch does that."""
     source: str = ""
-    """Absolute path of the notebook that was submitted; the request has it as its client wrote it."""
+    """Absolute path of the notebook that was submitted, of a trial that of its sweep; the request has it as
+    its client wrote it."""
     begins_again: bool = False
     """Whether its notebook saves checkpoints and never loads one, as far as the check can tell."""

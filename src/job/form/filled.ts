@@ -7,6 +7,7 @@ import { IDrafts, ITyped } from './drafts';
 import { Jobs } from '../model/model';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
+import { notebookFile } from '../model/words';
 import { emptyForm, formOf, IForm } from '../model/request';
 
 /** Sources of a form's initial contents. */
@@ -40,7 +41,7 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   }
   const all = await jobs.all();
   const last = all.find(j =>
-    like ? j.id === like : j.notebook === notebook.path && !j.sweep
+    like ? j.id === like : notebookFile(j) === notebook.path && !j.sweep
   );
   const id = like ?? last?.id;
   if (id) {

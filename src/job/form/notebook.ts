@@ -8,7 +8,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { namesIn } from '../../notebook/kernel';
-import { currentPath } from '../../places/kernelPath';
+import { currentFile } from '../../places/kernelPath';
 import { openFile } from '../../places/open';
 import { defaultsOf } from '../model/assignments';
 
@@ -47,7 +47,7 @@ export function openingWith(
 ): OpenNotebook {
   return async (path, cell, line) => {
     const panel = await openFile<NotebookPanel>(
-      currentPath(path),
+      currentFile(path),
       { commands, trans },
       'Notebook'
     );

@@ -9,6 +9,8 @@ import {
   jobLine,
   jobState,
   moment,
+  notebookFile,
+  resumeWords,
   rowLine,
   whyNoError
 } from './words';
@@ -82,4 +84,28 @@ it('tells jobs of one name apart: when each was submitted, and which goes on wit
     /^Resumes the job of .*8:45.* · The executed notebook/
   );
   expect(lines[2]).toBe('The executed notebook is ready');
+});
+
+it('names the file of a notebook, never that of another of its name', () => {
+  const of = { notebook: 'a.ipynb', source: '/work/jobs/a.ipynb' };
+  expect(notebookFile({ ...of, notebook_path: 'jobs/a.ipynb' })).toBe(
+    'jobs/a.ipynb'
+  );
+  expect(notebookFile({ ...of, notebook_path: null })).toBe(of.source);
+});
+
+it('promises one thing for a job on its page and on that of its sweep', () => {
+  const label = (begins_again: boolean, step: number | null): string[] =>
+    [false, true].map(
+      best =>
+        resumeWords({ begins_again, checkpoint_step: step }, trans, best).label
+    );
+  expect(label(false, 2)).toEqual([
+    'Resume from step 2',
+    'Resume from its checkpoint, step 2'
+  ]);
+  expect(label(true, 2)).toEqual([
+    'Run again from the beginning',
+    'Run the best again from the beginning'
+  ]);
 });

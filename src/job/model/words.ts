@@ -146,7 +146,7 @@ export function passesText(
   trans: TranslationBundle
 ): boolean {
   const wanted = text.trim().toLowerCase();
-  const has = [job.name, job.profile, job.notebook, jobState(job, trans)];
+  const has = [job.name, job.profile, notebookFile(job), jobState(job, trans)];
   return has.some(part => part.toLowerCase().includes(wanted));
 }
 
@@ -210,4 +210,41 @@ export function whyNoError(job: Job, trans: TranslationBundle): string | null {
   return (job.error?.rank ?? null) === null
     ? trans.__('No rank has failed.')
     : null;
+}
+
+/** The file of a job's or sweep's notebook: its path in JupyterLab, or on the machine if it is outside. */
+export function notebookFile(
+  of: Pick<Job, 'notebook' | 'notebook_path' | 'source'>
+): string {
+  return of.notebook_path ?? (of.source || of.notebook);
+}
+
+/** What resuming a job does, on its page or that of a sweep whose best trial it is; and why. */
+export function resumeWords(
+  job: Pick<Job, 'checkpoint_step' | 'begins_again'>,
+  trans: TranslationBundle,
+  best = false
+): { label: string; why?: string } {
+  const step = job.checkpoint_step;
+  if (step === null) {
+    return {
+      label: best ? trans.__('Run the best again') : trans.__('Run again')
+    };
+  }
+  if (job.begins_again) {
+    return {
+      label: best
+        ? trans.__('Run the best again from the beginning')
+        : trans.__('Run again from the beginning'),
+      why: trans.__(
+        'The notebook saved checkpoints but never loads one (dt.latest_checkpoint).'
+      )
+    };
+  }
+  const at = step.toLocaleString();
+  return {
+    label: best
+      ? trans.__('Resume from its checkpoint, step %1', at)
+      : trans.__('Resume from step %1', at)
+  };
 }

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
-import { hasEnded } from '../model/words';
+import { hasEnded, notebookFile, resumeWords } from '../model/words';
 
 /** Actions for a job, the most helpful first. */
 export function Actions(props: {
@@ -15,7 +15,6 @@ export function Actions(props: {
 }): JSX.Element {
   const { job, commands, trans } = props;
   const args = { id: job.id, name: job.name };
-  const step = job.checkpoint_step;
   const done = job.state === 'succeeded';
   const failed = job.state === 'failed' || job.state === 'lost';
   const button = (
@@ -38,18 +37,7 @@ export function Actions(props: {
       </button>
     ) : null;
   const can = (what: string): boolean => job.may.includes(what);
-  const resume =
-    step === null
-      ? trans.__('Run again')
-      : job.begins_again
-        ? trans.__('Run again from the beginning')
-        : trans.__('Resume from step %1', step.toLocaleString());
-  const begins =
-    step !== null && job.begins_again
-      ? trans.__(
-          'The notebook saved checkpoints but never loads one (dt.latest_checkpoint).'
-        )
-      : undefined;
+  const { label: resume, why: begins } = resumeWords(job, trans);
   return (
     <div className="jp-DtrainJob-actions">
       {button(
@@ -73,7 +61,7 @@ export function Actions(props: {
       <button
         type="button"
         className="jp-DtrainUi-button"
-        onClick={() => props.openNotebook(job.notebook)}
+        onClick={() => props.openNotebook(notebookFile(job))}
       >
         {trans.__('Open notebook')}
       </button>

@@ -14,7 +14,7 @@ import { JobLog } from '../log/log';
 import { Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
-import { hasEnded, jobGlyph, jobState } from '../model/words';
+import { hasEnded, jobGlyph, jobState, notebookFile } from '../model/words';
 
 /** Polling interval for a job that no frame contains, ms. */
 const LOOK_MS = 2000;
@@ -98,7 +98,7 @@ export function JobBody(props: IJobProps): JSX.Element {
   const at = job.error;
   const busy = job.metrics.verdicts.find(v => !headlines(v));
   const openCell = (cell: string, line: number): void =>
-    props.openNotebook(job.notebook, cell, line);
+    props.openNotebook(notebookFile(job), cell, line);
   return (
     <>
       <JobsPast model={props.model} trans={trans} />
@@ -109,7 +109,7 @@ export function JobBody(props: IJobProps): JSX.Element {
             <span role={failed ? 'alert' : 'status'}>{job.summary.text}</span>
           </h1>
           <p className="jp-DtrainUi-under">
-            {job.notebook}
+            {notebookFile(job)}
             {at?.cell && at.line ? (
               <>
                 ,{' '}

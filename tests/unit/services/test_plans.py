@@ -87,7 +87,7 @@ def test_what_was_looked_at_is_handed_over(tmp_path: Path, host: Host, book: Pat
     async def main(jobs: Jobs) -> None:
         plan = await jobs.plan(REQUEST, book)
         job = await jobs.submit(JobRequest("train.ipynb"), book, plan=plan.id)
-        assert job.id == plan.id
+        assert (job.id, job.source) == (plan.id, str(book))
         [(record, files)] = host.handed
         assert record.request == REQUEST, "what the body left out is the plan's"
         assert {f.path for f in plan.files} == set(files)
@@ -242,6 +242,9 @@ def test_a_job_knows_that_a_resumed_one_begins_again(tmp_path: Path, host: Host)
         record = await planned(saves)
         assert record.begins_again
         assert continued_record(record, "next").begins_again
+        trial = replace(record, request=replace(record.request, sweep="s1"))
+        assert continued_record(trial, "next", of_sweep=True).request.sweep == "s1"
+        assert continued_record(trial, "next").request.sweep is None, "what a user continues is no trial"
         assert not (await planned(saves, "dt.latest_checkpoint()")).begins_again
 
     with_jobs(tmp_path, main)

@@ -1,0 +1,26 @@
+"""Paths of notebooks below a server's root, whatever folder their jobs were submitted from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dtrain_lab.server.notebook_paths import path_below
+
+
+def test_a_notebook_is_found_from_any_folder_and_never_another_of_its_name(tmp_path: Path) -> None:
+    root, other = tmp_path / "work", tmp_path / "other"
+    (root / "jobs").mkdir(parents=True)
+    other.mkdir()
+    (tmp_path / "link").symlink_to(root)
+    (other / "into").symlink_to(root / "jobs")
+    for base in (root, tmp_path / "link"):
+        # submitted in a terminal: `cd work/jobs; dtrain-lab submit bad.ipynb`
+        assert path_below(str(base), f"{root}/jobs/bad.ipynb", "bad.ipynb") == "jobs/bad.ipynb"
+        assert path_below(str(base), f"{tmp_path}/link/bad.ipynb", "bad.ipynb") == "bad.ipynb"
+        assert path_below(str(base), f"{other}/into/bad.ipynb", "into/bad.ipynb") == "jobs/bad.ipynb"
+        assert path_below(str(base), f"{other}/bad.ipynb", "bad.ipynb") is None
+        assert path_below(str(base), f"{root}/../other/bad.ipynb", "../other/bad.ipynb") is None
+        # records of earlier versions
+        assert path_below(str(base), "", "jobs/bad.ipynb") == "jobs/bad.ipynb"
+        assert path_below(str(base), "", f"{other}/bad.ipynb") is None
+    assert path_below("/", "/data/a.ipynb", "a.ipynb") == "data/a.ipynb"
