@@ -422,7 +422,7 @@ def test_a_cell_for_ranks_that_the_job_lacks_is_a_problem_in_the_notebooks_words
     cells = [Cell("[1]", "a", "1"), Cell("[2]", "b", "\n%%distributed 0,5\n1")]
     (found,) = [f for f in check(cells, Around(ranks=2)) if f.code == "rank_set"]
     assert (found.severity, found.cell, found.line) == ("problem", "[2]", 2)
-    assert found.message == "There is no rank 5: the world has 2 ranks, ranks 0–1."
+    assert found.message == "There is no rank 5: there are 2 ranks, ranks 0–1."
     assert not [f for f in check(cells, Around(ranks=6)) if f.code == "rank_set"]
 
 
