@@ -64,7 +64,7 @@ export interface IPoint {
   middle: number | null;
   /** Ranks that have become slow, and have been so for some seconds. */
   slowed: readonly number[];
-  /** Ranks that the head calls slow; null if unknown, as before this page was opened. */
+  /** Ranks that the head calls slow; null if unknown, as from a head of an earlier version. */
   slow: readonly number[] | null;
   /** Relative error of own times, from the estimate of communication. */
   unsure: number;

@@ -79,7 +79,7 @@ class Head:
         )
         self._policy = policy(self._parts)
         self._stacks = Stacks(self._policy, peers, self._figures)
-        self._history = History(self._policy.point_s, self._policy.keep)
+        self._history = History(self._policy.point_s, self._policy.keep, self._policy.idle_point_s)
         self._watchers = Watchers(self._outlets, self._policy.cluster, self._policy.tick_s)
         self._requests = Requests(
             {**self._policy.handlers, **self._debugger.handlers, **self._handlers()},
@@ -135,7 +135,8 @@ class Head:
     def _keep_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
         at, policy = time.time(), self._policy
-        if self._history.wants(at, self._figures.values.current, busy=bool(policy.state.busy), ended=ended):
+        values, state = self._figures.values.current, policy.state
+        if self._history.wants(at, values, busy=bool(state.busy), ended=ended, generation=state.generation):
             self._history.add(at, policy.cluster(), ended=ended)
 
     # ---- link

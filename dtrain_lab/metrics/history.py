@@ -37,6 +37,7 @@ def point(
         network_bytes_per_s=max((n for node in nodes if (n := network_of(node)) is not None), default=None),
         generation=generation,
         values=metrics.values,
+        slow=tuple(r.rank for r in ranks if r.slow),
         **figures,
     )
 

@@ -3279,6 +3279,7 @@ export interface components {
          *
          *     `at`: seconds since 1970. `memory_bytes`: of the rank that uses most. `network_bytes_per_s`: sent and
          *     received by the busiest node. `values`: the user's values from `dt.log`, as of `step`.
+         *     `slow`: ranks that are called slow; None if not known, as in histories of earlier versions.
          *     `own_s`: each rank's step without communication, of a cluster's last points only; empty if not kept.
          */
         Point: {
@@ -3303,6 +3304,8 @@ export interface components {
             own_s: (number | null)[];
             /** @default null */
             samples_per_s: number | null;
+            /** @default null */
+            slow: number[] | null;
             /** @default null */
             step: number | null;
             /** @default null */

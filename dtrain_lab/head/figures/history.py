@@ -9,7 +9,7 @@ from math import isnan
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.history import own_times, point
+from dtrain_lab.metrics.history import FIGURES, own_times, point
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.history import Point
 
@@ -25,22 +25,26 @@ NEWS_S = 0.9
 
 
 class History:
-    """Points at even intervals while a training runs.
+    """Points at even intervals while a training runs, and one whenever the world's group was rebuilt.
 
     Args:
         period_s: Seconds between two points.
         keep: Called with each point.
+        idle_s: Seconds between two points without training, which tell memory; None for no such points.
     """
 
-    def __init__(self, period_s: float, keep: Callable[[Point], None]) -> None:
+    def __init__(self, period_s: float, keep: Callable[[Point], None], idle_s: float | None = None) -> None:
         self._points: deque[Point] = deque()
         self._own: deque[tuple[float, array[float]]] = deque()
         """Time of the point, and own time of each rank in seconds; NaN if unknown."""
         self._period_s = period_s
         self._keep = keep
+        self._idle_s = idle_s
         self._values: dict[str, object] = {}
 
-    def wants(self, at: float, values: dict[str, object], *, busy: bool, ended: bool) -> bool:
+    def wants(
+        self, at: float, values: dict[str, object], *, busy: bool, ended: bool, generation: int = 0
+    ) -> bool:
         """Whether `look` may add a point, which needs a snapshot of the world.
 
         Args:
@@ -48,9 +52,11 @@ class History:
             values: The user's values of `dt.log`.
             busy: Whether a cell runs.
             ended: Whether a cell has ended since the last call.
+            generation: The world's, which grows each time its group is rebuilt.
         """
         news = values != self._values
-        return ((busy or news) and self.due(at)) or (news and (ended or self._news_due(at)))
+        due = ((busy or news) and self.due(at)) or (news and (ended or self._news_due(at)))
+        return due or self._idle_due(at) or self._rebuilt(generation)
 
     def add(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
         """Add a point if it is due, or has the last values of a cell.
@@ -64,22 +70,34 @@ class History:
         news = metrics.values != self._values
         trains = metrics.step_s is not None and metrics.current
         wanted = news and (ended or self._news_due(at))
-        if not wanted and not ((trains or news) and self.due(at)):
+        trained = wanted or ((trains or news) and self.due(at))
+        if not trained and not self._idle_due(at) and not self._rebuilt(cluster.world.generation):
             return
         self._values = metrics.values
         made = point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
+        if not trained and not trains:
+            # ranks' samples keep the figures of their last steps
+            made = replace(made, **dict.fromkeys(FIGURES))
         self._points.append(made)
-        self._own.append((at, array("f", own_times(cluster.ranks))))
+        if trained or trains:
+            self._own.append((at, array("f", own_times(cluster.ranks))))
         while len(self._own) * len(cluster.ranks) > MOST_OWN:
             self._own.popleft()
         self._keep(made)
         if len(self._points) > MOST:
             self._points = deque(list(self._points)[::2])
             self._period_s *= 2
+            self._idle_s = None if self._idle_s is None else self._idle_s * 2
 
     def due(self, at: float) -> bool:
         """Whether the next point is due; also after the clock was set back."""
         return self._apart(at, self._period_s)
+
+    def _idle_due(self, at: float) -> bool:
+        return self._idle_s is not None and self._apart(at, self._idle_s)
+
+    def _rebuilt(self, generation: int) -> bool:
+        return bool(self._points) and self._points[-1].generation != generation
 
     def _news_due(self, at: float) -> bool:
         """Whether a new value has a point before the next one is due."""

@@ -54,6 +54,7 @@ class Observer:
 
     tick_s = 1.0
     point_s = 5.0
+    idle_point_s: float | None = None
     ranks_answer = False
     agents_within_s = 5.0
     handlers: Handlers = {}

@@ -56,6 +56,7 @@ class Owner:
 
     tick_s = 0.25
     point_s = 1.0
+    idle_point_s: float | None = 5.0
     ranks_answer = True
     agents_within_s = 1.5
     """Short, because a stopped process can't be examined anyway."""

@@ -48,6 +48,8 @@ class Policy(Protocol):
     """Seconds between ticks."""
     point_s: float
     """Seconds between points of the history."""
+    idle_point_s: float | None
+    """The same while nothing trains; None for no such points."""
     ranks_answer: bool
     """Whether ranks answer themselves where they are; otherwise their agents do."""
     agents_within_s: float

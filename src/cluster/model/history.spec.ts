@@ -18,3 +18,18 @@ it('has the own times of ranks from before this page looked, as far as they are 
   expect(first.middle).toBe(0.5);
   expect([[...second.own], second.middle]).toEqual([[], null]);
 });
+
+it('marks a slow rank when it became slow, not when the page was opened', () => {
+  const past = new Past();
+  const cluster = makeCluster();
+  const verdict = { id: 'v', kind: 'slow', ranks: [1] };
+  const metrics = { ...cluster.metrics, verdicts: [verdict] };
+  past.add({ ...cluster, metrics } as unknown as typeof cluster);
+  const at = Date.now() / 1000 - 10;
+  past.putBefore(cluster.id, [
+    { at, slow: [] },
+    { at: at + 1, slow: [1] },
+    { at: at + 2, slow: [1] }
+  ] as unknown as Point[]);
+  expect(past.of(cluster.id).map(p => p.slowed)).toEqual([[], [1], [], []]);
+});

@@ -41,10 +41,17 @@ export class Past {
   /** Prepend points from before the page was opened. */
   putBefore(id: string, past: readonly Point[]): void {
     const points = this._points.get(id);
-    const first = points?.[0]?.at ?? Date.now();
-    points?.unshift(
-      ...past.filter(p => p.at * 1000 < first).map(p => pastPoint(p))
-    );
+    const first = points?.[0];
+    if (!points || !first) {
+      return;
+    }
+    const before = past
+      .filter(p => p.at * 1000 < first.at)
+      .map((p, i, all) => pastPoint(p, all[i - 1]));
+    // a rank that was slow before the page was opened has its mark there
+    const last = before[before.length - 1]?.slow ?? [];
+    first.slowed = first.slowed.filter(rank => !last.includes(rank));
+    points.unshift(...before);
   }
 
   /** Forget clusters that are gone. */
@@ -96,7 +103,7 @@ export function numbers(
   );
 }
 
-function pastPoint(point: Point): IPoint {
+function pastPoint(point: Point, before: Point | undefined): IPoint {
   const { step_s = null, comm_overhead = null, samples_per_s } = point;
   const waits = waitingOf({
     step_s,
@@ -105,6 +112,7 @@ function pastPoint(point: Point): IPoint {
   });
   // a head of an earlier version sends none
   const own = point.own_s ?? [];
+  const slow = point.slow ?? null;
   return {
     at: (point.at as number) * 1000,
     samples: samples_per_s ?? null,
@@ -113,8 +121,8 @@ function pastPoint(point: Point): IPoint {
     generation: point.generation ?? 0,
     own: Float32Array.from(own, seconds => seconds ?? NaN),
     middle: median(own.filter(seconds => seconds !== null)),
-    slowed: [],
-    slow: null,
+    slowed: (slow ?? []).filter(rank => !before?.slow?.includes(rank)),
+    slow,
     unsure: unsureOf(step_s, comm_overhead, point.comm_overhead_error),
     memory: point.memory_bytes ?? null,
     network: point.network_bytes_per_s ?? null,

@@ -20,8 +20,8 @@ const LEVEL = 0.02;
 const STEPS = 4;
 
 /**
- * Rank × time: grey at the median, blue faster, orange slower, deep if the head called the rank slow; times
- * below.
+ * Rank × time: grey at the median, blue faster, orange slower, deep if the head called the rank slow; empty
+ * where nothing is known; times below.
  */
 export function HeatMap(props: {
   heat: IHeat;
@@ -119,11 +119,16 @@ function draw(
     Math.round((HEAT_LEFT + at * column) * ratio) / ratio;
   const ground = themeColour('--jp-layout-color2');
   heat.rows.forEach((_, i) => {
-    context.globalAlpha = 1;
-    context.fillStyle = ground;
-    context.fillRect(HEAT_LEFT, tops[i], room, row);
     for (let at = 0; at < heat.columns; at++) {
-      const [name, share] = tint(heat.cells[i * heat.columns + at]);
+      const over = heat.cells[i * heat.columns + at];
+      if (Number.isNaN(over)) {
+        // nothing: in grey, even ranks would look like a time without training
+        continue;
+      }
+      const [name, share] = tint(over);
+      context.globalAlpha = 1;
+      context.fillStyle = ground;
+      context.fillRect(edge(at), tops[i], edge(at + 1) - edge(at), row);
       if (share > 0) {
         context.globalAlpha = share;
         context.fillStyle = themeColour(name);

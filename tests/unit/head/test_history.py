@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.head.figures import history
@@ -138,3 +139,25 @@ def test_each_value_of_a_run_that_logs_seldom_has_its_point_from_the_first_on(
 
 def test_a_point_as_json_has_every_field_where_a_figure_is_not_known_too() -> None:
     assert set(as_json(Point(at=1.0))) == set(Point.__struct_fields__)
+
+
+def test_a_reload_finds_memory_between_trainings_and_each_rebuilding_at_its_own_time() -> None:
+    """As found: after F5 memory was specks, and three interrupts were one mark at the next training."""
+    kept: list[Point] = []
+    found = history.History(1.0, kept.append, idle_s=5.0)
+
+    def look(at: float, generation: int, *, trains: bool = False) -> None:
+        rank = Rank(0, "a", 0, "cpu", 1, "idle", step_s=0.5, memory_bytes=7, slow=trains)
+        world = training("c", (rank,), metrics=Metrics(step_s=0.5, current=trains))
+        world = replace(world, world=replace(world.world, generation=generation))
+        if found.wants(at, {}, busy=trains, ended=False, generation=generation):
+            found.add(at, world)
+
+    for at, generation in ((10.0, 0), (11.0, 0), (13.0, 1), (14.0, 1), (18.0, 1)):
+        look(at, generation)
+    look(19.0, 1, trains=True)
+    assert [(p.at, p.generation) for p in kept] == [(10.0, 0), (13.0, 1), (18.0, 1), (19.0, 1)]
+    assert {p.memory_bytes for p in kept} == {7}
+    assert [p.step_s for p in kept] == [None, None, None, 0.5], "no figures of steps that have ended"
+    assert [p.own_s for p in found.since(0)] == [(), (), (), (0.5,)]
+    assert [p.slow for p in kept] == [(), (), (), (0,)]
