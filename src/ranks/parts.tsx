@@ -6,6 +6,7 @@ import {
   formatMegabytes,
   formatRate,
   formatShare,
+  formatShares,
   formatTime
 } from '../ui/figures/format';
 import { splitOf, waitingOf } from '../ui/figures/split';
@@ -86,9 +87,8 @@ export function StepParts(props: {
     optimizer: trans.__('optimizer'),
     other: trans.__('other')
   };
-  const text = parts
-    .map(p => `${names[p.part]} ${formatShare(p.share)}`)
-    .join(', ');
+  const shares = formatShares(parts.map(p => p.share));
+  const text = parts.map((p, i) => `${names[p.part]} ${shares[i]}`).join(', ');
   return (
     <section className="jp-DtrainRanks-parts" aria-label={trans.__('A step')}>
       <h3>
@@ -107,10 +107,17 @@ export function StepParts(props: {
         ))}
       </span>
       <p className="jp-DtrainUi-legend" aria-hidden>
-        {parts.map(p => (
-          <span key={p.part} data-part={p.part}>
-            {names[p.part]} <b>{formatTime(p.seconds)}</b>{' '}
-            {formatShare(p.share)}
+        {parts.map((p, i) => (
+          <span
+            key={p.part}
+            data-part={p.part}
+            title={
+              p.part === 'own'
+                ? trans.__('All that runs between them, also a sleep')
+                : undefined
+            }
+          >
+            {names[p.part]} <b>{formatTime(p.seconds)}</b> {shares[i]}
             {p.part === 'waiting' && waits && ` (${waits})`}
           </span>
         ))}

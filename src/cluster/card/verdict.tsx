@@ -5,12 +5,8 @@ import React from 'react';
 import { PlaceLink } from '../../places/link';
 import { placeWords } from '../../places/words';
 import { Cluster, Standing, Verdict } from '../../tokens';
-import {
-  formatRanks,
-  formatSize,
-  formatSpan,
-  unbroken
-} from '../../ui/figures/format';
+import { formatSpan, unbroken } from '../../ui/figures/format';
+import { doingOf, idleWords, whoStands } from '../model/standing';
 
 /** Which ranks are stuck where, which wait in which collective, and since when. */
 export function VerdictFacts(props: {
@@ -26,11 +22,7 @@ export function VerdictFacts(props: {
       <dl className="jp-DtrainUi-facts">
         {verdict.standings.map(standing => (
           <React.Fragment key={standing.ranks.join()}>
-            <dt>
-              {standing.ranks.length === 1
-                ? trans.__('Rank %1', standing.ranks[0])
-                : unbroken(trans.__('Ranks %1', formatRanks(standing.ranks)))}
-            </dt>
+            <dt>{whoStands(standing, trans)}</dt>
             <dd>
               <Stands {...props} standing={standing} />
             </dd>
@@ -56,7 +48,12 @@ function Stands(props: {
   const known = placeWords(where, trans) !== null;
   const doing = doingOf(standing, trans);
   if (!known && !doing) {
-    return <>{idleWords(props) ?? trans.__('not known yet')}</>;
+    return (
+      <>
+        {idleWords(standing, props.verdict, props.cluster, trans) ??
+          trans.__('not known yet')}
+      </>
+    );
   }
   return (
     <>
@@ -71,48 +68,4 @@ function Stands(props: {
       {doing}
     </>
   );
-}
-
-/** Text on ranks that others wait for and that run no cell; null if one of them runs. */
-function idleWords(props: {
-  standing: Standing;
-  verdict: Verdict;
-  cluster: Cluster;
-  trans: TranslationBundle;
-}): string | null {
-  const { standing, verdict, cluster, trans } = props;
-  if (standing.ranks.some(rank => cluster.ranks[rank]?.state !== 'idle')) {
-    return null;
-  }
-  switch (verdict.code) {
-    case 'left':
-    case 'extra':
-      return trans._n(
-        'has finished the cell',
-        'have finished the cell',
-        standing.ranks.length
-      );
-    case 'not_in_cell':
-      return trans._n(
-        'does not run this cell',
-        'do not run this cell',
-        standing.ranks.length
-      );
-    default:
-      return trans.__('idle');
-  }
-}
-
-function doingOf(
-  { operation, sequence, bytes }: Standing,
-  trans: TranslationBundle
-): string {
-  if (!operation) {
-    return '';
-  }
-  const call =
-    sequence === null
-      ? trans.__('in %1', operation)
-      : trans.__('in %1 no. %2', operation, sequence.toLocaleString());
-  return unbroken(bytes ? `${call}, ${formatSize(bytes)}` : call);
 }

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { makeCluster, makeRank } from '../../testing/clusters';
+import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
 import { reportText } from './report';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -51,4 +51,26 @@ it('has the ranks that stand out of many, and counts the others', () => {
   expect(table).toHaveLength(18);
   expect(table[2]).toMatch(/^\| 37 \|.*, slow \|/);
   expect(text).toContain('and 48 more ranks');
+});
+
+it('has what the card says of a hang: where each rank stands, and since when', () => {
+  const place = { cell: '[7]', line: 4 };
+  const verdict = makeVerdict({
+    ranks: [1],
+    peers: [0],
+    since_s: 14,
+    standings: [
+      { ranks: [1], blamed: true, where: place },
+      { ranks: [0], blamed: false, operation: 'all_reduce', sequence: 12 }
+    ] as never
+  });
+  const ranks = [makeRank(0, { state: 'in collective' }), makeRank(1)];
+  const cluster = makeCluster({ ranks });
+  const metrics = { ...cluster.metrics, verdicts: [verdict] };
+  const text = reportText({ ...cluster, metrics }, trans, AT);
+  const plain = text.replace(/\u00a0/g, ' ');
+  expect(plain).toContain('- Rank 1: cell [7], line 4\n');
+  expect(plain).toContain('- Rank 0: in all_reduce no. 12\n');
+  expect(plain).toContain('- since 14 s\n- Often its data ended early.');
+  expect(plain).toMatch(/\| 0 \|.*\| in all_reduce no. 12 \|.*\| 14 s \|/);
 });

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellName, placeWords } from '../../places/words';
-import { Cluster, Rank } from '../../tokens';
+import { Cluster, Rank, Verdict } from '../../tokens';
 import { adviceTitle } from '../../ui/advice/tried';
 import { words } from '../../ui/advice/words';
 import { shownFigures } from '../../ui/figures/currentMetrics';
@@ -9,6 +9,7 @@ import {
   formatGiB,
   formatRanks,
   formatRate,
+  formatSpan,
   formatTime,
   formatValue,
   UNKNOWN
@@ -16,6 +17,7 @@ import {
 import { shareInText } from '../../ui/figures/share';
 import { ranksText, sentence, stateWord } from '../../ui/verdicts/sentence';
 import { alarmOf } from '../../ui/verdicts/verdict';
+import { standsText, whoStands } from './standing';
 
 /** Maximum number of ranks with their own row; conspicuous ranks come first, and the rest is counted. */
 const MOST_ROWS = 16;
@@ -45,6 +47,9 @@ export function reportText(
         formatRanks(cell.ranks)
       )
     ),
+    ...cluster.metrics.verdicts.flatMap(verdict =>
+      verdictFacts(verdict, cluster, trans)
+    ),
     ...figures(cluster, trans),
     ...(reason ? [`${reason.message} ${reason.hint}`.trim()] : []),
     ...lost.map(loss =>
@@ -67,6 +72,26 @@ export function reportText(
   const head = `**${name}**: ${sentence(cluster, trans)} (${time} UTC)`;
   const list = facts.map(fact => `- ${fact.replace(/\s+/g, ' ')}`);
   return [head, '', ...list, ...table(cluster, trans), ''].join('\n');
+}
+
+/** What the card says of a verdict: where which ranks stand, since when, and what it advises. */
+function verdictFacts(
+  verdict: Verdict,
+  cluster: Cluster,
+  trans: TranslationBundle
+): string[] {
+  const { standings, since_s, hint } = verdict;
+  return [
+    ...standings.map(standing =>
+      trans.__(
+        '%1: %2',
+        whoStands(standing, trans),
+        standsText(standing, verdict, cluster, trans)
+      )
+    ),
+    ...(since_s === null ? [] : [trans.__('since %1', formatSpan(since_s))]),
+    ...(hint ? [hint] : [])
+  ];
 }
 
 function fileName(path: string): string {
@@ -110,7 +135,8 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
   if (!ranks.length) {
     return [];
   }
-  const blamed = alarmOf(metrics)?.ranks ?? [];
+  const alarm = alarmOf(metrics);
+  const blamed = alarm?.ranks ?? [];
   const stands = (rank: Rank): boolean =>
     rank.slow ||
     blamed.includes(rank.rank) ||
@@ -119,16 +145,27 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
     ...ranks.filter(stands),
     ...ranks.filter(rank => !stands(rank))
   ].slice(0, MOST_ROWS);
+  // as on the card: a stuck rank's own state says less than the verdict
+  const at = (rank: Rank): string => {
+    const standing = alarm?.standings.find(s => s.ranks.includes(rank.rank));
+    return standing && alarm
+      ? standsText(standing, alarm, cluster, trans)
+      : (placeWords(rank.where, trans) ?? rank.doing ?? '');
+  };
+  const waits = (rank: Rank): string =>
+    alarm?.since_s != null && alarm.peers.includes(rank.rank)
+      ? formatSpan(alarm.since_s)
+      : formatTime(rank.wait_s);
   const rows = shown.map(rank => [
     `${rank.rank}`,
     `${rank.node}, ${rank.device}`,
     rank.slow
       ? trans.__('%1, slow', stateWord(rank.state, trans))
       : stateWord(rank.state, trans),
-    rank.where ? (placeWords(rank.where, trans) ?? '') : (rank.doing ?? ''),
+    at(rank),
     rank.step === null ? UNKNOWN : `${rank.step}`,
     formatTime(rank.step_s),
-    formatTime(rank.wait_s),
+    waits(rank),
     `${formatGiB(rank.memory_bytes)} GiB`
   ]);
   const head = [

@@ -151,6 +151,21 @@ export function formatShare(share: number | null): string {
   return share === null ? UNKNOWN : `${Math.round(share * 100)}${NBSP}%`;
 }
 
+/**
+ * Shares of one whole as "23 %", rounded by largest remainder: they add up to 100 % where the shares add up to 1.
+ */
+export function formatShares(shares: readonly number[]): string[] {
+  const exact = shares.map(share => share * 100);
+  const told = exact.map(Math.floor);
+  const sum = Math.round(exact.reduce((all, share) => all + share, 0));
+  const left = sum - told.reduce((all, share) => all + share, 0);
+  const order = exact
+    .map((share, i) => ({ i, rest: share - told[i] }))
+    .sort((a, b) => b.rest - a.rest);
+  order.slice(0, left).forEach(({ i }) => (told[i] += 1));
+  return told.map(share => `${share}${NBSP}%`);
+}
+
 /** Relative excess of a duration: "+15 %", from twice as long on "2.3×", "115×". */
 export function formatLonger(over: number): string {
   if (over + 1 < TIMES_GAIN) {

@@ -34,6 +34,18 @@ it('is no computation that waits for data', () => {
   ).not.toContain('waiting for data');
 });
 
+it('is told in parts that add up to 100 %', () => {
+  const split = { data: 0, own: 0.345, transfer: 0.325, waiting: 0.33 };
+  const told = renderToStaticMarkup(
+    React.createElement(SplitLegend, {
+      split,
+      trans: nullTranslator.load('dtrain_lab')
+    })
+  );
+  expect(told.match(/\d+(?=\u00a0%)/g)).toEqual(['35', '32', '33']);
+  expect(told).toContain('also a sleep');
+});
+
 it('never waits longer than it communicates', () => {
   const rank = makeRank(0, { step_s: 0.1, comm_overhead: 0.1, wait_s: 0.09 });
   expect(splitOf(rank)!.transfer).toBe(0);

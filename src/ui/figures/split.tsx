@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Rank } from '../../tokens';
-import { formatShare } from './format';
+import { formatShares } from './format';
 
 /**
  * Parts of a step: data, own time, transfer, waiting for slower ranks; shares of the step, adding up to 1.
@@ -59,10 +59,9 @@ export function splitOf(
 /** A part with its share: "compute 70 %". */
 function partText(
   part: keyof ISplit,
-  share: number,
+  told: string,
   trans: TranslationBundle
 ): string {
-  const told = formatShare(share);
   switch (part) {
     case 'data':
       return trans.__('waiting for data %1', told);
@@ -75,9 +74,17 @@ function partText(
   }
 }
 
-/** The parts that are named. */
-function named(split: ISplit): (keyof ISplit)[] {
-  return PARTS.filter(part => part !== 'data' || split.data > 0);
+/** The parts that are named, with their texts. */
+function named(
+  split: ISplit,
+  trans: TranslationBundle
+): { part: keyof ISplit; text: string }[] {
+  const parts = PARTS.filter(part => part !== 'data' || split.data > 0);
+  const told = formatShares(parts.map(part => split[part]));
+  return parts.map((part, i) => ({
+    part,
+    text: partText(part, told[i], trans)
+  }));
 }
 
 /** A step as a bar: orange, grey, blue, hatched orange. */
@@ -90,8 +97,8 @@ export function SplitBar(props: {
     <span
       className="jp-DtrainUi-split"
       role="img"
-      aria-label={named(split)
-        .map(part => partText(part, split[part], trans))
+      aria-label={named(split, trans)
+        .map(({ text }) => text)
         .join(', ')}
     >
       {PARTS.map(part => (
@@ -113,9 +120,19 @@ export function SplitLegend(props: {
   const { split, trans } = props;
   return (
     <span className="jp-DtrainUi-legend">
-      {named(split).map(part => (
-        <span key={part} data-part={part}>
-          {partText(part, split[part], trans)}
+      {named(split, trans).map(({ part, text }) => (
+        <span
+          key={part}
+          data-part={part}
+          title={
+            part === 'own'
+              ? trans.__(
+                  'All of the step but communication and the loader: also a sleep, or reading a file'
+                )
+              : undefined
+          }
+        >
+          {text}
         </span>
       ))}
     </span>
