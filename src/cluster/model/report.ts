@@ -153,7 +153,7 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
       : (placeWords(rank.where, trans) ?? rank.doing ?? '');
   };
   const waits = (rank: Rank): string =>
-    alarm?.since_s != null && alarm.peers.includes(rank.rank)
+    alarm && alarm.since_s !== null && alarm.peers.includes(rank.rank)
       ? formatSpan(alarm.since_s)
       : formatTime(rank.wait_s);
   const rows = shown.map(rank => [
