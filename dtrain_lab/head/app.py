@@ -135,9 +135,10 @@ class Head:
     def _keep_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
         at, policy = time.time(), self._policy
-        values, state = self._figures.values.current, policy.state
-        if self._history.wants(at, values, busy=bool(state.busy), ended=ended, generation=state.generation):
+        if self._history.wants(at, self._figures.values.current, busy=bool(policy.state.busy), ended=ended):
             self._history.add(at, policy.cluster(), ended=ended)
+        if self._history.rests(at, policy.state.generation):
+            self._history.rest(at, policy.cluster())
 
     # ---- link
 
@@ -181,7 +182,7 @@ class Head:
         return time.time()
 
     async def _read_history(self, _: bytes, order: clients.ReadHistory) -> list[Point]:
-        return self._history.since(order.since)
+        return self._history.since(order.since, idle=order.idle)
 
     async def _read_stacks(self, _: bytes, order: clients.Stacks) -> list[Stack]:
         return await self._stacks.of(chosen(self._policy.state, order.ranks))

@@ -105,9 +105,9 @@ OPERATIONS = (
     Operation(
         "get",
         "/clusters/{identity}/history",
-        "Figures of the past since a point, in a `format`.",
+        "Figures of the past since a point, in a `format`; with `idle=1` also between trainings.",
         list[Point],
-        query=("since", "format"),
+        query=("since", "format", "idle"),
         files=FORMATS,
     ),
     Operation(

@@ -345,11 +345,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures of the past since a point, in a `format`. */
+        /** Figures of the past since a point, in a `format`; with `idle=1` also between trainings. */
         get: {
             parameters: {
                 query?: {
                     format?: string;
+                    idle?: string;
                     since?: number;
                 };
                 header?: never;

@@ -25,12 +25,13 @@ NEWS_S = 0.9
 
 
 class History:
-    """Points at even intervals while a training runs, and one whenever the world's group was rebuilt.
+    """Points at even intervals while a training runs.
 
     Args:
         period_s: Seconds between two points.
         keep: Called with each point.
-        idle_s: Seconds between two points without training, which tell memory; None for no such points.
+        idle_s: Seconds between two points without training, for charts: memory, and when the world's group
+            was rebuilt. None for no such points. They are kept apart: exports have only training.
     """
 
     def __init__(self, period_s: float, keep: Callable[[Point], None], idle_s: float | None = None) -> None:
@@ -39,12 +40,11 @@ class History:
         """Time of the point, and own time of each rank in seconds; NaN if unknown."""
         self._period_s = period_s
         self._keep = keep
+        self._idle: deque[Point] = deque(maxlen=MOST)
         self._idle_s = idle_s
         self._values: dict[str, object] = {}
 
-    def wants(
-        self, at: float, values: dict[str, object], *, busy: bool, ended: bool, generation: int = 0
-    ) -> bool:
+    def wants(self, at: float, values: dict[str, object], *, busy: bool, ended: bool) -> bool:
         """Whether `look` may add a point, which needs a snapshot of the world.
 
         Args:
@@ -52,11 +52,9 @@ class History:
             values: The user's values of `dt.log`.
             busy: Whether a cell runs.
             ended: Whether a cell has ended since the last call.
-            generation: The world's, which grows each time its group is rebuilt.
         """
         news = values != self._values
-        due = ((busy or news) and self.due(at)) or (news and (ended or self._news_due(at)))
-        return due or self._idle_due(at) or self._rebuilt(generation)
+        return ((busy or news) and self.due(at)) or (news and (ended or self._news_due(at)))
 
     def add(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
         """Add a point if it is due, or has the last values of a cell.
@@ -70,34 +68,36 @@ class History:
         news = metrics.values != self._values
         trains = metrics.step_s is not None and metrics.current
         wanted = news and (ended or self._news_due(at))
-        trained = wanted or ((trains or news) and self.due(at))
-        if not trained and not self._idle_due(at) and not self._rebuilt(cluster.world.generation):
+        if not wanted and not ((trains or news) and self.due(at)):
             return
         self._values = metrics.values
         made = point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
-        if not trained and not trains:
-            # ranks' samples keep the figures of their last steps
-            made = replace(made, **dict.fromkeys(FIGURES))
         self._points.append(made)
-        if trained or trains:
-            self._own.append((at, array("f", own_times(cluster.ranks))))
+        self._own.append((at, array("f", own_times(cluster.ranks))))
         while len(self._own) * len(cluster.ranks) > MOST_OWN:
             self._own.popleft()
         self._keep(made)
         if len(self._points) > MOST:
             self._points = deque(list(self._points)[::2])
             self._period_s *= 2
-            self._idle_s = None if self._idle_s is None else self._idle_s * 2
+
+    def rests(self, at: float, generation: int) -> bool:
+        """Whether `rest` is due: nothing was kept for a while, or the world's group was rebuilt since."""
+        if self._idle_s is None:
+            return False
+        last = max(
+            (kept[-1] for kept in (self._points, self._idle) if kept), key=lambda p: p.at, default=None
+        )
+        return last is None or generation != last.generation or not 0 <= at - last.at < self._idle_s
+
+    def rest(self, at: float, cluster: Cluster) -> None:
+        """Add a point without figures of steps: ranks' samples keep those of their last ones."""
+        made = point(at, cluster.metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
+        self._idle.append(replace(made, **dict.fromkeys(FIGURES)))
 
     def due(self, at: float) -> bool:
         """Whether the next point is due; also after the clock was set back."""
         return self._apart(at, self._period_s)
-
-    def _idle_due(self, at: float) -> bool:
-        return self._idle_s is not None and self._apart(at, self._idle_s)
-
-    def _rebuilt(self, generation: int) -> bool:
-        return bool(self._points) and self._points[-1].generation != generation
 
     def _news_due(self, at: float) -> bool:
         """Whether a new value has a point before the next one is due."""
@@ -106,7 +106,9 @@ class History:
     def _apart(self, at: float, seconds: float) -> bool:
         return not self._points or not 0 <= at - self._points[-1].at < seconds
 
-    def since(self, at: float) -> list[Point]:
-        """Points after a time (seconds since 1970), oldest first."""
+    def since(self, at: float, *, idle: bool = False) -> list[Point]:
+        """Points after a time (seconds since 1970), oldest first; `idle`: also those without training."""
         own = {when: tuple(None if isnan(s) else round(s, 6) for s in times) for when, times in self._own}
-        return [replace(p, own_s=own.get(p.at, ())) for p in self._points if p.at > at]
+        trained = [replace(p, own_s=own.get(p.at, ())) for p in self._points if p.at > at]
+        rested = [p for p in self._idle if p.at > at] if idle else []
+        return sorted(trained + rested, key=lambda p: p.at) if rested else trained

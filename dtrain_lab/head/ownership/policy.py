@@ -49,7 +49,7 @@ class Policy(Protocol):
     point_s: float
     """Seconds between points of the history."""
     idle_point_s: float | None
-    """The same while nothing trains; None for no such points."""
+    """The same while nothing trains, for charts; None for no such points."""
     ranks_answer: bool
     """Whether ranks answer themselves where they are; otherwise their agents do."""
     agents_within_s: float

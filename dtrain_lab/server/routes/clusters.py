@@ -177,10 +177,13 @@ class HistoryHandler(_ClusterHandler):
     @web.authenticated
     @authorized
     async def get(self, identity: str) -> None:
-        """Return the metric history from `since`, oldest first, in `format` json, csv or tensorboard."""
+        """Return the metric history from `since`, oldest first, in `format` json, csv or tensorboard.
+
+        With `idle=1` it has points between trainings, too.
+        """
         connection = await self.connection(identity)
         since = self.number("since", 0)
-        points = await connection.ask(clients.ReadHistory(float(since)))
+        points = await connection.ask(clients.ReadHistory(float(since), idle=self.number("idle", 0) > 0))
         self.file(points, self.get_query_argument("format", "json"))
 
 

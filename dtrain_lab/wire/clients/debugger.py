@@ -13,9 +13,13 @@ class Stacks(Body, frozen=True, tag="stacks"):
 
 
 class ReadHistory(Body, frozen=True, tag="read_history"):
-    """Ask for history points after a time (seconds since 1970), oldest first."""
+    """Ask for history points after a time (seconds since 1970), oldest first.
+
+    `idle`: also those between trainings, which tell memory and when the group was rebuilt.
+    """
 
     since: float = 0.0
+    idle: bool = False
 
 
 NOT_YET = "has not come yet"

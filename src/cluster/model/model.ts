@@ -165,7 +165,8 @@ export class ClustersModel implements IClusters, IDisposable {
   private async _loadPast(id: string): Promise<void> {
     let past: readonly Point[];
     try {
-      past = await request(this._settings, 'GET', `clusters/${id}/history`);
+      const path = `clusters/${id}/history?idle=1`;
+      past = await request(this._settings, 'GET', path);
     } catch {
       // it has just ended, or the server is gone, which the panel shows
       return;

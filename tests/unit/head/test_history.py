@@ -150,14 +150,18 @@ def test_a_reload_finds_memory_between_trainings_and_each_rebuilding_at_its_own_
         rank = Rank(0, "a", 0, "cpu", 1, "idle", step_s=0.5, memory_bytes=7, slow=trains)
         world = training("c", (rank,), metrics=Metrics(step_s=0.5, current=trains))
         world = replace(world, world=replace(world.world, generation=generation))
-        if found.wants(at, {}, busy=trains, ended=False, generation=generation):
+        if found.wants(at, {}, busy=trains, ended=False):
             found.add(at, world)
+        if found.rests(at, generation):
+            found.rest(at, world)
 
     for at, generation in ((10.0, 0), (11.0, 0), (13.0, 1), (14.0, 1), (18.0, 1)):
         look(at, generation)
     look(19.0, 1, trains=True)
-    assert [(p.at, p.generation) for p in kept] == [(10.0, 0), (13.0, 1), (18.0, 1), (19.0, 1)]
-    assert {p.memory_bytes for p in kept} == {7}
-    assert [p.step_s for p in kept] == [None, None, None, 0.5], "no figures of steps that have ended"
-    assert [p.own_s for p in found.since(0)] == [(), (), (), (0.5,)]
-    assert [p.slow for p in kept] == [(), (), (), (0,)]
+    points = found.since(0, idle=True)
+    assert [(p.at, p.generation) for p in points] == [(10.0, 0), (13.0, 1), (18.0, 1), (19.0, 1)]
+    assert {p.memory_bytes for p in points} == {7}
+    assert [p.step_s for p in points] == [None, None, None, 0.5], "no figures of steps that have ended"
+    assert [p.own_s for p in points] == [(), (), (), (0.5,)]
+    assert [p.slow for p in points] == [(), (), (), (0,)]
+    assert [p.at for p in found.since(0)] == [p.at for p in kept] == [19.0], "exports have only training"
