@@ -51,7 +51,12 @@ export function Charts(props: {
     : [];
   const chart = { times, window: span, until, marks, end };
   return (
-    <div className="jp-DtrainUi-charts">
+    <div
+      className="jp-DtrainUi-charts"
+      role="group"
+      aria-label={trans.__('Charts')}
+      tabIndex={0}
+    >
       <JobChart
         {...chart}
         title={trans.__('Throughput')}
@@ -94,7 +99,7 @@ export function Charts(props: {
               key={name}
               title={name}
               figure={figure}
-              words=""
+              words={job.world.size > 1 ? trans.__('rank 0, or mean') : ''}
               label={name}
               values={values}
               summary={trans.__('%1: %2, latest', name, figure)}

@@ -11,6 +11,8 @@ import { moment } from '../model/words';
 /** Facts about a job: place, size, times, how it ended. */
 export function Facts(props: {
   job: Job;
+  /** Known jobs: the one that it continues may be among them. */
+  jobs: readonly Job[];
   trans: TranslationBundle;
   commands: CommandRegistry;
 }): JSX.Element {
@@ -24,6 +26,14 @@ export function Facts(props: {
         {moment(at)}
       </time>
     );
+  const listed = (values: Record<string, unknown>): string =>
+    Object.entries(values)
+      .map(([name, value]) => `${name} ${formatValue(value)}`)
+      .join(', ');
+  const logged = Object.fromEntries(
+    Object.entries(job.metrics.values).filter(([name]) => name !== 'step')
+  );
+  const parent = props.jobs.find(j => j.id === job.parent);
   const cells = job.progress.find(p => p.phase === 'cells');
   const facts: [string, React.ReactNode][] = [
     [trans.__('Profile'), job.profile],
@@ -38,9 +48,10 @@ export function Facts(props: {
         job.size.ranks_per_node
       )
     ],
+    [trans.__('Parameters'), listed(job.parameters)],
     [trans.__('Batch'), batchFact(job, trans)],
     [
-      trans.__('Cell'),
+      trans.__('Cells begun'),
       cells ? trans.__('%1 of %2', cells.done, cells.total) : null
     ],
     [trans.__('Submitted'), clock(job.created_at)],
@@ -62,7 +73,9 @@ export function Facts(props: {
             })
           }
         >
-          {job.parent}
+          {parent
+            ? trans.__('%1, %2', parent.name, moment(parent.created_at))
+            : job.name}
         </button>
       )
     ],
@@ -78,13 +91,17 @@ export function Facts(props: {
             })
           }
         >
-          {job.sweep}
+          {sweepName(job)}
         </button>
       )
     ],
-    ...Object.entries(job.metrics.values)
-      .filter(([name]) => name !== 'step')
-      .map(([name, value]): [string, string] => [name, formatValue(value)]),
+    [
+      // a mean where the notebook asks for it, which only the notebook knows
+      job.world.size > 1
+        ? trans.__('Logged (rank 0, or mean)')
+        : trans.__('Logged'),
+      listed(logged)
+    ],
     [trans.__('Folder'), job.directory]
   ];
   return (
@@ -99,4 +116,9 @@ export function Facts(props: {
         ))}
     </dl>
   );
+}
+
+/** Name of the sweep that a job is a trial of: its own without the trial's number. */
+function sweepName(job: Job): string {
+  return job.name.replace(/ \d+$/, '');
 }

@@ -133,7 +133,12 @@ export function JobBody(props: IJobProps): JSX.Element {
         </div>
       </div>
       <Actions {...props} job={job} />
-      <Facts job={job} trans={trans} commands={commands} />
+      <Facts
+        job={job}
+        jobs={props.model.jobs}
+        trans={trans}
+        commands={commands}
+      />
       <Charts job={job} metrics={metrics} trans={trans} />
       <JobLog jobs={jobs} job={job} trans={trans} openCell={openCell} />
     </>

@@ -31,6 +31,16 @@ const TRIALS = [
   trial(4, { state: 'running', ended_at: null })
 ];
 
+it('has two ticks or more, which tell the scale', () => {
+  for (let low = 0.3; low < 0.9; low += 0.013) {
+    for (const span of [0.02, 0.09, 0.11, 0.4, 3]) {
+      const { ticks } = scaleOfValues([low, low + span]);
+      expect(ticks.length).toBeGreaterThan(1);
+      expect(ticks.length).toBeLessThan(6);
+    }
+  }
+});
+
 it('lays values of ranges and lists on an axis', () => {
   const log = scaleOf('loguniform(1e-05, 0.1)');
   expect(log.of(1e-3)).toBeCloseTo(0.5);

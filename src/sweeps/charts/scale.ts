@@ -48,6 +48,14 @@ export function timeSteps(until: number, most: number): number[] {
   return Array.from({ length: count }, (_, n) => n * step);
 }
 
+/** The same, but two or more: a single one tells no scale. */
+function atLeastTwo(low: number, high: number, most: number): number[] {
+  const found = roundSteps(low, high, most);
+  return found.length > 1 || most > 9 || !(high > low)
+    ? found
+    : atLeastTwo(low, high, most + 1);
+}
+
 /** A scale of numbers from low to high. */
 export function linear(low: number, high: number, most = 4): IScale {
   const span = high - low || 1;
@@ -56,7 +64,7 @@ export function linear(low: number, high: number, most = 4): IScale {
   return {
     of,
     text: at => formatValue(low + at * span),
-    ticks: roundSteps(low, high, most).map(value => ({
+    ticks: atLeastTwo(low, high, most).map(value => ({
       at: of(value),
       text: formatValue(value)
     }))

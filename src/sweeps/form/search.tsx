@@ -1,7 +1,7 @@
 import React, { useId } from 'react';
 
 import { Row } from '../../job/fields/row';
-import { ISweepFault, SweepField } from '../model/request';
+import { ISweepFault, SweepField, trialsOf } from '../model/request';
 import { IPartOfSweep } from './searchSpaceFields';
 import { combinations } from '../model/searchSpace';
 import { faultText } from '../model/words';
@@ -111,7 +111,9 @@ export function Search(
             inputMode="numeric"
             aria-invalid={!!problem('trials')}
             placeholder={
-              form.sampler === 'grid' ? trans.__('all combinations') : '16'
+              form.sampler === 'grid'
+                ? trans.__('all combinations')
+                : String(trialsOf({ ...form, trials: '' }))
             }
             value={form.trials}
             onChange={event => change({ trials: event.target.value })}
