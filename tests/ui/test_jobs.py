@@ -387,6 +387,7 @@ def test_a_process_that_keeps_a_gpu_is_stopped(tmp_path: Path, page: Any) -> Non
             wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE, 20, "the process to end")
             gpus.computes({})
             slots.get_by_text("2 of 2 slots are free").wait_for()
+            page.goto("about:blank")  # before its server ends, or what it fetches then fails
 
 
 @pytest.fixture(scope="module")
