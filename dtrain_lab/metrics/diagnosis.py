@@ -109,11 +109,12 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
     if repeated and real:
         data = _check([(r.real, r.with_sync) for r in reports], step_s, loop_s, text_of.data)
     text = text_of.verdict(communication, data, size, own)
+    own = own if text_of.own_leads(communication, data, own) else 0.0
     if slow is not None and step_s:
         late = min(1.0, slow.values["over_s"] / step_s)
         if late > max(c.share if c is not None else 0.0 for c in (communication, data)):
-            text, notes[slow.hint] = text_of.slow_rank(slow, late), None
-    return Diagnosis(text, "replayed", communication, data, tuple(notes))
+            text, notes[slow.hint], own = text_of.slow_rank(slow, late), None, 0.0  # waiting, not code
+    return Diagnosis(text, "replayed", communication, data, tuple(notes), own)
 
 
 RUNS = (

@@ -48,7 +48,7 @@ def verdict(communication: Check | None, data: Check | None, size: int, own: flo
     if communication is None and data is None:
         return "Nothing could be measured."
     shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
-    if own > max(shared, fed):
+    if own_leads(communication, data, own):
         return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
     what, most = ("waiting for data", data) if fed > shared else ("communication", communication)
     if max(shared, fed) >= TELLING and most is not None and most.share <= most.error:
@@ -62,6 +62,11 @@ def verdict(communication: Check | None, data: Check | None, size: int, own: flo
     if fed > shared:
         return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
     return f"Communication-bound: {shared * 100:.0f} % of a step."
+
+
+def own_leads(communication: Check | None, data: Check | None, own: float) -> bool:
+    """Whether the loop's own code takes more of a step than communication, and than waiting for data."""
+    return own > max((c.share for c in (communication, data) if c is not None), default=0.0)
 
 
 def slow_rank(slow: Verdict, share: float) -> str:

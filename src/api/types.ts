@@ -2498,12 +2498,16 @@ export interface components {
         /**
          * Diagnosis
          * @description Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop.
+         *
+         *     `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0.
          */
         Diagnosis: {
             communication: components["schemas"]["Check"] | null;
             data: components["schemas"]["Check"] | null;
             /** @default [] */
             notes: string[];
+            /** @default 0 */
+            own: number;
             source: string;
             text: string;
         };

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.advice.code import changed, ddp_name
+from dtrain_lab.metrics.advice.code import changed, ddp_name, imports_lab
 from dtrain_lab.metrics.advice.loop import accumulate
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.metrics.verdicts import Advice
@@ -61,10 +61,11 @@ class AdviceDiffs:
 
 def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
     """The change in the last cell that it applies to; for accumulation, else one of the loop itself."""
-    orders = _as_they_are_now(orders)
+    ran, orders = orders, _as_they_are_now(orders)
     model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
     for order in reversed(orders):
-        if diff := changed(order.code, advice.id, advice.values, model):
+        imported = _is_imported(order, ran, orders)
+        if diff := changed(order.code, advice.id, advice.values, model, imported=imported):
             return diff, _place(order)
     known = not advice.values.get("stream")  # the loop's last group needs the number of batches
     if advice.id == "accumulate" and advice.values["before"] == 1 and known:
@@ -78,10 +79,26 @@ def _as_they_are_now(orders: Sequence[clients.Run]) -> list[clients.Run]:
     """The last run of each cell, oldest first: earlier runs may have had other code."""
     last: dict[tuple[str | None, str], clients.Run] = {}
     for order in orders:
-        key = (order.notebook, order.cell_id or order.cell)
-        last.pop(key, None)
-        last[key] = order
+        last.pop(_key(order), None)
+        last[_key(order)] = order
     return list(last.values())
+
+
+def _is_imported(order: clients.Run, ran: Sequence[clients.Run], now: Sequence[clients.Run]) -> bool:
+    """Whether a cell that first ran before this one, on its ranks, has the import that the change needs."""
+    first = [_key(o) for o in ran]
+    earlier = first[: first.index(_key(order))]
+    return any(
+        o.notebook == order.notebook
+        and _key(o) in earlier
+        and (o.ranks is None or set(o.ranks) >= set(order.ranks or ()) != set())
+        and imports_lab(o.code)
+        for o in now
+    )
+
+
+def _key(order: clients.Run) -> tuple[str | None, str]:
+    return order.notebook, order.cell_id or order.cell
 
 
 def _place(order: clients.Run) -> dict[str, str]:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, clean
+from dtrain_lab.metrics.advice.own_code import own_code
 from dtrain_lab.wire.metrics.thresholds import LEAST_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -21,7 +22,8 @@ def advise(of: Measured) -> tuple[Advice, ...]:
 
     Returns:
         Advice with its gain as throughput over today's (1.6 is 60 % more), without changes that gain little,
-        or less than `REAL_GAIN` and than their error; last what would not help, with a gain of 1.
+        or less than `REAL_GAIN` and than their error; last what would not help, with a gain of 1. What was
+        diagnosed to be the loop's own code comes before all of them, also with a gain of 1.
     """
     of = clean(of)
     found = (
@@ -35,5 +37,6 @@ def advise(of: Measured) -> tuple[Advice, ...]:
         for a in found
         if a is not None and a.gain - 1 >= min(REAL_GAIN, max(LEAST_GAIN, a.gain_error))
     ]
-    warning = data.more_ranks(of)
-    return (*sorted(worth, key=lambda a: -a.gain), *((warning,) if warning is not None else ()))
+    first, last = own_code(of), data.more_ranks(of)
+    ranked = (first, *sorted(worth, key=lambda a: -a.gain), last)
+    return tuple(a for a in ranked if a is not None)

@@ -24,7 +24,14 @@ def optimize(**switches: object) -> str:
     return f"{IMPORT}\nmodel, optimizer = dt.optimize(model, optimizer, {told})\n"
 
 
-def changed(code: str, advice: str, values: Mapping[str, object], model: str | None = None) -> str:
+def changed(
+    code: str,
+    advice: str,
+    values: Mapping[str, object],
+    model: str | None = None,
+    *,
+    imported: bool = False,
+) -> str:
     """Apply advice to a cell.
 
     Args:
@@ -32,6 +39,7 @@ def changed(code: str, advice: str, values: Mapping[str, object], model: str | N
         advice: id of the advice.
         values: its values.
         model: name of the DDP model, if another cell creates it.
+        imported: whether another cell has imported `dtrain_lab` as `dt`.
 
     Returns:
         A unified diff of the cell; empty if the change can't be applied to its code.
@@ -45,7 +53,7 @@ def changed(code: str, advice: str, values: Mapping[str, object], model: str | N
     if advice == "workers":
         new = _with_workers(lines, tree, values["workers"])
     elif advice in KEYWORDS:
-        new = _with_optimize(lines, tree, KEYWORDS[advice](values), model)
+        new = _with_optimize(lines, tree, KEYWORDS[advice](values), model, imported)
     else:
         return ""
     if new is None or new == lines or not parses(new):
@@ -97,7 +105,7 @@ def ddp_name(code: str) -> str | None:
 
 
 def _with_optimize(
-    lines: list[str], tree: ast.Module, keywords: Mapping[str, str], model: str | None
+    lines: list[str], tree: ast.Module, keywords: Mapping[str, str], model: str | None, imported: bool
 ) -> list[str] | None:
     """The lines with a call of `dt.optimize` after the optimizer's, or with more keywords in an existing
     call."""
@@ -124,8 +132,13 @@ def _with_optimize(
         f"{indent}{name}, {optimizer} = dt.optimize({name}, {optimizer}, {told})",
         *lines[at:],
     ]
-    known = any(re.match(rf"\s*{IMPORT}\b", line) for line in lines)
+    known = imported or any(re.match(rf"\s*{IMPORT}\b", line) for line in lines)
     return new if known else with_import(new, tree, IMPORT)
+
+
+def imports_lab(code: str) -> bool:
+    """Whether a cell's own lines, not those of a function, import `dtrain_lab` as `dt`."""
+    return any(re.match(rf"{IMPORT}\b", line) for line in code.splitlines())
 
 
 def with_import(lines: list[str], tree: ast.Module, line: str) -> list[str]:

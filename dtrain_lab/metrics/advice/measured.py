@@ -30,7 +30,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     step. `batches`: backward passes for each averaging. `stream`: the loader has no length. `utilization`:
     share of the cores that training can get which it uses, on the busiest node. `crowd`: threads that want
     each of its cores, at least 1. `cores`: for each rank of the node that has fewest. `rank_batch`: samples
-    of one pass on each rank. `epoch_steps`: batches of an epoch on each rank.
+    of one pass on each rank. `epoch_steps`: batches of an epoch on each rank. `own`: share of a step that the
+    loop's own code takes, if a diagnosis found that it takes the most; else 0.
     """
 
     ranks: int
@@ -57,6 +58,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     crowd: float = 1.0
     cores: float | None = None
     gpu: bool = False
+    own: float = 0.0
 
 
 def known(value: float | None) -> float | None:
@@ -152,6 +154,7 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
     if found is None or step is None:
         return of
     check, data = found.communication, found.data
+    of = replace(of, own=found.own)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)

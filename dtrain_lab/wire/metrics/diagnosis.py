@@ -71,10 +71,14 @@ class Check(Struct, frozen=True):
 
 
 class Diagnosis(Struct, frozen=True):
-    """Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop."""
+    """Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop.
+
+    `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0.
+    """
 
     text: str
     source: str
     communication: Check | None
     data: Check | None
     notes: tuple[str, ...] = ()
+    own: float = 0.0

@@ -55,6 +55,16 @@ export function words(
               'On each rank. Each process needs a core while it reads, and memory for 2 batches.'
             )
       };
+    case 'own_code':
+      return {
+        change: trans.__(
+          "Shorten your loop's own code: it takes %1 of a step",
+          formatShare(number('share'))
+        ),
+        cost: trans.__(
+          'It is neither the model, nor averaging, nor the loader: look for logging, sleeps, files, and metrics computed at each step.'
+        )
+      };
     case 'more_ranks':
       return {
         change: trans.__('More ranks will not help: training is input-bound'),

@@ -37,6 +37,21 @@ def test_the_change_is_where_the_optimizer_is_made() -> None:
     assert changes.given((), orders) == ()
 
 
+def test_what_a_cell_above_imports_is_not_imported_again() -> None:
+    made = "model = DDP(net)\noptimizer = SGD(model.parameters(), lr=1)"
+    imports = "%%distributed\nimport dtrain_lab as dt\n"
+
+    def added(*codes: str, ranks: tuple[int, ...] | None = None) -> bool:
+        orders = [clients.Run(c, c, "[1]", ranks if c == imports else None) for c in codes]
+        given = {a.id: a for a in AdviceDiffs().given(advise(replace(BOUND, gpu=True)), orders)}
+        return "+import dtrain_lab as dt" in given["bf16"].diff
+
+    assert added(made)
+    assert not added(imports, made)
+    assert added(made, imports), "when all cells run again, it would come too late"
+    assert added(imports, made, ranks=(0,)), "the other ranks don't have it"
+
+
 def test_a_loop_puts_no_gradients_aside() -> None:
     on_cpu = advise(BOUND)
     promised = next(a for a in on_cpu if a.id == "accumulate")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics import communication
 from dtrain_lab.metrics.advice import advise
-from dtrain_lab.metrics.advice.measured import measured
+from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
 from dtrain_lab.metrics.diagnosed_loop import Loops
 from dtrain_lab.metrics.diagnosis import (
     Report,
@@ -143,7 +143,14 @@ def test_what_is_none_of_the_model_is_said() -> None:
     assert found.text == "Your loop's own code takes the time: 60 % of a step."
     assert found.communication is not None
     assert found.communication.share == pytest.approx(0.1), "5 of 50 ms"
-    assert conclude([report(r, 20, 15, loop_s=0.022) for r in (0, 1)]).notes == ()
+    fast = conclude([report(r, 20, 15, loop_s=0.022) for r in (0, 1)])
+    assert (fast.notes, fast.own) == ((), 0.0)
+    # advice says the same first, before what would shorten less
+    bound = conclude([report(r, 20, 8, loop_s=0.05) for r in (0, 1)])
+    samples = [RankSample(rank=r, synced=True) for r in range(2)]
+    advised = advise(with_diagnosis(measured(ESTIMATED, samples, 2), bound))
+    assert [a.id for a in advised] == ["own_code", "accumulate"]
+    assert advised[0].change == "Shorten your loop's own code: it takes 60 % of a step"
 
 
 SLOW = Verdict(
@@ -155,7 +162,7 @@ SLOW = Verdict(
 def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
     found = conclude([report(r, 20, 15, loop_s=0.05) for r in (0, 1)], SLOW)
     assert found.text == "Rank 1 is slow: rank 0 waits for it, 60 % of a step."
-    assert found.notes[-1] == "30 ms a step longer than rank 0: its own code sleeps."
+    assert (found.notes[-1], found.own) == ("30 ms a step longer than rank 0: its own code sleeps.", 0.0)
     other = conclude([report(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01}))
     assert other.text == "Communication-bound: 90 % of a step.", "which takes more than the slow rank"
     live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
