@@ -83,7 +83,8 @@ class CellRecord(Struct, frozen=True):
     for it (`--no-wait`). Its output begins at `first_seq` in the journal. `kernel` is the id of the
     requesting kernel, which survives a rename of the notebook; `request` is the id of its execute request.
     `started_at` is when the cell was sent to the ranks, `ended_at` when the last rank ended it.
-    `failures`: of a cell that runs, how it has failed on some of its ranks so far.
+    `failures`: of a cell that runs, how it has failed on some of its ranks so far. `replaced`: ranks that
+    have had a new process since the cell began, which knows nothing of it.
     """
 
     id: str
@@ -101,3 +102,4 @@ class CellRecord(Struct, frozen=True):
     kernel: str | None = None
     request: str | None = None
     failures: tuple[Failure, ...] = ()
+    replaced: tuple[int, ...] = ()

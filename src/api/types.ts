@@ -2326,7 +2326,8 @@ export interface components {
          *     for it (`--no-wait`). Its output begins at `first_seq` in the journal. `kernel` is the id of the
          *     requesting kernel, which survives a rename of the notebook; `request` is the id of its execute request.
          *     `started_at` is when the cell was sent to the ranks, `ended_at` when the last rank ended it.
-         *     `failures`: of a cell that runs, how it has failed on some of its ranks so far.
+         *     `failures`: of a cell that runs, how it has failed on some of its ranks so far. `replaced`: ranks that
+         *     have had a new process since the cell began, which knows nothing of it.
          */
         CellRecord: {
             cell: string;
@@ -2345,6 +2346,8 @@ export interface components {
             /** @default null */
             notebook: string | null;
             ranks: number[];
+            /** @default [] */
+            replaced: number[];
             /** @default null */
             request: string | null;
             /** @default null */

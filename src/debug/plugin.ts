@@ -204,7 +204,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           return;
         }
         if (args.id) {
-          return; // the reason was shown
+          onError(new Error(trans.__('No rank stands where the cell failed.')));
+          return;
         }
         const selected = args.selected
           ? debug.model.variables.selectedVariable?.name

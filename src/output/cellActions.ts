@@ -47,15 +47,13 @@ export function actionsOf(
     command: string,
     rank: number
   ): { act: (() => void) | null; why: string } => {
-    const lost = cluster?.ranks[rank]?.state === 'lost';
+    const lost = lostIn(standing, rank, trans);
     const act = lost
       ? null
       : can(command, { rank, failed: true, cell: record?.id });
     const why = !cluster
       ? gone
-      : lost
-        ? trans.__('Rank %1 was lost.', rank)
-        : trans.__('The debugger is not available here.');
+      : lost || trans.__('The debugger is not available here.');
     return { act, why };
   };
   return {
@@ -68,4 +66,29 @@ export function actionsOf(
     debug: rank => look(CommandIDs.debugRank, rank),
     compare: rank => look(CommandIDs.compareVariable, rank)
   };
+}
+
+/** Why the process in which a cell failed is no longer there; empty if it is. */
+export function lostIn(
+  { cluster, record }: IStanding,
+  rank: number,
+  trans: TranslationBundle
+): string {
+  if (!cluster) {
+    return '';
+  }
+  const now = cluster.ranks[rank];
+  if (!now) {
+    return trans.__('There is no rank %1 any more.', rank);
+  }
+  if (now.state === 'lost') {
+    return trans.__('Rank %1 was lost.', rank);
+  }
+  // a head of an earlier version doesn't report them
+  return record?.replaced?.includes(rank)
+    ? trans.__(
+        'Rank %1 has had a new process since: its error is gone. Run the cell again.',
+        rank
+      )
+    : '';
 }

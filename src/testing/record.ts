@@ -18,6 +18,7 @@ export function record(more: Partial<CellRecord> = {}): CellRecord {
     request: 'm1',
     result: null,
     failures: [],
+    replaced: [],
     ...more
   };
 }

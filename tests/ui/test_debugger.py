@@ -316,6 +316,9 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
     output(page, 1).get_by_role("button", name="Debug rank 1 here").click()
     page.get_by_text("The ranks no longer have the error of this cell").first.wait_for()
     page.locator(".jp-DebuggerBugButton").click()
+    # nor is a new process taken for the one that failed
+    lab.request("POST", "clusters/failed/restart", {"ranks": [1]})
+    output(page, 2).locator("[aria-disabled='true'][title^='Rank 1 has had a new process']").first.wait_for()
     lab.request("DELETE", "clusters/failed")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
+
 from dtrain_lab.head.cells.running_cell import Running
 from dtrain_lab.head.cells.turn_queue import TurnQueue
 from dtrain_lab.wire import clients
@@ -23,6 +26,8 @@ class KnownCells:
         self._cells: dict[str, Running] = {}
         """Cells that wait or run."""
         self._ended: dict[str, Running] = {}
+        self._forked: dict[int, float] = {}
+        """When each rank's process was started, seconds since 1970."""
 
     @property
     def running(self) -> tuple[RunningCell, ...]:
@@ -84,7 +89,11 @@ class KnownCells:
         known = sorted((*self._ended.values(), *self._cells.values()), key=lambda c: c.asked_at)
         if last:
             known = list({(c.order.notebook, c.order.kernel, c.order.cell_id): c for c in known}.values())
-        return [cell.record(self._waits_for(cell)) for cell in known]
+        return [cell.record(self._waits_for(cell), self._forked) for cell in known]
+
+    def forked(self, ranks: Iterable[int]) -> None:
+        """New processes are started for ranks: what earlier cells left in the old ones is gone."""
+        self._forked.update(dict.fromkeys(ranks, time.time()))
 
     def _waits_for(self, cell: Running) -> tuple[WaitsFor, ...]:
         ahead = [self._cells.get(name) for name in self._turns.ahead_of(cell.order.cell)]

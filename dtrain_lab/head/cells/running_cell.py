@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dtrain_lab.cells import rank_sets
@@ -68,12 +68,14 @@ class Running:
             return "ended"
         return "waiting" if self.began_at is None else "running"
 
-    def record(self, waits_for: tuple[WaitsFor, ...]) -> CellRecord:
+    def record(self, waits_for: tuple[WaitsFor, ...], forked: Mapping[int, float]) -> CellRecord:
         """The cell as clients see it.
 
         Args:
             waits_for: The cells that it waits for.
+            forked: When each rank's process was started, seconds since 1970.
         """
+        began = self.began_at
         return CellRecord(
             id=self.order.cell,
             cell=self.order.label,
@@ -90,6 +92,9 @@ class Running:
             kernel=self.order.kernel,
             request=self.order.request,
             failures=() if self.result is not None else blame(self.failures),
+            replaced=()
+            if began is None
+            else tuple(rank for rank in self.ranks if forked.get(rank, began) > began),
         )
 
     def finish(self) -> None:

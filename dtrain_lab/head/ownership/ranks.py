@@ -58,6 +58,7 @@ class Ranks:
             place = self._nodes.place(index)
             specs = tuple(orders.rank_spec(self._plan, place, index, node, rank) for rank in mine)
             self._nodes.send(index, links.Fork(specs))
+        self._cells.forked(ranks)
         for rank in ranks:
             self._figures.forget(rank)
             self._store.forget(rank)

@@ -1,0 +1,30 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster } from '../testing/clusters';
+import { record } from '../testing/record';
+import { lostIn } from './cellActions';
+
+const trans = nullTranslator.load('dtrain_lab');
+
+it('has no process to look into where a rank was lost, replaced, or left out of a smaller cluster', () => {
+  const cluster = makeCluster();
+  const of = (rank: number, replaced: number[] = []): string =>
+    lostIn(
+      {
+        state: 'failed',
+        record: record({ replaced }),
+        cluster,
+        seconds: 1,
+        ranks: [0, 1]
+      },
+      rank,
+      trans
+    );
+  expect(of(1)).toBe('');
+  expect(of(1, [1])).toMatch(/^Rank 1 has had a new process since/);
+  expect(of(0, [1])).toBe('');
+  expect(of(cluster.ranks.length)).toMatch(/^There is no rank \d+ any more\.$/);
+  cluster.ranks[1].state = 'lost';
+  expect(of(1, [1])).toBe('Rank 1 was lost.');
+});
