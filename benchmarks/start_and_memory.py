@@ -38,8 +38,12 @@ dist.destroy_process_group()
 """
 
 
-def ours(*, warm: bool) -> tuple[float, int]:
-    """Seconds and PSS of all our processes."""
+OWN = 30 * 2**20
+"""Bytes that a rank may have of its own: unlike PSS, this doesn't depend on who else maps torch's files."""
+
+
+def ours(*, warm: bool) -> tuple[float, int, int]:
+    """Seconds, PSS of all our processes, and what the middle one of the ranks has of its own."""
     portal = Portal.get()
     if warm:
         portal.call(portal.worlds.warm_heads.start(python=PYTHON))
@@ -56,8 +60,10 @@ def ours(*, warm: bool) -> tuple[float, int]:
     seconds = time.perf_counter() - began
     cluster.run("import gc; gc.collect()")  # as soon happens in a training: it may end the sharing of pages
     memory = pss(tree(cluster._connection.record.pid))
+    ranks = cluster.run("import os; print(os.getpid())").stdout.values()
+    own = middle([psutil.Process(int(pid)).memory_full_info().uss for pid in ranks])
     cluster.stop()
-    return seconds, memory
+    return seconds, memory, int(own)
 
 
 def first_view() -> tuple[float, int]:
@@ -152,8 +158,9 @@ def main() -> None:
         if start_peers.available():
             kinds.setdefault("nbdistributed", []).append((start_peers.nbdistributed(RANKS), 0))
             kinds.setdefault("Monarch", []).append((start_peers.monarch(RANKS, _free_port()), 0))
-    seconds = {k: middle([s for s, _ in v]) for k, v in kinds.items()}
-    memory = {k: middle([m for _, m in v]) for k, v in kinds.items()}
+    seconds = {k: middle([s for s, *_ in v]) for k, v in kinds.items()}
+    memory = {k: middle([m for _, m, *_ in v]) for k, v in kinds.items()}
+    own = middle([uss for _, _, uss in kinds["warm"]])
     peer = f"{seconds['stock']:.1f} s, stock ipyparallel"
     emit(
         [
@@ -195,6 +202,13 @@ def main() -> None:
                 f"{memory['stock'] / 2**20:.0f} MiB, stock ipyparallel",
                 memory["warm"] / memory["stock"],
                 0.4,
+            ),
+            Row(
+                f"{RANKS} ranks, what each has of its own (USS)",
+                f"{own / 2**20:.0f} MiB",
+                f"limit {OWN / 2**20:.0f} MiB",
+                own / OWN,
+                1.0,
             ),
             Row(
                 f"{RANKS} ranks, the same with a view (for comparison)",

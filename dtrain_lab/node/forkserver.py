@@ -11,7 +11,6 @@ environment from exec on, so that torch and numpy start no threads of their own.
 from __future__ import annotations
 
 import gc
-import importlib
 import mmap
 import os
 import select
@@ -43,28 +42,10 @@ from dtrain_lab.node.fork_messages import (
     decode_order,
     encode,
 )
-from dtrain_lab.rank import shared_memory
+from dtrain_lab.rank import preload, shared_memory
 from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import CONTROLLER, RankSpec
 
-PRELOAD = (
-    "numpy",
-    "torch",
-    "torch.distributed",
-    "torch.nn.parallel",
-    "torch.distributed.fsdp",
-    "torch.utils.data",
-    "ipyparallel.engine.app",
-    "ipyparallel.controller.app",
-    "ipyparallel.controller.task_scheduler",
-    "ipyparallel.controller.dictdb",
-    "ipyparallel.serialize.codeutil",
-    "ipykernel.debugger",
-    "ipykernel.zmqshell",
-    "matplotlib_inline.backend_inline",
-    "dtrain_lab.rank.main",
-)
-OPTIONAL = frozenset({"matplotlib_inline.backend_inline"})
 LAST = 4000
 
 
@@ -97,12 +78,7 @@ class ForkServer:
     def _load(self) -> None:
         began = time.monotonic()
         gc.disable()  # the collector would only traverse modules while they are loading
-        for name in PRELOAD:
-            try:
-                importlib.import_module(name)
-            except ImportError:
-                if name not in OPTIONAL:
-                    raise
+        preload.load()
         names.lost()  # looked up once here: ranks inherit the answer
         gc.collect()
         # the collector skips frozen objects, also in children, where it would copy all shared pages

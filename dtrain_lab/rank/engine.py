@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -17,10 +18,14 @@ from ipyparallel.engine.app import IPEngine
 
 from dtrain_lab.machine.signals import deferred_handlers
 from dtrain_lab.rank.debugger import pause
+from dtrain_lab.rank.ipykernel import modules_known
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import RankSpec
 
 events = logging.getLogger("dtrain_lab.rank")
+logging.getLogger("RankEngine").setLevel(
+    logging.WARNING
+)  # also where the user's root logger has a lower level
 REPLY_WITHIN_S, TRIES = 5.0, 3
 """A controller that is just being restarted may lose a request."""
 _CHANNELS = ("control", "mux", "task", "iopub", "hb_ping", "hb_pong", "registration")
@@ -48,6 +53,15 @@ class RankEngine(IPEngine):  # type: ignore[misc]
     attach: Callable[[RankEngine], None]
     """Called with this engine once its kernel exists."""
 
+    def parse_command_line(self, argv: object = None) -> None:
+        """Take the settings from `config`: a parser for all options would cost each rank 3 MiB."""
+        self.cli_config = deepcopy(self.config)  # these come before those of the user's files
+        self.argv: list[str] = []
+        self.extra_args: list[str] = []
+
+    def _configure_logging(self) -> None:
+        """Leave the loggers alone: logs go to the rank's file, and a new set-up would visit all loggers."""
+
     def init_engine(self) -> None:
         """Set up the session; there is no connection yet."""
         self.sockets: list[tuple[Any, str]] = []
@@ -70,7 +84,8 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         """Make the kernel, without a controller, and attach the link."""
         content = {"status": "ok", "id": self.spec.rank, "hb_period": 0}
         answer = self.session.serialize(self.session.msg("registration_reply", content=content))
-        await super().complete_registration(answer, self._connect_later, str)
+        with modules_known(self):
+            await super().complete_registration(answer, self._connect_later, str)
         self.attach(self)
 
     def start_heartbeat(self, hb_ping: str, hb_pong: str, hb_period: int, identity: bytes) -> None:

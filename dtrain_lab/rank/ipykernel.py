@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import ipykernel.ipkernel
+import IPython.core.shellapp
+
+from dtrain_lab.rank import preload
 
 _own: dict[int, asyncio.Lock] = {}
 
@@ -29,3 +36,23 @@ def flush(stream: Any) -> None:
     method = getattr(stream, "_flush", None)
     if method is not None:
         method()
+
+
+@contextmanager
+def modules_known(app: Any) -> Iterator[None]:
+    """Tell a new kernel which modules are loaded: it would look through them all, twice.
+
+    One list is of files that its debugger steps over, the other of modules that `%reset -f aggressive` leaves
+    loaded. In a rank, they would cost the pages of all modules, of their names and of their files: 15 MiB.
+
+    Args:
+        app: the engine, whose kernel is made meanwhile.
+    """
+    with preload.hidden_from(ipykernel.ipkernel, IPython.core.shellapp):
+        yield
+    app.kernel._kernel_modules = preload.files
+    debugger = getattr(app.kernel, "debugger", None)
+    if debugger is not None:
+        debugger.kernel_modules = preload.files
+    preload.names.update(preload.since())
+    app.kernel.shell._sys_modules_keys = preload.names

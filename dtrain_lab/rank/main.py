@@ -11,6 +11,7 @@ import sys
 
 import ipykernel_launcher
 import zmq
+from traitlets.config import Config
 
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.machine.net.contexts import in_every_context
@@ -42,7 +43,15 @@ def run(spec: RankSpec, memory: Shared) -> None:
         in_every_context(zmq.IPV6, 1)
     # as in a notebook kernel: argparse prints this name in "usage:"
     sys.argv = [ipykernel_launcher.__file__]
-    app = RankEngine.instance()
+    app = RankEngine.instance(
+        config=Config(
+            ProfileDir={"location": spec.profile_dir},
+            # the default is the fork server's folder at the time it imported ipyparallel
+            BaseParallelApplication={"work_dir": os.getcwd()},
+            IPEngine={"id": spec.rank, "enable_nanny": False, "max_heartbeat_misses": 0},
+            Application={"log_level": logging.WARNING},
+        )
+    )
     app.spec = spec
     selector = main_loop()
     app.attach = lambda engine: _attach(engine, memory, selector)
@@ -52,17 +61,7 @@ def run(spec: RankSpec, memory: Shared) -> None:
     RankStream.pipes = memory.pipes
     app.out_stream_factory = RankStream
     os.makedirs(spec.profile_dir, mode=0o700, exist_ok=True)
-    app.initialize(
-        [
-            f"--profile-dir={spec.profile_dir}",
-            # the default is the fork server's folder at the time it imported ipyparallel
-            f"--work-dir={os.getcwd()}",
-            f"--IPEngine.id={spec.rank}",
-            "--IPEngine.enable_nanny=False",
-            "--IPEngine.max_heartbeat_misses=0",
-            "--log-level=30",
-        ]
-    )
+    app.initialize([])
     app.start()
 
 

@@ -47,6 +47,17 @@ def test_environment_and_threads(pair: dt.Cluster) -> None:
     assert result.stdout[1] == "['1', '1', '2', '2', '0'] 1\n"
 
 
+def test_a_rank_imports_nothing_that_it_could_share_and_looks_through_no_modules(pair: dt.Cluster) -> None:
+    """With what a kernel and its shell did for themselves, each rank had 18 MiB more of its own."""
+    result = pair.run(
+        "from dtrain_lab.rank import preload\n"
+        "print(preload.since())\n"
+        "shell = get_ipython()\n"
+        "print(shell.kernel._kernel_modules is preload.files, shell._sys_modules_keys is preload.names)"
+    )
+    assert result.stdout[1] == "[]\nTrue True\n"
+
+
 def test_a_garbage_collection_ends_no_sharing_of_torchs_memory(pair: dt.Cluster) -> None:
     shared = "print(sum(int(l.split()[1]) for l in open('/proc/self/smaps_rollup') if 'Shared' in l))"
     before, after = (pair.run(code + shared).stdout for code in ("", "import gc; gc.collect()\n"))

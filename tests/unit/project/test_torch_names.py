@@ -70,6 +70,7 @@ OTHERS = {
     "rank/cells/shell_errors.py": {"_getframe"},
     "rank/frameworks/torch_libraries.py": {"_shared_state"},
     "rank/debugger/debugger.py": {"_getframe"},
+    "rank/ipykernel.py": {"_kernel_modules", "_sys_modules_keys"},
     "rank/output/inline_figures.py": {"_get_backend_or_none"},
     "rank/debugger/job.py": {"_getframe"},
     "rank/link.py": {"_current_frames", "_exit", "_run_exitfuncs"},

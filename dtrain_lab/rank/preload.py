@@ -1,0 +1,103 @@
+"""What the fork server loads for its ranks, and what they are told of it.
+
+A page that a rank writes to is its own from then on, and to read an object is to count a reference in it. So
+ranks import nothing that could be loaded before the fork, and don't look through all modules.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+NEEDED = (
+    "numpy",
+    "torch",
+    "torch.distributed",
+    "torch.nn.parallel",
+    "torch.distributed.fsdp",
+    "torch.utils.data",
+    "ipyparallel.engine.app",
+    "ipyparallel.controller.app",
+    "ipyparallel.controller.task_scheduler",
+    "ipyparallel.controller.dictdb",
+    "ipyparallel.serialize.codeutil",
+    "ipykernel.debugger",
+    "ipykernel.zmqshell",
+    "tornado.platform.asyncio",
+    "faulthandler",
+    "dtrain_lab.rank.main",
+)
+OPTIONAL = (
+    "matplotlib_inline.backend_inline",
+    # a kernel's shell imports these as it starts, or in its first cell; other releases may lack some
+    "IPython.core.completerlib",
+    "IPython.core.logger",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "IPython.utils.wildcard",
+    "bdb",
+)
+
+names: set[str] = set()
+"""Names of the modules that were loaded before the fork."""
+files: list[str] = []
+"""Their files."""
+
+
+def load() -> None:
+    """Load what ranks need, and note all that is loaded then.
+
+    Raises:
+        ImportError: A module that ranks can't do without is missing.
+    """
+    for name in NEEDED:
+        importlib.import_module(name)
+    for name in OPTIONAL:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
+    names.update(sys.modules)
+    files.extend(file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None)))
+
+
+def since() -> list[str]:
+    """Names of the modules that this process has imported after the fork, the last one first."""
+    later = []
+    for name in reversed(sys.modules):  # in the order of their import
+        if name in names:
+            break
+        later.append(name)
+    return later
+
+
+class _Sys:
+    """Python's `sys`, with no module in `modules`."""
+
+    modules: dict[str, ModuleType] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(sys, name, value)
+
+
+@contextmanager
+def hidden_from(*readers: Any) -> Iterator[None]:
+    """Hide all modules from code that looks through `sys.modules`.
+
+    Args:
+        readers: modules with such code.
+    """
+    for reader in readers:
+        reader.sys = _Sys()
+    try:
+        yield
+    finally:
+        for reader in readers:
+            reader.sys = sys
