@@ -88,6 +88,8 @@ export interface IPreferences {
 }
 
 /** All clusters and jobs of this user, live while somebody looks. */
+export type Endings = Readonly<Record<string, Cluster['summary']>>;
+
 export interface IClusters {
   readonly preferences: IPreferences;
   /** Settings are applied at once. */
@@ -106,6 +108,8 @@ export interface IClusters {
   showIgnored(id: string): void;
   /** The ignored verdict of a cluster; null for none. */
   ignored(id: string): Verdict | null;
+  /** The last state of clusters that have ended, by id: its values say who has stopped one, and when. */
+  readonly endings: Endings;
   /** Jobs that run or ended recently, newest first; ended ones without their ranks. */
   readonly jobs: readonly Job[];
   readonly site: Site | null;

@@ -7,9 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.cells import endings
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.listing import listed
 from dtrain_lab.wire.cells import Failure
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.stacks import Frame
 from dtrain_lab.wire.summary import Summary
 
@@ -83,12 +85,15 @@ STOPPED = "the cluster was stopped"
 """Message of ranks that ended because somebody stopped their cluster."""
 
 
-def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Summary, ...]:
+def failure_parts(
+    failures: Sequence[Failure], ranks: Sequence[int], ending: Ending | None = None
+) -> tuple[Summary, ...]:
     """Describe a failed cell: the ranks at fault first, then the ranks interrupted because of them.
 
     Args:
         failures: one per rank that failed.
         ranks: all ranks that ran the cell.
+        ending: who has stopped the cluster, if somebody has and it is known.
 
     Returns:
         One sentence each on ranks that were lost, raised, don't answer, and were interrupted.
@@ -99,7 +104,8 @@ def failure_parts(failures: Sequence[Failure], ranks: Sequence[int]) -> tuple[Su
     silent = [f for f in failures if f.type == NO_ANSWER]
     taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
     if own_stop(lost):
-        parts.append(_part("stopped", lost, "The cluster was stopped."))
+        text = f"The cluster was stopped{endings.told(ending)}."
+        parts.append(_part("stopped", lost, text, **endings.values(ending)))
     elif lost:
         verb = "was" if len(lost) == 1 else "were"
         how = "; ".join(sorted({f.message for f in lost}))

@@ -109,6 +109,9 @@ class Head:
         finally:
             log.info("ends: %s", self._policy.state.phase)
             watch.cancel()
+            self._watchers.moved()
+            self._watchers.notify()  # the panel says who has stopped the world
+            self._outlets.flush()
             self._keep_history(ended=True)
             self._link.close()
             self._client.close()

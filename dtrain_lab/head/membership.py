@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from dtrain_lab.machine import supervision
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.world import State, initial, step
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on
@@ -35,7 +36,7 @@ class Executor(Protocol):
     def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
         """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
 
-    def fail_cell(self, rank: int, message: str, *, stopped: bool) -> None:
+    def fail_cell(self, rank: int, message: str, *, stopped: bool, ending: Ending | None) -> None:
         """Fail the cell of a rank that will never reply."""
 
     def give_up(self, ranks: tuple[int, ...]) -> None:
@@ -126,8 +127,8 @@ class Membership:
                 executor.end_ranks(ranks)
             case do.KillRanks(ranks):
                 executor.signal(ranks, signal.SIGKILL)
-            case do.FailCell(rank, message, stopped):
-                executor.fail_cell(rank, message, stopped=stopped)
+            case do.FailCell(rank, message, stopped, ending):
+                executor.fail_cell(rank, message, stopped=stopped, ending=ending)
             case do.GiveUp(ranks):
                 executor.give_up(ranks)
             case do.StartTimer():

@@ -15,6 +15,7 @@ from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.requests import Handlers
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.world import State
 from dtrain_lab.world import events as on
@@ -45,7 +46,7 @@ class World(Protocol):
     def resize(self, plan: Plan) -> None:
         """Make more ranks, or end some."""
 
-    def stop(self, why: str = "") -> None:
+    def stop(self, why: str = "", ending: Ending | None = None) -> None:
         """End the world."""
 
 
@@ -195,4 +196,4 @@ class WorldRequests:
 
     async def _stop(self, _: bytes, order: clients.Stop) -> None:
         self._world.heir = self._world.heir or order.heir
-        self._world.stop()
+        self._world.stop(ending=order.by)

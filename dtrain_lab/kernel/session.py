@@ -26,6 +26,7 @@ from dtrain_lab.kernel.restarts import Restarts
 from dtrain_lab.services.notebook_clusters import Used
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
+from dtrain_lab.services.worlds import ended
 from dtrain_lab.wire import clients
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Session:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._current: Cluster | None = None
-        self._ended: str | None = None
-        """Name of the cluster that this notebook used last, once it has ended by itself or elsewhere."""
+        self._ended: which.Ended | None = None
+        """The cluster that this notebook used last, once it has ended."""
         self.debugger: KernelDebugger | None = None
         """The kernel's debugger; None in a terminal's IPython."""
         self.restoring: Restoring | None = None
@@ -120,7 +121,7 @@ class Session:
         if self.current is not None:
             return self.current
         if self._cluster is not None:
-            self._ended, self._cluster = self._cluster.name, None
+            self._has_ended(self._cluster)
         used, held = self._use.recorded, self.portal.worlds.held if self._ended is None else ()
         running = self.portal.worlds.found()
         for record in running:
@@ -199,10 +200,13 @@ class Session:
     def stop(self) -> None:
         """Stop this notebook's cluster."""
         cluster = self.own("stop")
-        name = cluster.name
         cluster.stop_for(sys.executable if self._may_warm() else None)
-        self._ended, self._cluster = name, None
-        print(f"{name} is stopped.")
+        self._has_ended(cluster)
+        print(f"{cluster.name} is stopped.")
+
+    def _has_ended(self, cluster: Cluster) -> None:
+        self._ended = which.gone(cluster.name, ended.of(cluster.id), self.notebook)
+        self._cluster = None
 
     def warm(self) -> None:
         """Start a head without ranks in the background, so that the next start is quick."""

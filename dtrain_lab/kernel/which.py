@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import NamedTuple
 
-from dtrain_lab.cells import rank_sets
+from dtrain_lab.cells import endings, rank_sets
 from dtrain_lab.errors import NotFound
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
 
 START = "%distributed start"
 ATTACH = "%distributed attach"
 
 
-def ended(name: str, running: Sequence[str]) -> NotFound:
+class Ended(NamedTuple):
+    """The cluster that a notebook used last, and that has ended. `how`: such as "has ended"."""
+
+    name: str
+    how: str
+
+
+def gone(name: str, ending: Ending | None, notebook: str | None) -> Ended:
+    """Return a notebook's cluster that has ended, and how.
+
+    Args:
+        name: The cluster.
+        ending: Who has stopped it; None if that is not known.
+        notebook: Path of the notebook.
+    """
+    told = endings.told(ending, notebook)
+    return Ended(name, f"was stopped{told}" if told else "has ended")
+
+
+def ended(last: Ended, running: Sequence[str]) -> NotFound:
     """Return the error of a notebook whose cluster has ended: cells take no other one.
 
     Args:
-        name: The cluster that has ended.
+        last: The cluster that has ended.
         running: Names of the clusters that run.
     """
-    told = f"{name}, which this notebook used, has ended."
+    told = f"{last.name}, which this notebook used, {last.how}."
     if not running:
         return NotFound(told, f"Start one: {START}")
     use = f"Use one: {ATTACH} {running[0]}"
@@ -32,18 +53,18 @@ def several(running: Sequence[str]) -> NotFound:
     return NotFound(f"Several clusters are running: {', '.join(running)}.", f"Choose one: {ATTACH} NAME")
 
 
-def not_own(command: str, name: str | None, running: Sequence[Cluster], notebook: str | None) -> NotFound:
+def not_own(command: str, last: Ended | None, running: Sequence[Cluster], notebook: str | None) -> NotFound:
     """Return the error of a command that ends or changes a cluster, where this notebook has none.
 
     Args:
         command: The command, such as "stop".
-        name: The cluster that this notebook had, if any.
+        last: The cluster that this notebook had, if any.
         running: Clusters that run: none of them is this notebook's.
         notebook: Path of this notebook.
     """
-    if not running and name is None:
+    if not running and last is None:
         return NotFound("No cluster is running.", f"Start one: {START}")
-    told = f"This notebook has no cluster{f': {name} has ended' if name is not None else ''}."
+    told = f"This notebook has no cluster{f': {last.name} {last.how}' if last is not None else ''}."
     if not running:
         return NotFound(told, f"Start one: {START}")
     names = ", ".join(

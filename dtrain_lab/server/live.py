@@ -15,16 +15,20 @@ from dtrain_lab.machine import processes, supervision
 from dtrain_lab.server.job_feeds import JobFeeds
 from dtrain_lab.services.connection import Connection, records
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.worlds import ended
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.jobs.job import Job
-from dtrain_lab.wire.kinds import JOB_ENDED
+from dtrain_lab.wire.kinds import ENDING, JOB_ENDED
 from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.summary import Summary
 
 KEEP_S = 1.0
 JOBS_S = 0.5
 MOST_JOBS = 50
+MOST_ENDED = 20
 GOING_AWAY = 1001
 """WebSocket's code of an end that is not a fault."""
 STOPPED_WITH_CLUSTERS = "stopped with clusters"
@@ -51,6 +55,9 @@ class Hub:
         self.period_s = period_s
         self._log = log
         self._clusters: dict[str, Cluster] = {}
+        self.ended: dict[str, Summary] = {}
+        """The last state of clusters that ended lately, by id, oldest first."""
+        self._noted: set[str] = set()
         self._watched: dict[str, Connection] = {}
         self._viewers: set[asyncio.Event] = set()
         self.sockets: set[WebSocketHandler] = set()
@@ -150,6 +157,8 @@ class Hub:
     def changed(self, cluster: Cluster) -> None:
         """Store a changed state that a head has sent."""
         self._clusters[cluster.id] = cluster
+        if cluster.state in ENDING and cluster.summary.values.get("at"):
+            self.ended = dict([*self.ended.items(), (cluster.id, cluster.summary)][-MOST_ENDED:])
         self._moved()
 
     def _moved(self) -> None:
@@ -166,6 +175,11 @@ class Hub:
                 self._send(record, error)
             except Exception as error:  # noqa: BLE001 # one cluster must not cost the leases of others
                 supervision.here().fault("server.keep", error)
+        for identity, summary in self.ended.items():
+            if summary.values["by"] == "idle" and identity not in self._noted:  # no client has noted it
+                self._noted.add(identity)
+                ending = Ending("idle", None, summary.values["at"], summary.values["idle_s"])
+                await asyncio.to_thread(ended.note, identity, ending)
         await self.refresh()
 
     def _send(self, record: HeadRecord, error: DtrainError) -> None:

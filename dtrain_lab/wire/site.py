@@ -9,6 +9,7 @@ from msgspec import Struct
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.summary import Summary
 
 
 class Site(Struct, frozen=True):
@@ -38,6 +39,8 @@ class LiveFrame(Struct, frozen=True):
     clusters: tuple[Cluster, ...]
     jobs: tuple[Job, ...] = ()
     """Running and recently ended jobs, newest first; ended ones without their ranks."""
+    ended: dict[str, Summary] = {}
+    """The last state of clusters that ended lately, by id: its values say who has stopped one, and when."""
 
 
 class RankSet(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.world.events import Timer
 from dtrain_lab.world.state import State
 
@@ -59,12 +60,13 @@ class KillRanks(Base, frozen=True):
 class FailCell(Base, frozen=True):
     """Fail the cell that a rank ran, since the rank will never answer; `message` says why.
 
-    `stopped`: somebody has stopped the cluster.
+    `stopped`: somebody has stopped the cluster; `ending`: who, if known.
     """
 
     rank: int
     message: str
     stopped: bool = False
+    ending: Ending | None = None
 
 
 class GiveUp(Base, frozen=True):

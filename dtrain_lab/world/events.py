@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dtrain_lab.wire.endings import Ending
+
 Outcome = Literal["ok", "raised", "interrupted"]
 Timer = Literal["abort", "deaf", "peers", "form", "join", "stop"]
 
@@ -116,9 +118,13 @@ class ResizeAsked(Base, frozen=True):
 
 
 class StopAsked(Base, frozen=True):
-    """The world has to stop: by a client's request, or for a reason, `why`, which running cells report."""
+    """The world has to stop: by a client's request, or for a reason, `why`, which running cells report.
+
+    `ending`: who has stopped it, if known.
+    """
 
     why: str = ""
+    ending: Ending | None = None
 
 
 class TimerFired(Base, frozen=True):

@@ -51,13 +51,14 @@ def stop_asked(state: State, event: on.StopAsked) -> Moved:
     if state.phase == "stopping":
         return state, []
     failed: list[Action] = [
-        do.FailCell(rank, event.why or STOPPED, stopped=not event.why) for rank in state.busy
+        do.FailCell(rank, event.why or STOPPED, stopped=not event.why, ending=event.ending)
+        for rank in state.busy
     ]
     busy = state.busy
     for rank in busy:
         state = state.member(rank, cell=None)
     living = tuple(m.rank for m in state.members if m.pid is not None)
-    state = replace(state, phase="stopping", forming=False)
+    state = replace(state, phase="stopping", forming=False, ending=event.ending)
     if not living:
         return replace(state, phase="stopped"), [*failed, do.EndWorld()]
     # only idle ranks on the link can process a request to exit; the others are killed

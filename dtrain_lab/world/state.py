@@ -7,6 +7,7 @@ from collections.abc import Collection
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.world.members import Members
 
@@ -37,6 +38,8 @@ class State(Struct, frozen=True):
     """Number of interrupts so far."""
     reason: tuple[str, str, str] | None = None
     """Code, message and hint of a failure."""
+    ending: Ending | None = None
+    """Who has stopped it, if somebody has and it is known."""
 
     @property
     def size(self) -> int:

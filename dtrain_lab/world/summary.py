@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.cells import endings
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.listing import listed
 from dtrain_lab.metrics.units import duration
@@ -77,9 +78,9 @@ def summarize(
             ended = sum(m.pid is None for m in state.members)
             verb = "has" if 1 in (ended, size) else "have"
             text = f"Stopping: {ended:,} of {rank_names.count(size)} {verb} ended."
-            return _say("stopping", text, done=ended, total=size)
+            return _say("stopping", text, done=ended, total=size, **endings.values(state.ending))
         case "stopped":
-            return _say("stopped", "Stopped.")
+            return _say("stopped", "Stopped.", **endings.values(state.ending))
         case "failed":
             return _failed(name, state)
         case _:

@@ -3058,6 +3058,10 @@ export interface components {
          */
         LiveFrame: {
             clusters: components["schemas"]["Cluster"][];
+            /** @default {} */
+            ended: {
+                [key: string]: components["schemas"]["Summary"];
+            };
             /** @default [] */
             jobs: components["schemas"]["Job"][];
             seq: number;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -26,6 +27,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
 WITHIN_S = 60
+CLOCK = re.compile(r"\b\d\d:\d\d\b")
 
 
 @dataclass
@@ -241,13 +243,15 @@ def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(star
         mine.run("%load_ext dtrain_lab\n%distributed start --ranks 1 --name mine")
         connect("mine").stop()
         # its kernel learns of the end a moment later
-        wait_until(lambda: "has ended" in mine.run("%distributed status").error, 30, "the kernel to know it")
-        assert mine.run("%%distributed\nprint(rank)").error.splitlines() == [
-            "mine, which this notebook used, has ended. Running: nb.",
+        status = "%distributed status"
+        wait_until(lambda: "was stopped" in mine.run(status).error, 30, "the kernel to know it")
+        told = CLOCK.sub("12:04", mine.run("%%distributed\nprint(rank)").error)
+        assert told.splitlines() == [
+            "mine, which this notebook used, was stopped by a Python program at 12:04. Running: nb.",
             "Use one: %distributed attach nb; or start one: %distributed start",
         ]
-        assert mine.run("%distributed stop").error.splitlines() == [
-            "This notebook has no cluster: mine has ended. Running: nb.",
+        assert CLOCK.sub("12:04", mine.run("%distributed stop").error).splitlines() == [
+            "This notebook has no cluster: mine was stopped by a Python program at 12:04. Running: nb.",
             "To stop nb: %distributed attach nb, then %distributed stop; or start one: %distributed start",
         ]
         assert [r.name for r in records.living() if not r.warm] == ["nb"]
@@ -287,7 +291,7 @@ def test_a_cluster_of_others_is_shared_with_a_word_and_never_ended_or_changed(st
             "To change its size instead: %distributed attach own, then %distributed resize 2."
         )
         assert other.run("%distributed stop").stdout == "second is stopped.\n"
-        assert "no cluster: second has ended. Running: nb" in other.run("%distributed stop").error
+        assert "no cluster: second was stopped by this notebook at " in other.run("%distributed stop").error
         assert {r.name for r in records.living() if not r.warm} == {"nb", "own"}
     finally:
         one.close()

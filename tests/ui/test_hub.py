@@ -88,7 +88,7 @@ def start_run_and_stop(page: Any, base: str, gate: Path) -> None:
     output(page, 0).get_by_text("goes on with 2").wait_for()
     panel.says("Ready. 2 ranks wait for a cell.")
     run_cell(page, 1)
-    panel.says("Stopped. It ran for")
+    panel.says(re.compile(r"Stopped by \S+\.ipynb at .+\. It ran for"))
 
 
 def sockets_of(page: Any) -> list[str]:

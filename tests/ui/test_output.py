@@ -432,7 +432,7 @@ def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: 
     page.route("**/cells?last=1", lambda route: route.abort())
     page.evaluate("window.jupyterapp.commands.execute('dtrain-lab:stop-cluster', {ask: false})")
     glyph(page, 2, "stopped")
-    output(page, 2).get_by_text("The cluster was stopped.").wait_for()
+    output(page, 2).get_by_text("The cluster was stopped in the panel at ").wait_for()
     timed(page, 2)
     kept = page.evaluate(f"{NOTEBOOK}.widgets[2].model.getMetadata('dtrain')")
     assert kept["state"] == "failed"

@@ -41,6 +41,9 @@ TRAINING = re.compile(r"Training( on 2 ranks|\. Both ranks keep pace)\.")
 """On a busy machine it is not seen that ranks keep pace."""
 
 
+STOPPED = re.compile(r"Stopped in the panel at .+\. It ran for ")
+
+
 class Panel:
     """The sidebar, as a user finds it."""
 
@@ -191,7 +194,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     page.get_by_role("menuitem", name="Stop…").click()
     page.get_by_text("Its 2 ranks end, and their variables are lost.").wait_for()
     page.locator(".jp-Dialog").get_by_role("button", name="Stop").click()
-    panel.says("Stopped. It ran for ")
+    panel.says(STOPPED)
     assert fits(panel)
     shot(page, "stopped")
     panel.press("Output")
@@ -200,7 +203,7 @@ def test_the_whole_way(lab: Lab, page: Any) -> None:
     panel.node.get_by_text("so far; a start usually takes").wait_for()
     panel.says("Ready. 2 ranks wait for a cell.")
     lab.request("DELETE", "clusters/local-2")
-    panel.says("Stopped. It ran for ")
+    panel.says(STOPPED)
     panel.press("Close")
     panel.node.get_by_text("No cluster is running.").wait_for()
 
@@ -227,7 +230,7 @@ def test_a_bad_start_says_what_is_wrong_and_a_good_one_takes_its_name(lab: Lab, 
     notebooks = lab.request("GET", "clusters/named")["notebooks"]
     assert [n.rpartition("/")[2] for n in notebooks] == ["bad.ipynb"]
     lab.request("DELETE", "clusters/named")
-    panel.says("Stopped. It ran for ")
+    panel.says(STOPPED)
 
 
 def test_without_a_server_it_says_so_and_comes_back(lab: Lab, page: Any) -> None:

@@ -14,6 +14,7 @@ from dtrain_lab.head.cells.running_cell import RESTARTED, Running
 from dtrain_lab.head.cells.turn_queue import TurnQueue
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import Failure
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.metrics.diagnosis import Change
 
@@ -176,10 +177,11 @@ class Cells(KnownCells):
             cell.reports[reply.rank] = reply.report
         self._leave(cell, reply.rank)
 
-    def lose(self, rank: int, message: str, *, stopped: bool = False) -> None:
+    def lose(self, rank: int, message: str, *, stopped: bool = False, ending: Ending | None = None) -> None:
         """A rank was lost, or stopped with its cluster, so its cell fails on that rank."""
         cell = self.of_rank(rank)
         if cell is not None:
+            cell.ending = ending
             kind = RESTARTED if rank in cell.restarted else "RankLost"
             cell.failures.append(Failure(rank, "stopped" if stopped else "lost", kind, message))
             self._leave(cell, rank)

@@ -11,6 +11,7 @@ from dtrain_lab.cells.errors import blame, failure_parts, joined, own_interrupt,
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, WaitsFor
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import CellState
 from dtrain_lab.wire.metrics.collective import Call
 from dtrain_lab.wire.metrics.diagnosis import Change, Report
@@ -41,6 +42,8 @@ class Running:
     """When it was queued, then when it started; monotonic seconds."""
     silent: set[int] = field(default_factory=set)
     """Ranks that did not react to the cell's interrupt."""
+    ending: Ending | None = None
+    """Who has stopped the cluster in mid-run, if somebody has and it is known."""
     restarted: set[int] = field(default_factory=set)
     """Ranks that a restart replaced while the cell ran, in the cell or not: their variables are lost."""
     result: CellResult | None = None
@@ -127,7 +130,7 @@ def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, .
         why = failures[0].message
         return (Summary("not_run", {"why": why}, f"This cell was not run. {why}"),)
     taken = [f for f in failures if f.type != RESTARTED]
-    parts = list(failure_parts(taken, cell.ranks)) if taken else []
+    parts = list(failure_parts(taken, cell.ranks, cell.ending)) if taken else []
     if cell.restarted:
         parts.insert(0, _restarted(cell.restarted))
     differs = mismatch.find(cell.calls)

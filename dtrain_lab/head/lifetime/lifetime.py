@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from dtrain_lab.head import listen
 from dtrain_lab.head.cells.cells import Cells
@@ -14,10 +16,19 @@ from dtrain_lab.head.lifetime.leases import Leases
 from dtrain_lab.head.lifetime.time_limit import Limit
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.machine import supervision
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.settings import HeadSettings
 
 REASON_WITHIN_S = 2.0
-Stop = Callable[[str], None]
+
+
+class Stop(Protocol):
+    """Ends the world."""
+
+    def __call__(self, why: str = "", ending: Ending | None = None) -> None:
+        """End the world for a reason, or as somebody has asked for it."""
+
+
 OVER = ("stopped", "failed")
 
 
@@ -73,7 +84,7 @@ class Lifetime:
         """Stop a world on other machines that has been idle for too long."""
         left_s = self._idle_left_s
         if left_s is not None and left_s < 0:
-            self._stop("")
+            self._stop("", Ending("idle", at=time.time(), idle_s=self._snapshot.idle_s))
 
     def end_by_signal(self) -> None:
         """End after a signal of the scheduler or of a person, with the scheduler's reason if it gave one."""

@@ -10,6 +10,7 @@ from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.ownership.ranks import Ranks
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import links
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import Plan
 
 
@@ -69,9 +70,9 @@ class Executor:
         """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
         self._world.ranks.abort(ranks, hooks)
 
-    def fail_cell(self, rank: int, message: str, *, stopped: bool) -> None:
+    def fail_cell(self, rank: int, message: str, *, stopped: bool, ending: Ending | None) -> None:
         """Fail the cell of a rank that will never reply."""
-        self._cells.lose(rank, message, stopped=stopped)
+        self._cells.lose(rank, message, stopped=stopped, ending=ending)
 
     def give_up(self, ranks: tuple[int, ...]) -> None:
         """End the cells of unresponsive ranks without them."""

@@ -32,6 +32,7 @@ from dtrain_lab.head.world_requests import WorldRequests
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.wire.loop_failures import Trouble, merged
 from dtrain_lab.wire.metrics.history import Point
@@ -266,12 +267,12 @@ class Owner:
             self.forget(rank)
         self._former = None
 
-    def stop(self, why: str = "") -> None:
+    def stop(self, why: str = "", ending: Ending | None = None) -> None:
         """End the world and this process."""
         if self.phase in OVER:
             self._done.set()
         else:
-            self.happened(on.StopAsked(why))
+            self.happened(on.StopAsked(why, ending or Ending(at=time.time())))
 
     def happened(self, event: Event) -> None:
         """Feed an event to the state machine."""

@@ -94,7 +94,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
                 if not self._can_write:
                     clusters = [msgspec.structs.replace(c, may=()) for c in clusters]
                     jobs = tuple(msgspec.structs.replace(j, may=()) for j in jobs)
-                frame = LiveFrame("clusters", self._seq, tuple(clusters), jobs)
+                frame = LiveFrame("clusters", self._seq, tuple(clusters), jobs, app.hub.ended)
                 # back-pressure: awaiting the write limits the rate to the client's
                 text = encode(frame, columns=self._columns)
                 await self.write_message(text)

@@ -18,7 +18,9 @@ from dtrain_lab.services import folders
 from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
+from dtrain_lab.services.worlds import ended
 from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.record import HeadRecord, Remote, Server
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
@@ -139,11 +141,12 @@ async def _spawn(
     )
 
 
-async def end(connection: Connection, heir: str = "") -> bool:
+async def end(connection: Connection, ending: Ending, heir: str = "") -> bool:
     """Tell a head to end; one that does not answer in time is killed, on other machines by its back-end.
 
     Args:
         connection: Connection to the head.
+        ending: Who asks, and when.
         heir: Socket at which the next head's agent takes over the fork server; empty: it ends, too.
 
     Returns:
@@ -152,8 +155,10 @@ async def end(connection: Connection, heir: str = "") -> bool:
     Raises:
         Unreachable: It does not answer and can't be killed; or its connection broke twice.
     """
+    await asyncio.to_thread(ended.note, connection.record.id, ending)
+    order = clients.Stop(heir, ending)
     try:
-        await _stop(connection, heir)
+        await _stop(connection, order)
     except Unreachable as error:
         if error.code == "ended":
             return False
@@ -169,11 +174,11 @@ async def end(connection: Connection, heir: str = "") -> bool:
     return True
 
 
-async def _stop(connection: Connection, heir: str) -> None:
+async def _stop(connection: Connection, order: clients.Stop) -> None:
     """Ask a head to end; once more if the connection broke, as it lives on and may not have heard it."""
     try:
-        await connection.ask(clients.Stop(heir), STOP_ANSWER_S)
+        await connection.ask(order, STOP_ANSWER_S)
     except Unreachable as error:
         if error.code != BROKE:
             raise
-        await connection.ask(clients.Stop(heir), STOP_ANSWER_S)
+        await connection.ask(order, STOP_ANSWER_S)

@@ -23,7 +23,7 @@ from dtrain_lab.services.connection import Connection, records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import naming, sizes
+from dtrain_lab.services.worlds import ended, naming, sizes
 from dtrain_lab.services.worlds.heads import end, spawn, submit
 from dtrain_lab.services.worlds.warm_heads import WarmHeads
 from dtrain_lab.wire import clients
@@ -243,7 +243,7 @@ class Worlds:
         """
         heir = self.warm_heads.start_heir(connection.record, python) if python is not None else ""
         path = str(folders.sockets() / heir / HEIR) if heir else ""
-        if await end(connection, path):
+        if await end(connection, ended.by(self.lease), path):
             await connection.ended()
             connection.close()
             records.living()

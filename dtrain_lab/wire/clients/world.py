@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.clients.body import Body
 from dtrain_lab.wire.codec.encode import encode as encode
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import LeaseKind
 from dtrain_lab.wire.node import MeasuredSpeed
 from dtrain_lab.wire.plan import Plan, Request
@@ -115,9 +116,11 @@ class Stop(Body, frozen=True, tag="stop"):
     """End the world.
 
     `heir`: socket at which the agent of the next head takes over the fork server; empty: it ends, too.
+    `by`: who asks; None from an earlier version.
     """
 
     heir: str = ""
+    by: Ending | None = None
 
 
 class Engines(Body, frozen=True, tag="engines"):

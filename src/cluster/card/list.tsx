@@ -30,17 +30,14 @@ export function menuOfCluster(cluster: Cluster): IMenuItem[] {
   return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
 }
 
-/** Clusters in the list: all of them, and the selected one even if it has just ended. */
+/** Clusters in the list: all of them, and those that have ended, until they are closed or started again. */
 export function listedClusters(
   model: IClusters,
   selection: ISelection
 ): Cluster[] {
-  const chosen = selection.cluster?.id;
   return [
     ...model.clusters,
-    ...selection.ended.filter(
-      c => c.id === chosen && !model.clusters.some(m => m.id === c.id)
-    )
+    ...selection.ended.filter(c => !model.clusters.some(m => m.id === c.id))
   ];
 }
 

@@ -1,4 +1,4 @@
-import { Cluster } from '../../tokens';
+import { Cluster, Endings } from '../../tokens';
 
 /** States of a cluster that has not run yet. */
 const BEFORE: readonly Cluster['state'][] = [
@@ -9,6 +9,9 @@ const BEFORE: readonly Cluster['state'][] = [
 ];
 /** States at the end of a cluster, which do not show whether it ran. */
 const AFTER: readonly Cluster['state'][] = ['stopping', 'stopped'];
+
+/** Maximum number of ended clusters that the panel offers to start again. */
+const MOST = 5;
 
 /**
  * Note which clusters have run: the end of a cancelled start is not reported.
@@ -39,13 +42,15 @@ export function noteRuns(
  * @param now clusters of this one.
  * @param at current time, seconds since 1970.
  * @param ran ids of clusters that have run.
+ * @param known who has stopped which of them, and when, by id.
  */
 export function stillEnded(
   ended: readonly Cluster[],
   before: readonly Cluster[],
   now: readonly Cluster[],
   at: number,
-  ran: ReadonlySet<string>
+  ran: ReadonlySet<string>,
+  known: Endings = {}
 ): readonly Cluster[] {
   const alive = new Set(now.map(c => c.id));
   const names = new Set(now.map(c => c.name));
@@ -53,13 +58,22 @@ export function stillEnded(
   if (!gone.length && !ended.some(c => names.has(c.name))) {
     return ended;
   }
-  return [...ended, ...gone.map(c => stopped(c, at))].filter(
-    (c, i, all) =>
-      !names.has(c.name) && !all.slice(i + 1).some(d => d.name === c.name)
-  );
+  return [...ended, ...gone.map(c => stopped(c, at, known[c.id]))]
+    .filter(
+      (c, i, all) =>
+        !names.has(c.name) && !all.slice(i + 1).some(d => d.name === c.name)
+    )
+    .slice(-MOST);
 }
 
-function stopped(cluster: Cluster, at: number): Cluster {
+function stopped(
+  cluster: Cluster,
+  at: number,
+  ending: Cluster['summary'] = cluster.summary
+): Cluster {
+  const { values } = ending;
+  const who = AFTER.includes(ending.code as Cluster['state']) ? values : {};
+  const end = typeof who.at === 'number' ? who.at : at;
   return {
     ...cluster,
     state: 'stopped',
@@ -73,7 +87,7 @@ function stopped(cluster: Cluster, at: number): Cluster {
     metrics: { ...cluster.metrics, verdicts: [], advice: [] },
     summary: {
       code: 'stopped',
-      values: { lasted_s: Math.max(0, at - cluster.created_at) },
+      values: { ...who, lasted_s: Math.max(0, end - cluster.created_at) },
       text: 'Stopped.'
     }
   };

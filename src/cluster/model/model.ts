@@ -7,6 +7,7 @@ import { request } from '../../request/rest';
 import {
   Point,
   Cluster,
+  Endings,
   Frame,
   IClusters,
   IPoint,
@@ -50,6 +51,10 @@ export class ClustersModel implements IClusters, IDisposable {
 
   get clusters(): readonly Cluster[] {
     return this._clusters;
+  }
+
+  get endings(): Endings {
+    return this._endings;
   }
 
   get jobs(): readonly Job[] {
@@ -131,6 +136,7 @@ export class ClustersModel implements IClusters, IDisposable {
     this._link = 'open';
     this._whole = whole;
     this._clusters = frame.clusters;
+    this._endings = told.ended ?? {};
     this._jobs = jobs;
     this._seen = new Date();
     for (const cluster of frame.clusters) {
@@ -241,6 +247,7 @@ export class ClustersModel implements IClusters, IDisposable {
 
   private _clusters: readonly Cluster[] = [];
   private _disposed = false;
+  private _endings: Endings = {};
   private _ignored: IgnoredVerdicts;
   private _jobs: readonly Job[] = [];
   private _past = new Past();

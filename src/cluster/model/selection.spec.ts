@@ -62,6 +62,30 @@ it('stays at a cluster that its notebook has left, and goes to no other', () => 
   expect(selection.cluster?.id).toBe('b');
 });
 
+it('keeps the stopped cluster of a notebook while others start, and says who has stopped it', () => {
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  const selection = new Selection(model);
+  const values = { by: 'kernel', notebook: 'b.ipynb', at: 1e9 };
+  const ended = { a: { code: 'stopped', values, text: 'Stopped.' } };
+  let seq = 0;
+  const hear = (...clusters: Cluster[]): void =>
+    model.receive({ type: 'clusters', seq: seq++, clusters, ended });
+  const open = (path: string): void =>
+    selection.setNotebook({ path, kernel: 'python3', lacks: false });
+  open('a.ipynb');
+  hear({ ...one, notebooks: ['a.ipynb'] }, two);
+  hear(two);
+  expect(selection.cluster).toMatchObject({ id: 'a', summary: { values } });
+  hear(two, makeCluster({ id: 'c', name: 'c', notebooks: ['b.ipynb'] }));
+  expect(selection.cluster?.id).toBe('a');
+  open('b.ipynb');
+  expect(selection.cluster?.id).toBe('c');
+  hear(makeCluster({ id: 'c', name: 'c', notebooks: ['b.ipynb'] }));
+  expect(selection.ended.map(c => c.id)).toEqual(['a', 'b']);
+  open('a.ipynb');
+  expect(selection.cluster?.id).toBe('a');
+});
+
 it('tells of what somebody chose, and not of each frame', () => {
   const { selection, hear } = make();
   let told = 0;

@@ -35,7 +35,6 @@ export class Selection implements ISelection {
 
   /** Select a cluster that was just requested. */
   begin(id: string): void {
-    this._ended = [];
     this.select(id);
   }
 
@@ -109,6 +108,10 @@ export class Selection implements ISelection {
           // a notebook without a cluster doesn't change the selection
           this._selected = shown;
         }
+        if (!this._ofNotebook()) {
+          // its own cluster has been stopped, which can be started again
+          this._selected = this._among(this._ended)?.id ?? this._selected;
+        }
       }
       this.changed.emit();
     }
@@ -134,7 +137,10 @@ export class Selection implements ISelection {
     }
   }
 
-  /** A cluster that ends while it is displayed stays selected, until another one starts. */
+  /**
+   * A cluster that ends while it is displayed stays selected, until another one starts; that of the notebook in
+   * front stays then, too.
+   */
   private _take(): void {
     const { clusters } = this._clusters;
     if (clusters === this._before) {
@@ -146,11 +152,14 @@ export class Selection implements ISelection {
     const now = Date.now() / 1000;
     noteRuns(this._ran, this._seen, clusters);
     const known = this._ended;
-    this._ended = stillEnded(known, this._before, clusters, now, this._ran);
+    const { endings } = this._clusters;
+    const gone = this._before;
+    this._ended = stillEnded(known, gone, clusters, now, this._ran, endings);
     this._before = clusters;
     if (this._ended.some(c => c.id === shown)) {
       const begun = clusters.some(c => !before.has(c.id));
-      this._selected = begun ? null : shown;
+      const own = this._among(this._ended)?.id === shown;
+      this._selected = begun && !own ? null : shown;
     } else if (!this._selected && left && !this._ofNotebook()) {
       // the notebook has left it, as when its kernel restarts: this selects no other cluster
       this._selected = clusters.some(c => c.id === left) ? left : null;

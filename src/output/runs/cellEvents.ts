@@ -1,5 +1,6 @@
 import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
 
+import { stopIn } from '../../ui/verdicts/endings';
 import { forgetRequest, isDistributed, requestOf, write } from './document';
 import { showState } from './olderCells';
 import { readOutputs } from './cellOutput';
@@ -111,9 +112,10 @@ export class CellWatch {
     }
     const output = readOutputs(cell);
     if (output.failure) {
-      const state = output.failure.interrupted ? 'interrupted' : 'failed';
-      const said = output.failure.stopped
-        ? [{ code: 'stopped', values: {} }]
+      const { interrupted, sentence, stopped } = output.failure;
+      const state = interrupted ? 'interrupted' : 'failed';
+      const said = stopped
+        ? [{ code: 'stopped', values: stopIn(sentence, ended) ?? {} }]
         : run.said;
       write(cell, { ...run, state, ended, ...(said && { said }) });
     }

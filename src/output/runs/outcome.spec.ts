@@ -2,7 +2,9 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { record } from '../../testing/record';
-import { outcomeOf, SummaryPart, soFar } from './outcome';
+import { formatClock } from '../../ui/figures/format';
+import { stopIn } from '../../ui/verdicts/endings';
+import { isStopped, outcomeOf, SummaryPart, soFar } from './outcome';
 
 const trans = nullTranslator.load('dtrain_lab');
 const RAISED: SummaryPart = {
@@ -45,6 +47,24 @@ it('names those that hung in an operation where others did not', () => {
   expect(
     outcomeOf([{ code: 'interrupted', values }], '', false, false, trans).head
   ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier).');
+});
+
+it('says who has stopped the cluster, and when, also as an unrecorded cell has it', () => {
+  const at = new Date(2026, 0, 1, 4, 12).getTime() / 1000;
+  const said = (sentence: string): string => {
+    const values = { ...stopIn(sentence, at) };
+    const parts = [{ code: 'stopped', values }];
+    return outcomeOf(parts, sentence, false, true, trans).head;
+  };
+  const clock = formatClock(at * 1000);
+  for (const how of ['by b c.ipynb', 'in the panel', 'from a terminal']) {
+    expect(said(`The cluster was stopped ${how} at 04:12.`)).toBe(
+      `The cluster was stopped ${how} at ${clock}.`
+    );
+  }
+  expect(stopIn('The cluster was stopped at 04:12.')).toEqual({});
+  expect(isStopped(undefined, 'The cluster was stopped.')).toBe(true);
+  expect(isStopped(undefined, 'Rank 1 failed.')).toBe(false);
 });
 
 it('lists several operations as everywhere', () => {

@@ -4,6 +4,7 @@ import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
 import { formatRanks, listed, NBSP } from '../../ui/figures/format';
 import { ranksIn } from '../../ui/ranks';
+import { clusterStopped, stopIn } from '../../ui/verdicts/endings';
 
 /** One part of a cell's result: its code and values, and its English text if known. */
 export type SummaryPart = Pick<
@@ -21,9 +22,6 @@ export interface IOutcome {
   rest: string;
 }
 
-/** The sentence in outputs that an older version saved without codes. */
-const STOPPED = 'The cluster was stopped.';
-
 /** Whether a cell ended only because its cluster was stopped, which is not a failure. */
 export function isStopped(
   parts: readonly SummaryPart[] | undefined,
@@ -31,7 +29,7 @@ export function isStopped(
 ): boolean {
   return parts?.length
     ? parts.every(({ code }) => code === 'stopped')
-    : sentence.trim() === STOPPED;
+    : stopIn(sentence) !== null; // as an older version has saved it
 }
 
 /**
@@ -92,7 +90,7 @@ function words(
         value('how')
       );
     case 'stopped':
-      return trans.__('The cluster was stopped.');
+      return clusterStopped(values, trans);
     case 'device':
       return trans._n(
         'CUDA fails on rank %2 until you replace it: %3.',

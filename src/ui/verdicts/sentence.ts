@@ -4,6 +4,7 @@ import { Cluster, Verdict } from '../../tokens';
 import { formatCount, formatRanks, formatSpan } from '../figures/format';
 import { GlyphKind } from '../icons/glyph';
 import { ranksIn } from '../ranks';
+import { stoppedText } from './endings';
 import { alarmOf, isHang } from './verdict';
 
 /** The head's one sentence in the user's language; its English text if the code is unknown. */
@@ -123,8 +124,12 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
       );
     case 'stopped':
       return values.lasted_s === undefined
-        ? trans.__('Stopped.')
-        : trans.__('Stopped. It ran for %1.', formatSpan(number('lasted_s')));
+        ? stoppedText(values, trans)
+        : trans.__(
+            '%1 It ran for %2.',
+            stoppedText(values, trans),
+            formatSpan(number('lasted_s'))
+          );
     case 'stopping':
       return trans._n(
         'Stopping: %2 of %3 rank has ended.',

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 import dtrain_lab
 from dtrain_lab.api.result import RanksFailed, RanksStopped, Result
+from dtrain_lab.cells import endings, syntax
 from dtrain_lab.cells import errors as cell_errors
-from dtrain_lab.cells import syntax
 from dtrain_lab.errors import BadCell
 from dtrain_lab.rank.debugger import tracing
 from dtrain_lab.wire.cells import CellResult, Failure
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.stacks import Frame
 
 
@@ -99,6 +101,16 @@ def test_a_lost_rank_is_named_with_how_it_ended() -> None:
 def test_a_stop_is_told_by_its_kind_and_not_by_its_words() -> None:
     stopped = [Failure(rank, "stopped", "RankLost", "in other words") for rank in (0, 1)]
     assert [part.code for part in cell_errors.failure_parts(stopped, (0, 1))] == ["stopped"]
+    noon = time.mktime((2026, 11, 26, 12, 4, 0, 0, 0, -1))
+    by = Ending("kernel", "/home/me/b.ipynb", noon)
+    (part,) = cell_errors.failure_parts(stopped, (0, 1), by)
+    assert part.text.startswith("The cluster was stopped by b.ipynb ")
+    assert part.values == {"ranks": "0-1", "by": "kernel", "at": noon, "notebook": "b.ipynb"}
+    assert endings.told(by, "/home/me/b.ipynb", now=noon) == " by this notebook at 12:04"
+    assert endings.told(by, now=noon + 86400) == " by b.ipynb on 26 November at 12:04"
+    assert endings.told(Ending("server", None, noon), now=noon) == " in the panel at 12:04"
+    assert endings.told(Ending("idle", None, noon, 1800), now=noon) == " at 12:04: it ran no cell for 30 min"
+    assert endings.told(Ending()) == endings.told(None) == ""
     lost = Failure(1, "lost", "RankLost", cell_errors.STOPPED)
     assert [part.code for part in cell_errors.failure_parts([stopped[0], lost], (0, 1))] == ["lost"]
     for failures, kind in ((stopped, RanksStopped), ([stopped[0], lost], RanksFailed)):

@@ -15,6 +15,7 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
 from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.submission import ClusterRecord
@@ -56,7 +57,7 @@ async def test_only_a_head_that_does_not_answer_in_time_is_killed(
     calls: list[HeadRecord] = []
     monkeypatch.setattr(records, "kill", lambda record: calls.append(record) or True)
     head = Head(*ends)
-    assert await heads.end(cast(Connection, head)) is obeys
+    assert await heads.end(cast(Connection, head), Ending()) is obeys
     assert (bool(calls), head.ends) == (killed, [])
 
 
@@ -64,7 +65,7 @@ async def test_a_head_that_could_not_answer_lives(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(records, "kill", lambda _: pytest.fail("killed"))
     for ends in ((Unreachable("A bug.", code="internal"),), (BROKEN, BROKEN)):
         with pytest.raises(Unreachable):
-            await heads.end(cast(Connection, Head(*ends)))
+            await heads.end(cast(Connection, Head(*ends)), Ending())
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -83,7 +84,7 @@ async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
     remote = Remote(Profile(backend="slurm"), plan(1, 1), Handle("7", "login"), "me")
     head = Head(SILENT)
     head.record = msgspec.structs.replace(head.record, remote=remote)
-    assert not await heads.end(cast(Connection, head))
+    assert not await heads.end(cast(Connection, head), Ending())
     assert cancelled == ["1"]
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dtrain_lab.metrics.verdicts.straggler import too_busy
 from dtrain_lab.wire.cells import RunningCell
+from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.world import Event, Member, Members, State, initial, step
@@ -338,6 +339,11 @@ def test_a_group_that_does_not_form_in_time_is_told() -> None:
 def test_stop_has_free_ranks_end_by_themselves_and_kills_those_that_would_not_hear() -> None:
     _, actions = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked())
     assert [action.stopped for action in of(do.FailCell, actions)] == [True]
+    who = Ending("kernel", "/home/me/b.ipynb", 5.0)
+    after, told = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked(ending=who))
+    assert [action.ending for action in of(do.FailCell, told)] == [who]
+    summary = summarize("it", after, Metrics(), ())
+    assert summary.values.items() >= {"by": "kernel", "notebook": "b.ipynb", "at": 5.0}.items()
     _, other = play(ready(3), on.CellBegan("a", (1,)), on.StopAsked("the time limit"))
     assert of(do.FailCell, other) == [do.FailCell(1, "the time limit")]
     assert of(do.KillRanks, actions) == [do.KillRanks((1,))]

@@ -1,0 +1,57 @@
+"""Who has stopped a cluster, and when, in words: the same in a cell's outcome, the panel and `status`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import PurePath
+from typing import Any
+
+from dtrain_lab.wire.endings import Ending
+
+BY = {
+    "server": " in the panel",
+    "terminal": " from a terminal",
+    "python": " by a Python program",
+}
+
+
+def told(ending: Ending | None, notebook: str | None = None, now: float | None = None) -> str:
+    """Return what follows "was stopped": by whom, and at what time by this machine's clock.
+
+    Args:
+        ending: The end; None if nothing is known of it.
+        notebook: Path of the notebook that is told.
+        now: Current time, in seconds since 1970: the day is said of an earlier day.
+
+    Returns:
+        Such as " by train.ipynb at 04:12"; empty if nothing is known.
+    """
+    if ending is None or not ending.at:
+        return ""
+    then = time.localtime(ending.at)
+    if then[:3] == time.localtime(now)[:3]:
+        at = time.strftime(" at %H:%M", then)
+    else:
+        at = time.strftime(f" on {then.tm_mday} %B at %H:%M", then)
+    if ending.by == "idle":
+        return f"{at}: it ran no cell for {_minutes(ending.idle_s)}"
+    if ending.notebook is not None and ending.by == "kernel":
+        who = "this notebook" if ending.notebook == notebook else PurePath(ending.notebook).name
+        return f" by {who}{at}"
+    return f"{BY.get(ending.by, '')}{at}"
+
+
+def values(ending: Ending | None) -> dict[str, Any]:
+    """Return the same as a summary's values, for translation."""
+    if ending is None or not ending.at:
+        return {}
+    found: dict[str, Any] = {"by": ending.by, "at": ending.at}
+    if ending.notebook is not None:
+        found["notebook"] = PurePath(ending.notebook).name
+    if ending.by == "idle":
+        found["idle_s"] = ending.idle_s
+    return found
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,23 @@
+"""Who has ended a cluster, and when."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+EndedBy = Literal["server", "kernel", "terminal", "python", "idle", ""]
+"""The kind of client that has stopped it, as of a lease ("server" is the panel); or its idle limit."""
+
+
+class Ending(Struct, frozen=True):
+    """The end of a cluster that somebody, or its idle limit, has stopped.
+
+    `notebook`: path of the notebook that has stopped it. `at`: in seconds since 1970. `idle_s`: for how long
+    no cell ran, if that was the reason.
+    """
+
+    by: EndedBy = ""
+    notebook: str | None = None
+    at: float = 0.0
+    idle_s: float = 0.0

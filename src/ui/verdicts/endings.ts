@@ -1,0 +1,77 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { formatClock, formatSpan } from '../figures/format';
+
+/** Values of a summary that say who has stopped a cluster, and when. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** "by train.ipynb at 04:12", "in the panel at 04:12"; empty if nothing is known. */
+function how(values: Values, trans: TranslationBundle): string {
+  if (typeof values.at !== 'number') {
+    return '';
+  }
+  const at = formatClock(values.at * 1000);
+  switch (values.by) {
+    case 'kernel':
+      return typeof values.notebook === 'string'
+        ? trans.__('by %1 at %2', values.notebook, at)
+        : trans.__('at %1', at);
+    case 'server':
+      return trans.__('in the panel at %1', at);
+    case 'terminal':
+      return trans.__('from a terminal at %1', at);
+    case 'python':
+      return trans.__('by a Python program at %1', at);
+    case 'idle':
+      return trans.__(
+        'at %1: it ran no cell for %2',
+        at,
+        formatSpan(Number(values.idle_s))
+      );
+    default:
+      return trans.__('at %1', at);
+  }
+}
+
+/** Of a cell: "The cluster was stopped by train.ipynb at 04:12." */
+export function clusterStopped(
+  values: Values,
+  trans: TranslationBundle
+): string {
+  const told = how(values, trans);
+  return told
+    ? trans.__('The cluster was stopped %1.', told)
+    : trans.__('The cluster was stopped.');
+}
+
+/** Of a cluster: "Stopped by train.ipynb at 04:12." */
+export function stoppedText(values: Values, trans: TranslationBundle): string {
+  const told = how(values, trans);
+  return told ? trans.__('Stopped %1.', told) : trans.__('Stopped.');
+}
+
+const ENGLISH =
+  /^The cluster was stopped(?: (in the panel|from a terminal|by a Python program)| by (.+?))?(?: (?:on \d+ \w+ )?at [\d:]+)?\.$/;
+const WAYS: Readonly<Record<string, string>> = {
+  'in the panel': 'server',
+  'from a terminal': 'terminal',
+  'by a Python program': 'python'
+};
+
+/**
+ * The values in the sentence of a kernel, whose cluster and its records are gone; null for another sentence.
+ *
+ * @param at - when the kernel reported it, in seconds since 1970.
+ */
+export function stopIn(sentence: string, at?: number): Values | null {
+  const match = ENGLISH.exec(sentence.trim());
+  if (!match) {
+    return null;
+  }
+  const [, way, notebook] = match;
+  return {
+    ...(at !== undefined && { at }),
+    ...(way && { by: WAYS[way] }),
+    ...(notebook && { by: 'kernel', notebook })
+  };
+}
