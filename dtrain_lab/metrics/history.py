@@ -15,6 +15,8 @@ from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.nodes import Node
 
 FIGURES = Figures.__struct_fields__
+COLUMNS = ("at", "step", *FIGURES, "memory_bytes", "network_bytes_per_s", "generation")
+"""Columns of an exported table, before those of the user's values."""
 
 
 def point(
@@ -61,13 +63,12 @@ def network_of(node: Node) -> float | None:
 
 def to_csv(points: Sequence[Point]) -> str:
     """Points as CSV, one line per point, with a column `values.NAME` for each of the user's values."""
-    names = ["at", "step", *FIGURES, "memory_bytes", "network_bytes_per_s", "generation"]
     own = list(dict.fromkeys(name for p in points for name in p.values))
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow([*names, *(f"values.{name}" for name in own)])
+    table.writerow([*COLUMNS, *(f"values.{name}" for name in own)])
     for p in points:
-        table.writerow([*(getattr(p, name) for name in names), *(p.values.get(name) for name in own)])
+        table.writerow([*(getattr(p, name) for name in COLUMNS), *(p.values.get(name) for name in own)])
     return out.getvalue()
 
 

@@ -2751,15 +2751,27 @@ export interface components {
             advice: components["schemas"]["Advice"][];
             /** @default  */
             comm_bound: string;
-            /** @default null */
+            /**
+             * @description (transfer + waiting) / step
+             * @default null
+             */
             comm_overhead: number | null;
-            /** @default null */
+            /**
+             * @description error of `comm_overhead`
+             * @default null
+             */
             comm_overhead_error: number | null;
-            /** @default null */
+            /**
+             * @description from the forward pass to the end of backward, without the collectives in it
+             * @default null
+             */
             compute_s: number | null;
             /** @default true */
             current: boolean;
-            /** @default null */
+            /**
+             * @description training waited for its data loader
+             * @default null
+             */
             data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
@@ -2779,23 +2791,38 @@ export interface components {
             measured: boolean;
             /** @default  */
             no_advice: string;
-            /** @default null */
+            /**
+             * @description `optimizer.step()`, without the collectives in it
+             * @default null
+             */
             optimizer_s: number | null;
             /** @default null */
             rank_batch: number | null;
-            /** @default null */
+            /**
+             * @description samples of the batches trained with
+             * @default null
+             */
             samples_per_s: number | null;
             /** @default null */
             skew_s: number | null;
             /** @default null */
             slowest_rank: number | null;
-            /** @default null */
+            /**
+             * @description a step, with all of its parts
+             * @default null
+             */
             step_s: number | null;
-            /** @default null */
+            /**
+             * @description tokens of the batches trained with
+             * @default null
+             */
             tokens_per_s: number | null;
             /** @default  */
             too_busy: string;
-            /** @default null */
+            /**
+             * @description communication that computation did not hide, measured on the rank that waited least
+             * @default null
+             */
             transfer_s: number | null;
             /** @default [] */
             unknown: string[];
@@ -2807,7 +2834,10 @@ export interface components {
             };
             /** @default [] */
             verdicts: components["schemas"]["Verdict"][];
-            /** @default null */
+            /**
+             * @description additional time on the other ranks, which waited for a slower rank
+             * @default null
+             */
             wait_s: number | null;
         };
         /**
@@ -3007,16 +3037,22 @@ export interface components {
         };
         /**
          * Last
-         * @description The last metrics of a training loop that no longer runs.
+         * @description The last metrics of a training loop that no longer runs: the figures of its headline, without parts.
          */
         Last: {
             /** @default 1 */
             accumulated: number;
             /** @default  */
             comm_bound: string;
-            /** @default null */
+            /**
+             * @description (transfer + waiting) / step
+             * @default null
+             */
             comm_overhead: number | null;
-            /** @default null */
+            /**
+             * @description error of `comm_overhead`
+             * @default null
+             */
             comm_overhead_error: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
@@ -3028,11 +3064,20 @@ export interface components {
             link_share: number | null;
             /** @default null */
             rank_batch: number | null;
-            /** @default null */
+            /**
+             * @description samples of the batches trained with
+             * @default null
+             */
             samples_per_s: number | null;
-            /** @default null */
+            /**
+             * @description a step, with all of its parts
+             * @default null
+             */
             step_s: number | null;
-            /** @default null */
+            /**
+             * @description tokens of the batches trained with
+             * @default null
+             */
             tokens_per_s: number | null;
         };
         /**
@@ -3138,15 +3183,27 @@ export interface components {
             advice: components["schemas"]["Advice"][];
             /** @default  */
             comm_bound: string;
-            /** @default null */
+            /**
+             * @description (transfer + waiting) / step
+             * @default null
+             */
             comm_overhead: number | null;
-            /** @default null */
+            /**
+             * @description error of `comm_overhead`
+             * @default null
+             */
             comm_overhead_error: number | null;
-            /** @default null */
+            /**
+             * @description from the forward pass to the end of backward, without the collectives in it
+             * @default null
+             */
             compute_s: number | null;
             /** @default true */
             current: boolean;
-            /** @default null */
+            /**
+             * @description training waited for its data loader
+             * @default null
+             */
             data_s: number | null;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
@@ -3164,23 +3221,38 @@ export interface components {
             measured: boolean;
             /** @default  */
             no_advice: string;
-            /** @default null */
+            /**
+             * @description `optimizer.step()`, without the collectives in it
+             * @default null
+             */
             optimizer_s: number | null;
             /** @default null */
             rank_batch: number | null;
-            /** @default null */
+            /**
+             * @description samples of the batches trained with
+             * @default null
+             */
             samples_per_s: number | null;
             /** @default null */
             skew_s: number | null;
             /** @default null */
             slowest_rank: number | null;
-            /** @default null */
+            /**
+             * @description a step, with all of its parts
+             * @default null
+             */
             step_s: number | null;
-            /** @default null */
+            /**
+             * @description tokens of the batches trained with
+             * @default null
+             */
             tokens_per_s: number | null;
             /** @default  */
             too_busy: string;
-            /** @default null */
+            /**
+             * @description communication that computation did not hide, measured on the rank that waited least
+             * @default null
+             */
             transfer_s: number | null;
             /** @default [] */
             unknown: string[];
@@ -3192,7 +3264,10 @@ export interface components {
             };
             /** @default [] */
             verdicts: components["schemas"]["Verdict"][];
-            /** @default null */
+            /**
+             * @description additional time on the other ranks, which waited for a slower rank
+             * @default null
+             */
             wait_s: number | null;
         };
         /**
@@ -3289,48 +3364,90 @@ export interface components {
          * Point
          * @description Metrics of a world at one time. Units are in the field names; unknown values are None.
          *
-         *     `at`: seconds since 1970. `memory_bytes`: of the rank that uses most. `network_bytes_per_s`: sent and
-         *     received by the busiest node. `values`: the user's values from `dt.log`, as of `step`.
+         *     `values`: the user's values from `dt.log`, as of `step`.
          *     `slow`: ranks that are called slow; None if not known, as in histories of earlier versions.
          *     `own_s`: each rank's step without communication, of a cluster's last points only; empty if not kept.
          */
         Point: {
+            /** @description time since 1970 */
             at: number;
-            /** @default null */
+            /**
+             * @description (transfer + waiting) / step
+             * @default null
+             */
             comm_overhead: number | null;
-            /** @default null */
+            /**
+             * @description error of `comm_overhead`
+             * @default null
+             */
             comm_overhead_error: number | null;
-            /** @default null */
+            /**
+             * @description from the forward pass to the end of backward, without the collectives in it
+             * @default null
+             */
             compute_s: number | null;
-            /** @default null */
+            /**
+             * @description training waited for its data loader
+             * @default null
+             */
             data_s: number | null;
-            /** @default 0 */
+            /**
+             * @description how often the process group was rebuilt
+             * @default 0
+             */
             generation: number;
-            /** @default null */
+            /**
+             * @description memory used on the rank's GPU, or by its process without a GPU
+             * @default null
+             */
             memory_bytes: number | null;
-            /** @default null */
+            /**
+             * @description sent and received by a node together
+             * @default null
+             */
             network_bytes_per_s: number | null;
-            /** @default null */
+            /**
+             * @description `optimizer.step()`, without the collectives in it
+             * @default null
+             */
             optimizer_s: number | null;
             /** @default [] */
             own_s: (number | null)[];
-            /** @default null */
+            /**
+             * @description samples of the batches trained with
+             * @default null
+             */
             samples_per_s: number | null;
             /** @default null */
             slow: number[] | null;
-            /** @default null */
+            /**
+             * @description steps of the loop so far
+             * @default null
+             */
             step: number | null;
-            /** @default null */
+            /**
+             * @description a step, with all of its parts
+             * @default null
+             */
             step_s: number | null;
-            /** @default null */
+            /**
+             * @description tokens of the batches trained with
+             * @default null
+             */
             tokens_per_s: number | null;
-            /** @default null */
+            /**
+             * @description communication that computation did not hide, measured on the rank that waited least
+             * @default null
+             */
             transfer_s: number | null;
             /** @default {} */
             values: {
                 [key: string]: unknown;
             };
-            /** @default null */
+            /**
+             * @description additional time on the other ranks, which waited for a slower rank
+             * @default null
+             */
             wait_s: number | null;
         };
         /**
@@ -3429,15 +3546,27 @@ export interface components {
         Rank: {
             /** @default  */
             comm_bound: string;
-            /** @default null */
+            /**
+             * @description (transfer + waiting) / step
+             * @default null
+             */
             comm_overhead: number | null;
-            /** @default null */
+            /**
+             * @description error of `comm_overhead`
+             * @default null
+             */
             comm_overhead_error: number | null;
-            /** @default null */
+            /**
+             * @description from the forward pass to the end of backward, without the collectives in it
+             * @default null
+             */
             compute_s: number | null;
             /** @default null */
             cpu_utilization: number | null;
-            /** @default null */
+            /**
+             * @description training waited for its data loader
+             * @default null
+             */
             data_s: number | null;
             device: string;
             /** @default null */
@@ -3454,11 +3583,17 @@ export interface components {
             /** @default null */
             memory_bytes: number | null;
             node: string;
-            /** @default null */
+            /**
+             * @description `optimizer.step()`, without the collectives in it
+             * @default null
+             */
             optimizer_s: number | null;
             pid: number | null;
             rank: number;
-            /** @default null */
+            /**
+             * @description samples of the batches trained with
+             * @default null
+             */
             samples_per_s: number | null;
             /** @default false */
             slow: boolean;
@@ -3466,17 +3601,29 @@ export interface components {
             state: "busy" | "idle" | "in collective" | "lost" | "paused" | "starting" | "stuck";
             /** @default null */
             step: number | null;
-            /** @default null */
+            /**
+             * @description a step, with all of its parts
+             * @default null
+             */
             step_s: number | null;
             /** @default null */
             steps_per_s: number | null;
-            /** @default null */
+            /**
+             * @description tokens of the batches trained with
+             * @default null
+             */
             tokens_per_s: number | null;
-            /** @default null */
+            /**
+             * @description communication that computation did not hide, measured on the rank that waited least
+             * @default null
+             */
             transfer_s: number | null;
             /** @default false */
             unsure: boolean;
-            /** @default null */
+            /**
+             * @description additional time on the other ranks, which waited for a slower rank
+             * @default null
+             */
             wait_s: number | null;
             /** @default null */
             where: components["schemas"]["Where"] | null;

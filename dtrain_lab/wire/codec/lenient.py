@@ -34,6 +34,8 @@ def _shape(kind: Any) -> inspect.Type:
 
 def _known(value: Any, shape: inspect.Type) -> Any:
     match shape:
+        case inspect.Metadata():
+            return _known(value, shape.type)
         case inspect.UnionType():
             fitting = (t for t in shape.types if isinstance(t, inspect.StructType))
             struct = next(fitting, None)

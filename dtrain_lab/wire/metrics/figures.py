@@ -1,25 +1,105 @@
-"""Figures of training steps, declared once for samples, ranks, worlds and their history."""
+"""Figures of training steps, declared once for samples, ranks, worlds, their history and its export.
+
+Each declaration has the figure's unit, its meaning, and how the value of a world comes from those of its
+ranks. The OpenAPI file takes the meaning from here; tests compare docs/metrics.md and the export's columns.
+"""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated, Any, Literal, get_type_hints
+
+from msgspec import Meta, Struct
+
+OverRanks = Literal["sum", "mean", "median", "largest"]
+
+
+class Figure(Struct, frozen=True):
+    """Declaration of a figure.
+
+    `unit`: "s", "1/s", "share" (0 to 1), "bytes", … `over_ranks`: how a world's value comes from those of its
+    ranks (of its nodes, where they are what is measured); None if only the world has one. `part`: name of the
+    part of a step on the screens, if it is one.
+    """
+
+    unit: str
+    over_ranks: OverRanks | None
+    part: str = ""
+
+
+def _declare(meaning: str, unit: str, over_ranks: OverRanks | None, part: str = "") -> Meta:
+    return Meta(description=meaning, extra={"figure": Figure(unit, over_ranks, part)})
+
+
+SamplesPerS = Annotated[float | None, _declare("samples of the batches trained with", "1/s", "sum")]
+TokensPerS = Annotated[float | None, _declare("tokens of the batches trained with", "1/s", "sum")]
+StepS = Annotated[float | None, _declare("a step, with all of its parts", "s", "median")]
+DataS = Annotated[float | None, _declare("training waited for its data loader", "s", "mean", "data")]
+ComputeS = Annotated[
+    float | None,
+    _declare(
+        "from the forward pass to the end of backward, without the collectives in it",
+        "s",
+        "mean",
+        "forward, backward",
+    ),
+]
+OptimizerS = Annotated[
+    float | None,
+    _declare("`optimizer.step()`, without the collectives in it", "s", "mean", "optimizer"),
+]
+TransferS = Annotated[
+    float | None,
+    _declare(
+        "communication that computation did not hide, measured on the rank that waited least",
+        "s",
+        "mean",
+        "transfer",
+    ),
+]
+WaitS = Annotated[
+    float | None,
+    _declare("additional time on the other ranks, which waited for a slower rank", "s", "mean", "waiting"),
+]
+CommOverhead = Annotated[float | None, _declare("(transfer + waiting) / step", "share", "mean")]
+CommOverheadError = Annotated[float | None, _declare("error of `comm_overhead`", "share", "largest")]
+At = Annotated[float, _declare("time since 1970", "s", None)]
+Generation = Annotated[int, _declare("how often the process group was rebuilt", "rebuilds", None)]
+Step = Annotated[int | None, _declare("steps of the loop so far", "steps", "largest")]
+MemoryBytes = Annotated[
+    int | None,
+    _declare("memory used on the rank's GPU, or by its process without a GPU", "bytes", "largest"),
+]
+NetworkBytesPerS = Annotated[
+    float | None, _declare("sent and received by a node together", "bytes/s", "largest")
+]
 
 
 class StepFigures(Struct, frozen=True, kw_only=True):
     """Rates, and the parts of a step that a rank measures by itself; None if unknown."""
 
-    samples_per_s: float | None = None
-    tokens_per_s: float | None = None
-    step_s: float | None = None
-    data_s: float | None = None
-    compute_s: float | None = None
-    optimizer_s: float | None = None
+    samples_per_s: SamplesPerS = None
+    tokens_per_s: TokensPerS = None
+    step_s: StepS = None
+    data_s: DataS = None
+    compute_s: ComputeS = None
+    optimizer_s: OptimizerS = None
 
 
 class Figures(StepFigures, frozen=True, kw_only=True):
     """Also communication, known from all ranks together: transfer, waiting, their share and its error."""
 
-    transfer_s: float | None = None
-    wait_s: float | None = None
-    comm_overhead: float | None = None
-    comm_overhead_error: float | None = None
+    transfer_s: TransferS = None
+    wait_s: WaitS = None
+    comm_overhead: CommOverhead = None
+    comm_overhead_error: CommOverheadError = None
+
+
+def declared(kind: type[Struct]) -> dict[str, tuple[str, Figure]]:
+    """Return the declared figures of a struct by name: meaning and declaration."""
+    found: dict[str, tuple[str, Figure]] = {}
+    hints: dict[str, Any] = get_type_hints(kind, include_extras=True)
+    for name in kind.__struct_fields__:
+        for meta in getattr(hints[name], "__metadata__", ()):
+            if isinstance(meta, Meta) and meta.extra and "figure" in meta.extra:
+                found[name] = (meta.description or "", meta.extra["figure"])
+    return found

@@ -6,7 +6,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.wire.metrics.figures import Figures
+from dtrain_lab.wire.metrics.figures import (
+    CommOverhead,
+    CommOverheadError,
+    Figures,
+    SamplesPerS,
+    StepS,
+    TokensPerS,
+)
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 
 
@@ -24,13 +31,13 @@ class Epoch(Struct, frozen=True):
 
 
 class Last(Struct, frozen=True):
-    """The last metrics of a training loop that no longer runs."""
+    """The last metrics of a training loop that no longer runs: the figures of its headline, without parts."""
 
-    samples_per_s: float | None = None
-    tokens_per_s: float | None = None
-    step_s: float | None = None
-    comm_overhead: float | None = None
-    comm_overhead_error: float | None = None
+    samples_per_s: SamplesPerS = None
+    tokens_per_s: TokensPerS = None
+    step_s: StepS = None
+    comm_overhead: CommOverhead = None
+    comm_overhead_error: CommOverheadError = None
     gradient_bytes: int | None = None
     link_share: float | None = None
     comm_bound: str = ""
