@@ -28,6 +28,10 @@ class Conversion:
         """Add a note about a line."""
         self.findings.append(Finding("note", code, message, "", self.cell.name, line))
 
+    def warning(self, code: str, line: int, message: str, fix: str = "") -> None:
+        """Add a warning about a line."""
+        self.findings.append(Finding("warning", code, message, fix, self.cell.name, line))
+
     def problem(self, code: str, line: int, message: str, fix: str) -> str:
         """Add a problem of a line, and return the expression that replaces its code."""
         self.findings.append(Finding("problem", code, message, fix, self.cell.name, line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
 import re
@@ -30,7 +31,9 @@ def in_script(made: Conversion, name: str, arguments: str, text: str, line: int)
     if name == "px":
         return "\n" + text
     try:
-        chosen = cell_options.parse(cell_options.cell_parser(), arguments).ranks
+        asked = cell_options.parse(cell_options.cell_parser(), arguments)
+        _tell_options(made, asked, line)
+        chosen = asked.ranks
         if chosen in ("", "all"):
             return "\n" + text
         members = rank_sets.parse(chosen, ANY_SIZE)
@@ -44,6 +47,20 @@ def in_script(made: Conversion, name: str, arguments: str, text: str, line: int)
         return ""
     nothing = "" if _has_statements(text) else " pass"
     return f"if rank in ({', '.join(map(str, members))},):{nothing}\n{_indented(text)}"
+
+
+def _tell_options(made: Conversion, asked: argparse.Namespace, line: int) -> None:
+    """Say which options have no effect in a job; `--by-rank` changes only how output looks in a notebook."""
+    left = "is left out:"
+    if asked.cluster is not None:
+        text = f"--cluster {asked.cluster} {left} the cell runs on the job's own ranks."
+        made.warning("option_dropped", line, text)
+    if asked.timeout is not None:
+        text = f"--timeout {asked.timeout:g} {left} a job interrupts no cell."
+        made.warning("option_dropped", line, text, "Limit the time of the whole job instead, if it may hang.")
+    if asked.no_wait:
+        text = f"--no-wait {left} a job runs its cells one after the other, and waits for each."
+        made.note("option_dropped", line, text)
 
 
 def ranks_missing(cell: Cell, size: int) -> Finding | None:

@@ -116,7 +116,19 @@ it('misses what the notebook has not got whole', () => {
   expect(misses(ended, { ...kept, run: 'x.0' }, 3)).toBe(true);
   // cleared by the user, or gone on by itself
   expect(misses(ended, { ...kept, cleared: true }, null)).toBe(false);
-  expect(misses(record({ detached: true }), null, 3)).toBe(false);
+});
+
+it('shows the output of a background cell in it only once it has failed', () => {
+  const done = record({ detached: true });
+  expect(misses(done, null, 3)).toBe(false);
+  const failed = record({
+    detached: true,
+    result: { ...result, sentence: 'Rank 1 failed.' }
+  });
+  const running = runOf(record({ state: 'running', ended_at: null }));
+  expect(misses(failed, running, 3)).toBe(true);
+  expect(misses(failed, { ...running, cleared: true }, 3)).toBe(false);
+  expect(misses(failed, { ...running, state: 'failed' }, 3)).toBe(false);
 });
 
 it('reads no run from what is none', () => {

@@ -146,7 +146,9 @@ export function misses(
 ): boolean {
   const whole = count === numberOf(record);
   if (record.detached) {
-    return false;
+    // its kernel has told of the start only: what it printed is shown here if it failed, in place of the hint
+    const shown = run?.run === record.id && (run.cleared || isOver(run.state));
+    return !!record.result?.sentence && !shown;
   }
   if (asked && record.request === asked && whole) {
     return dropped && !run?.cleared;

@@ -181,6 +181,15 @@ def test_ranks_in_front_of_a_cell(source: str, converted: str) -> None:
     compile(script.text, "a.py", "exec", dont_inherit=True)
 
 
+def test_options_of_a_cell_that_a_job_has_not_are_told() -> None:
+    several = made("%%distributed 0 --by-rank --cluster b --timeout 5 --no-wait\nx = 1").findings
+    assert [(f.severity, f.code, f.message.split(":")[0]) for f in several] == [
+        ("warning", "option_dropped", "--cluster b is left out"),
+        ("warning", "option_dropped", "--timeout 5 is left out"),
+        ("note", "option_dropped", "--no-wait is left out"),
+    ]
+
+
 FIELDS = """
 from dataclasses import dataclass, fields
 @dataclass
