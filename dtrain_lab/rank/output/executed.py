@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import contextlib
 import json
@@ -16,6 +17,9 @@ from dtrain_lab.machine import durable
 EVERY_S = 2.0
 MOST_TEXT = 1 << 20
 """Characters of stdout and stderr kept per cell; the log has the rest."""
+
+RUN_KEY = "dtrain"
+"""Key of a cell's last run on a cluster's ranks, which is none of the job's (`src/output/runs/run.ts`)."""
 
 HEADING = "# Parameters of this job, set when it was submitted"
 """First line of the cell that the submission has inserted: the notebook itself has no such cell."""
@@ -44,6 +48,7 @@ class Executed:
                 continue
             count += 1
             cell["outputs"], cell["execution_count"] = [], None
+            cell.get("metadata", {}).pop(RUN_KEY, None)
             self._cells[f"[{count}]"] = cell
         threading.Thread(target=self._keep, name="dtrain-executed", daemon=True).start()
 
@@ -59,7 +64,8 @@ class Executed:
                 self._put_in(source)
             elif name in self._cells:
                 self._cell = self._cells[name]
-                self._cell["execution_count"] = int(name.strip("[]"))
+                if not _left_out(self._cell, source):
+                    self._cell["execution_count"] = int(name.strip("[]"))
             self._left = MOST_TEXT
         self._changed.set()
 
@@ -170,6 +176,21 @@ class Tee:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _left_out(cell: dict[str, Any], source: str) -> bool:
+    """Whether the job's script has nothing of a cell, such as `%load_ext`.
+
+    Args:
+        cell: the notebook's cell.
+        source: its text in the script.
+    """
+    text = "".join(cell["source"])  # a text, or a list of lines
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:  # the run reports it
+        return False
+    return bool(body) and all(isinstance(each, ast.Pass) for each in body) and source.strip() != text.strip()
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,21 @@ from dtrain_lab.rank.output.executed import Executed
 from tests.books import write
 
 
+def test_a_cell_that_is_left_out_has_no_number_and_none_a_run_of_a_cluster(tmp_path: Path) -> None:
+    cells = ["%load_ext dtrain_lab", "pass", "# nothing", "%load_ext x\nn = 1"]
+    book = write(tmp_path / "a.ipynb", cells)
+    ran = json.loads(book.read_text())
+    ran["cells"][1]["metadata"] = {"dtrain": {"run": "x.1"}, "tags": ["a"]}
+    book.write_text(json.dumps(ran))
+    executed = Executed(book, tmp_path / "b.ipynb")
+    for number, part in enumerate(["pass  # %load_ext dtrain_lab", "pass", "# nothing", "pass\nn = 1"], 1):
+        executed.begin(f"[{number}]", part)
+    executed.write()
+    made = json.loads((tmp_path / "b.ipynb").read_text())["cells"]
+    assert [cell["execution_count"] for cell in made] == [None, 2, 3, 4]
+    assert made[1]["metadata"] == {"tags": ["a"]}, "it ran on a cluster then, and its bar would say so"
+
+
 def test_the_cell_of_parameters_says_when_they_were_set_not_where(tmp_path: Path) -> None:
     """A trial of a sweep, `dt.submit` and `submit --param` have parameters, too, and no form."""
     executed = Executed(write(tmp_path / "a.ipynb", [("n = 1", "parameters")]), tmp_path / "b.ipynb")
