@@ -135,7 +135,7 @@ class BadNotebook(BadRequest):
     def _problems(self) -> list[str]:
         """Return the findings, a line each: the message names only some of them, and the hint one fix."""
         first, *others = [_located(found) for found in self.details.get("findings", ())] or [""]
-        if first.startswith("cell ["):  # other sentences may begin with a name of the notebook's
+        if first.startswith("cell ["):  # others may begin with a variable's name, whose case matters
             first = f"C{first[1:]}"
         return [first, *(f"Also: {text}" for text in others)] if first else []
 
@@ -189,7 +189,7 @@ class StartFailed(DtrainError):
 
 
 class FirstRankFailed(DtrainError):
-    """The rank that goes first raised in a block that other ranks wait for."""
+    """The first rank raised inside `dt.main_first` or `dt.once_per_node`, for which the others wait."""
 
     default_code = "first_rank_failed"
 
@@ -244,9 +244,9 @@ def from_dict(data: Mapping[str, Any]) -> DtrainError:
 
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-"""Numbers of errors that only disks have, so that they need not name a file: a `write` names none."""
+"""Errno values that only file systems raise: they count without a filename, which `write` does not set."""
 OF_FILES = frozenset({errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ENOTDIR})
-"""Numbers that are of a disk where the error names a file; sockets and processes have some of them, too."""
+"""Errno values that sockets and processes raise, too: they count as a disk's only with a filename."""
 
 
 def of_disk(error: BaseException) -> Unreachable | None:

@@ -105,21 +105,11 @@ def free(address: str, count: int, allowed: range | None) -> list[int]:
     """
     found: list[int] = []
     for port in candidates(allowed) if allowed is not None else (_any_free() for _ in range(4 * count)):
-        if port not in found and _is_free(address, port):
+        if port not in found and tcp.is_free(port, address):
             found.append(port)
         if len(found) == count:
             return found
     raise OSError(f"{count} free ports are needed at {address}, but only {len(found)} are available")
-
-
-def _is_free(address: str, port: int) -> bool:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family) as probe:
-        try:
-            probe.bind((address, port))
-        except OSError:
-            return False
-    return True
 
 
 def _any_free() -> int:

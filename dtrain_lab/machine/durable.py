@@ -53,6 +53,17 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def publish(hidden: Path, target: Path) -> None:
+    """Give a complete, synced file its name: readers see the old or the new file, never half of it.
+
+    Args:
+        hidden: Path of the file, in the folder of `target`.
+        target: Its new path; an older file there is replaced.
+    """
+    hidden.rename(target)
+    sync_folder(target.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Sync a folder's entries to disk; ignored on file systems without support (some network ones)."""
     try:

@@ -100,7 +100,7 @@ class HandlerDeferral:
 
     def __enter__(self) -> None:
         if threading.get_ident() == self._main:
-            self._depth += 1  # a single store: a handler that is called before it runs at once
+            self._depth += 1  # one store: a signal before it is handled at once, a later one deferred
 
     def __exit__(self, *_: object) -> None:
         if threading.get_ident() != self._main:
@@ -130,4 +130,4 @@ def _as_set(handler: Any) -> Any:
 
 
 deferred_handlers = HandlerDeferral()
-"""The one of this process; installed in a cluster's ranks."""
+"""Deferral of this process's signal handlers; installed in ranks of clusters."""

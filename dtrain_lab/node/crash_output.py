@@ -60,14 +60,15 @@ class CrashOutput:
         text = text.split("\nExtension modules:")[0].strip()
         return _name_cells(text, self._names.read()) if text else ""
 
-    async def stacks(self, pid: int) -> str:
+    async def stacks(self, pid: int, began: float) -> str:
         """Stacks of all threads of the rank, even while one holds the GIL; cells appear by name.
 
         Args:
             pid: Process id of the rank.
+            began: When its process started, as `processes.started` returns it.
         """
         self._empty()
-        if not await ask(pid, self._fault, (STACKS_SIGNAL, STACKS_WITHIN_S)):
+        if not await ask(pid, began, self._fault, (STACKS_SIGNAL, STACKS_WITHIN_S)):
             return ""
         text = main_first(self.fault())
         self._empty()  # so that a later crash's traceback is alone in the file

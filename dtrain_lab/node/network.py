@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Sequence
 
 CONNECT_WITHIN_S = 1.2
@@ -92,14 +91,3 @@ async def still_there(url: str, within_s: float) -> bool:
         else:
             return True
     return False
-
-
-def is_free(port: int) -> bool:
-    """Whether a server could listen on a port of this node now."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True

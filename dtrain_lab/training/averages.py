@@ -22,9 +22,9 @@ from dtrain_lab.training import ranks
 PATIENCE_S = 10.0
 """Maximum time for which rank 0 waits for the other ranks' values of a step."""
 LAST_S = 2.0
-"""The same at the end of the process."""
+"""Maximum time for which rank 0 waits for them at the end of the process."""
 SETTLE_S = 0.3
-"""The same at the end of a cell, so that its last values are known before the next cell starts."""
+"""Maximum time for which it waits at the end of a cell, whose last values the next cell may need."""
 POLL_S = 0.02
 Record = Callable[[int, dict[str, float], float], None]
 
@@ -141,7 +141,8 @@ def store_of_group() -> Any:
     give = getattr(group, "get_group_store", None)
     if give is not None:
         return give()
-    older = getattr(dist.distributed_c10d, "_get_default_store", None)  # ranks of cells have no TCPStore
+    # torch < 2.9; a cluster's ranks have no TCPStore that could be opened below
+    older = getattr(dist.distributed_c10d, "_get_default_store", None)
     if older is not None and group is not None:
         return older()
     if "MASTER_ADDR" in os.environ and os.environ.get("MASTER_PORT", "").isdigit():

@@ -131,6 +131,7 @@ async def test_a_job_from_plan_to_delete(rest: Rest, jp_root_dir: Path) -> None:
         "nodes": 2,
         "ranks_per_node": 1,
         "parameters": {"steps": 9, "fails": 7},
+        "python": "/bin/false",  # only a kernel may choose the interpreter: not a browser
     }
     plan = await rest("POST", "jobs/plan", body)
     assert plan["size"] == {"nodes": 2, "ranks_per_node": 1}

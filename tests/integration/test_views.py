@@ -56,5 +56,9 @@ def test_a_view_in_a_long_cell_starts_the_controller_and_new_ranks_find_it(tmp_p
         cluster.restart([1])
         assert cluster.view().apply_sync(os.getpid) == [rank["pid"] for rank in cluster.info()["ranks"]]
         cluster.resize(3)
-        assert cluster.view()["rank"] == [0, 1, 2]
+        view = cluster.view()
+        assert view["rank"] == [0, 1, 2]
+        # larger than a limit of frames that would hold back a flood: ipyparallel's controller can't have one
+        view.push({"large": bytes(3 << 20)}, block=True)
+        assert view.pull("large", block=True) == [bytes(3 << 20)] * 3
         assert {p.pid for p in beside_ranks(cluster)} == {p.pid for p in beside}, "still the same"

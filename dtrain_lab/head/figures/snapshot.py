@@ -59,7 +59,7 @@ class Snapshot:
     def loaded(self, seconds: float) -> None:
         """A fork server has loaded torch, which took `seconds`."""
         self.preloaded_s = seconds
-        if "fork" not in self._phases:  # an agent that comes back later is no part of the start
+        if "fork" not in self._phases:  # an agent that reconnects later is not part of the start
             began, _ = self._phases.get("load", (time.monotonic(), None))
             self._phases["load"] = (began, time.monotonic())
 

@@ -26,6 +26,22 @@ def addresses(interface: str | None, name: str = "") -> list[str]:
     return sorted(chosen | (known & _addresses_of(name))) or ["127.0.0.1"]
 
 
+def is_free(port: int, address: str = "") -> bool:
+    """Whether a server could listen on a port of this machine now.
+
+    Args:
+        port: Port number.
+        address: IP address of this machine; empty for all IPv4 addresses.
+    """
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+    return True
+
+
 def _addresses_of(name: str) -> set[str]:
     try:
         return {str(entry[4][0]) for entry in socket.getaddrinfo(name, None)} if name else set()

@@ -18,7 +18,6 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
-from dtrain_lab.node.network import is_free
 from dtrain_lab.placement import gang, network
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -127,7 +126,7 @@ class FirstHost:
         self._gang, answers = gang.receive(self._gang, message, time.monotonic())
         if self._gang.gone and not self._meeting:  # chosen late: a free port may be taken while hosts wait
             left = self._ports[gang.PORTS :]
-            self._meeting = next((port for port in left if is_free(port)), left[0])
+            self._meeting = next((port for port in left if tcp.is_free(port)), left[0])
         for node, answer in answers.items():
             reply: wire.Answer = wire.Acknowledged()
             if answer == "go":

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.machine import check, gpus, logs, supervision, tickets
+from dtrain_lab.machine import check, gpus, logs, processes, supervision, tickets
 from dtrain_lab.machine.cgroup import OutOfMemory
 from dtrain_lab.node import fork_messages
 from dtrain_lab.node.agent import Agent, Process
@@ -205,7 +205,7 @@ class ForkSource:
                 self._send(links.Preloaded(self.node, seconds, torch, error, _import_hint(error)))
             case fork_messages.ProcessForked(key, pid):
                 if key != links.CONTROLLER:
-                    stacks = partial(self._forks.words[key].stacks, pid)
+                    stacks = partial(self._forks.words[key].stacks, pid, processes.began_at(pid))
                     self._ranks[key] = Process(key, pid, self._forks.rings[key], self._gpus.get(key), stacks)
                 self._send(links.Forked(key=key, pid=pid))
             case fork_messages.ProcessExited():

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs import variables as told
-from dtrain_lab.node import network
+from dtrain_lab.machine.net import tcp
 from dtrain_lab.node.sources.launcher import own_address
 from dtrain_lab.placement.frameworks import mindspore, tensorflow
 from dtrain_lab.placement.frameworks import ranks as of_ranks
@@ -83,7 +83,7 @@ class Adapter:
         """
         for rank in ranks:
             port = self._started.port + rank
-            if self.plan is not None and of_ranks.listens(self.plan, rank) and not network.is_free(port):
+            if self.plan is not None and of_ranks.listens(self.plan, rank) and not tcp.is_free(port):
                 return f"port {port}, where rank {rank} would listen, is taken by another process"
         return None
 

@@ -73,7 +73,7 @@ class JobHead:
                 child.pid,
                 ring.Reader(memoryview(mmap.mmap(child.metrics, ring.BYTES, prot=mmap.PROT_READ))),
                 visible[child.local_rank % len(visible)] if visible else None,
-                partial(_stacks, child.pid, child.stacks),
+                partial(_stacks, child.pid, child.began, child.stacks),
             )
             for child in source.children
         }
@@ -189,12 +189,12 @@ class JobHead:
                     log.warning("dropped %s bytes of rank %s: %s", len(data), child.rank, error.message)
 
 
-async def _stacks(pid: int, file: int) -> str:
+async def _stacks(pid: int, began: float, file: int) -> str:
     """Stacks of all threads of a rank.
 
     faulthandler reads frames without the GIL, and can crash a process whose main thread runs Python at the
     same time. So the rank is first asked to write them itself; a rank that does not is in C code, where its
     frames don't change.
     """
-    text = await ask(pid, file, (ASK_SIGNAL, ASKED_WITHIN_S), (STACKS_SIGNAL, STACKS_WITHIN_S))
+    text = await ask(pid, began, file, (ASK_SIGNAL, ASKED_WITHIN_S), (STACKS_SIGNAL, STACKS_WITHIN_S))
     return "It is starting." if text is None else without_writer(text)

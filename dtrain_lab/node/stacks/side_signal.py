@@ -6,10 +6,12 @@ import ctypes
 import os
 from pathlib import Path
 
+from dtrain_lab.machine import processes
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def signal_beside(pid: int, number: int) -> bool:
+def signal_beside(pid: int, began: float, number: int) -> bool:
     """Send a signal to a thread of a process other than its main one, if there is one.
 
     On the main thread it would cut short a call in C, such as `sleep`, or a `read` that is not restarted. A
@@ -18,6 +20,7 @@ def signal_beside(pid: int, number: int) -> bool:
 
     Args:
         pid: Id of the process.
+        began: When it started, as `processes.started` returns it: another process may have its id by now.
         number: Number of the signal.
 
     Returns:
@@ -32,6 +35,8 @@ def signal_beside(pid: int, number: int) -> bool:
         raise ProcessLookupError(pid) from None
     takers = (t for t in threads if t != pid and _in_mask(pid, t, "SigBlk", number) is False)
     beside = next(takers, None)
+    if processes.same(pid, began) is None:
+        raise ProcessLookupError(pid)
     if not _in_mask(pid, pid, "SigCgt", number):
         return False
     if beside is None or not hasattr(_libc, "tgkill"):

@@ -12,11 +12,12 @@ POLL_S = 0.02
 MOST = 1 << 20
 
 
-async def ask(pid: int, file: int, *signals: tuple[int, float]) -> str | None:
+async def ask(pid: int, began: float, file: int, *signals: tuple[int, float]) -> str | None:
     """Read the stacks of all threads of a process, even while one holds the GIL.
 
     Args:
         pid: Id of the process.
+        began: When it started, as `processes.started` returns it.
         file: Descriptor of the file that its signal handlers write to.
         signals: Tried in order, each with the seconds to wait for the first output.
 
@@ -26,7 +27,7 @@ async def ask(pid: int, file: int, *signals: tuple[int, float]) -> str | None:
     for number, within_s in signals:
         before = os.fstat(file).st_size
         try:
-            if not signal_beside(pid, number):
+            if not signal_beside(pid, began, number):
                 return None
         except ProcessLookupError:
             return ""

@@ -137,7 +137,7 @@ class RankDebugger:
                 return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
             case "evaluate" if self.stopped is not None and arguments.get("frameId") is None:
                 arguments = {**arguments, "frameId": self._frames.innermost}
-            case "pause" if self.stopped is not None:  # two clicks
+            case "pause" if self.stopped is not None:  # Pause was clicked twice
                 return {"success": True}
             case "pause":
                 self._released = False

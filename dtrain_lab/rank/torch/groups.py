@@ -1,4 +1,4 @@
-"""Access to torch's registry of process groups: list, make, rename, re-back them, and set their time-outs."""
+"""Access to torch's registry of process groups: list, make, rename; replace back-ends, set time-outs."""
 
 from __future__ import annotations
 

@@ -127,7 +127,10 @@ def _averaged(model: Any) -> list[str]:
 
 
 def explained(error: BaseException) -> BaseException:
-    """The error to report for a cell or a script: compiled code calls DDP's parts without its `forward`."""
+    """Return the error to report: torch's, with parameters' names; it lacks them where a model is compiled.
+
+    Compiled code bypasses DDP's `forward`, in which the error is replaced otherwise.
+    """
     if type(error) is not RuntimeError or not str(error).startswith(UNFINISHED):
         return error
     for frame, _ in traceback.walk_tb(error.__traceback__):

@@ -16,9 +16,9 @@ from dtrain_lab.training.inference.model import fingerprint
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 UNREADABLE = (RuntimeError, TypeError, ValueError, NotImplementedError)
-"""Exceptions of unusual kinds of tensors, of which only type and shape are used."""
+"""Raised on reading sparse, quantized or meta tensors: the digest then covers type and shape only."""
 OF_ONE_RANK = (torch.Tensor, nn.Parameter)
-"""Types of tensors that can be read without other ranks: this code runs on one rank alone."""
+"""Types of tensors whose values are local: a DTensor would need a collective, and only one rank runs this."""
 MOST_VALUES = 1 << 24
 """Approximate number of values used per tensor; a larger tensor is sampled at even steps."""
 STORES = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")

@@ -41,7 +41,7 @@ export function episodeOf(cluster: Cluster, verdict: Verdict): string {
   return JSON.stringify([id, code, ranks, peers, generation, runs]);
 }
 
-/** A cluster as displayed while some of its episodes are ignored, as if nothing held it up. */
+/** Return a copy of a cluster without its ignored verdicts. */
 export function withoutIgnored(
   cluster: Cluster,
   ignored: (verdict: Verdict) => boolean

@@ -3,8 +3,8 @@ import { serverRoot } from '../../places/kernelPath';
 import { Cluster } from '../../tokens';
 
 /**
- * The cluster that a notebook uses: of those whose notebooks name it the one that its kernel used last, or the
- * newest; else the one that still runs a cell of it, as after the end of its kernel.
+ * The cluster that a notebook uses: the attached one that its kernel used last, else the newest attached one,
+ * else the one that still runs a cell of the notebook, as after the end of its kernel.
  *
  * @param path - the notebook's, as its kernel has it: `kernelPath`.
  * @param last - id of the cluster that its kernel used last: `lastCluster`.

@@ -5,6 +5,7 @@ import { components } from '../../api/types';
 import { ask, IAnswer, Refused } from './ask';
 import { KernelEnd } from './kernelEnd';
 import {
+  AcrossRow,
   BEGINNING,
   differencesIn,
   IDifferences,
@@ -14,7 +15,6 @@ import {
 export type DebugView = components['schemas']['DebugView'];
 export type RankView = components['schemas']['RankView'];
 export type SetBreakpoint = components['schemas']['SetBreakpoint'];
-export type AcrossRow = components['schemas']['AcrossRow'];
 
 /** Number of ranks from which they are grouped by place. */
 export const MANY = 64;

@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 
-import { AcrossRow } from './model';
-import { differencesIn, IDifferences, MOST, variablesOf } from './variables';
+import {
+  AcrossRow,
+  differencesIn,
+  IDifferences,
+  MOST,
+  variablesOf
+} from './variables';
 
 it('finds what has a value in the frame of a rank', async () => {
   const asked: [string, object][] = [];

@@ -1,4 +1,6 @@
-import { AcrossRow } from './model';
+import { components } from '../../api/types';
+
+export type AcrossRow = components['schemas']['AcrossRow'];
 
 /** Variables of a frame, compared with those of other ranks. */
 export interface IDifferences {

@@ -2,7 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId, useState } from 'react';
 
 import { formatRanks, formatValue, unbroken } from '../../ui/figures/format';
-import { AcrossRow, DebugModel, DebugView } from '../model/model';
+import { DebugModel, DebugView } from '../model/model';
+import { AcrossRow } from '../model/variables';
 import { IDifferences } from '../model/variables';
 
 interface IProps {

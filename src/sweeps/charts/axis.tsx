@@ -7,7 +7,7 @@ import { Brush, IAxis, moved } from './brush';
 const GRIP = 14;
 /** Distance from an axis to its labels, px: their halo ends before it. */
 const BESIDE = 7;
-/** A shorter brush is a click, which clears it; a share of the axis. */
+/** Minimum brush length, as a fraction of the axis: a shorter drag is a click, and clears the brush. */
 const LEAST = 0.02;
 
 /** An axis of parallel coordinates with its brush: dragged along, or each end moved by arrow keys. */
@@ -23,7 +23,7 @@ export function Axis(props: {
   shift: number;
   brush: Brush | undefined;
   set: (brush: Brush | null) => void;
-  /** The end that is the plot's tab stop: 0 or 1; else none. */
+  /** Index of the brush end with tabIndex 0: 0 or 1; another number if another axis has it. */
   stop: number;
   /** Focus another end, counted from the lower one of this axis. */
   go: (end: number) => void;

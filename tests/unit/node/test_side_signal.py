@@ -15,6 +15,7 @@ from dtrain_lab.debugger.faulthandler import (
     main_frames,
     without_writer,
 )
+from dtrain_lab.machine import processes
 from dtrain_lab.node.stacks.side_signal import signal_beside
 from tests.waiting import wait_until
 
@@ -33,7 +34,7 @@ print(time.monotonic() - began >= 1.9, flush=True)
 def test_a_process_that_does_not_catch_it_gets_none() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        assert not signal_beside(process.pid, STACKS_SIGNAL)
+        assert not signal_beside(process.pid, processes.began_at(process.pid), STACKS_SIGNAL)
         assert process.poll() is None
     finally:
         process.send_signal(signal.SIGKILL)
@@ -46,7 +47,8 @@ def test_the_main_thread_is_not_cut_short_and_its_stack_is_there_with_the_gil_he
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    wait_until(lambda: signal_beside(process.pid, STACKS_SIGNAL), 5, "the signal to be sent")
+    began = processes.began_at(process.pid)
+    wait_until(lambda: signal_beside(process.pid, began, STACKS_SIGNAL), 5, "the signal to be sent")
     out, err = process.communicate(timeout=20)
     assert out == "True\n"
     assert "in <module>" in err
@@ -91,7 +93,7 @@ def test_a_process_that_computes_in_python_survives_being_asked_all_the_time(tmp
 
             for _ in range(300):
                 before = os.fstat(err.fileno()).st_size
-                assert signal_beside(process.pid, ASK_SIGNAL)
+                assert signal_beside(process.pid, processes.began_at(process.pid), ASK_SIGNAL)
                 dump = wait_until(lambda before=before: whole(before), 10, "its stacks")
             assert process.poll() is None
         finally:
@@ -102,6 +104,13 @@ def test_a_process_that_computes_in_python_survives_being_asked_all_the_time(tmp
 
 def test_a_process_that_is_gone_is_told() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
+    began = processes.began_at(process.pid)
     process.wait()
     with pytest.raises(ProcessLookupError):
-        signal_beside(process.pid, STACKS_SIGNAL)
+        signal_beside(process.pid, began, STACKS_SIGNAL)
+
+
+def test_another_process_with_the_same_id_gets_no_signal() -> None:
+    began = processes.started()
+    with pytest.raises(ProcessLookupError):
+        signal_beside(os.getpid(), began - 100, STACKS_SIGNAL)

@@ -178,8 +178,7 @@ class Writer:
             self._file.close()
             self._file = None
             tables.sync(self._hidden)
-            self._hidden.rename(self._folder / _name(self._span))
-            durable.sync_folder(self._folder)
+            durable.publish(self._hidden, self._folder / _name(self._span))
 
 
 def _name(span: range) -> str:

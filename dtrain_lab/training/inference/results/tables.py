@@ -106,8 +106,7 @@ def join(parts: Sequence[Path], output: Path) -> None:
             with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
                 file.write_table(reader.read_all().combine_chunks().cast(schema))
     sync(hidden)
-    hidden.rename(output)
-    durable.sync_folder(output.parent)
+    durable.publish(hidden, output)
 
 
 def _schema(pa: Any, parts: Sequence[Path]) -> Any:
