@@ -115,6 +115,42 @@ time.sleep(600)"""
         assert addresses <= {hosts.address(node), "127.0.0.1"}, "gloo's own beside it; not every interface"
 
 
+MEETS = """
+import os, psutil
+from dtrain_lab.node.sources import launcher
+launcher.choose_rendezvous(int(os.environ["NODE_RANK"]))
+from dtrain_lab.rank.group import job_store
+store = job_store.first_ranks_store()
+store.set(os.environ["RANK"], "here")
+store.wait(["0", "1", "2"])
+listens = [c.laddr.ip for c in psutil.Process().net_connections() if c.status == "LISTEN"]
+print(os.environ["MASTER_ADDR"], *listens, flush=True)
+store.set("done" + os.environ["RANK"], "")
+store.wait(["done0", "done1", "done2"])
+"""
+OWN_NAME = 'mount --bind "$0" /etc/hosts && exec "$@"'
+
+
+def test_ranks_meet_where_a_host_s_own_name_leads_to_loopback(hosts: Hosts, tmp_path: Path) -> None:
+    """As Debian's installer writes /etc/hosts; rank 0 listens at its network's address, and nowhere else."""
+    own = tmp_path / "hosts"
+    own.write_text(f"127.0.0.1 localhost\n127.0.1.1 node1\n{hosts.address('node2')} node2\n")
+    started = []
+    for rank, node in enumerate(("node1", "node1", "node2")):
+        command = [sys.executable, "-c", MEETS]
+        if node == "node1":
+            command = ["sh", "-c", OWN_NAME, str(own), *command]
+        told = {"RANK": str(rank), "WORLD_SIZE": "3", "NODE_RANK": str(int(node == "node2"))}
+        told |= {"MASTER_ADDR": "node1", "MASTER_PORT": "29511"}
+        told |= {"DTRAIN_PEER": "node2" if node == "node1" else ""}
+        environment = {**os.environ, **told}
+        inside = hosts.inside(node, *command)
+        started.append(subprocess.Popen(inside, env=environment, stdout=subprocess.PIPE, text=True))
+    said = [process.communicate(timeout=60)[0].split() for process in started]
+    address = hosts.address("node1")
+    assert said == [[address, address], [address], ["node1"]]
+
+
 def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Path) -> None:
     waits = "import os, time\nwhile not os.path.exists('/mnt/go'): time.sleep(0.05)"
     with held("node1", total(local_facts())):

@@ -279,6 +279,7 @@ def main(arguments: list[str]) -> int:
     processes.end_with_parent(signal.SIGTERM)  # end with a launcher that is killed
     node, ranks, size = launcher.ranks(arguments[2:])
     launcher.choose_interface(node)
+    launcher.choose_rendezvous(node)
     apart = len(arguments) > 4
     # a file for each rank that has an agent of its own; created with the first message
     name = f"agent.{node}.{ranks[0][0]}{logs.SUFFIX}"

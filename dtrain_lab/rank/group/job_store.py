@@ -54,31 +54,26 @@ def first_ranks_store() -> Any:
     """A store kept by rank 0, as torch's `env://` makes one, but bound to one address.
 
     torch's own store listens on every interface without authentication.
+
+    Raises:
+        OSError: Rank 0 can't listen there.
     """
     import torch.distributed as dist
 
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     first = os.environ["RANK"] == "0"
-    listening = _listen(host, port) if first else None
-    return dist.TCPStore(
-        host,
-        port,
-        int(os.environ["WORLD_SIZE"]),
-        is_master=first,
-        multi_tenant=listening is None,
-        # torch closes it
-        master_listen_fd=listening.detach() if listening is not None else None,
-    )
+    size = int(os.environ["WORLD_SIZE"])
+    if not first:
+        return dist.TCPStore(host, port, size, is_master=False)
+    # torch closes it
+    listening = _listen(host, port).detach()
+    return dist.TCPStore(host, port, size, is_master=True, master_listen_fd=listening)
 
 
-def _listen(host: str, port: int) -> socket.socket | None:
-    """Listen at the address that other ranks connect to; None if this host can't tell which one it is."""
-    alone = os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]
+def _listen(host: str, port: int) -> socket.socket:
+    """Listen at the address that other ranks connect to: the node's agent has made MASTER_ADDR lead to it."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    loopback = str(address[0]).startswith("127.") or address[0] == "::1"
-    if loopback and not alone and host not in ("localhost", "127.0.0.1", "::1"):
-        return None  # this host's /etc/hosts maps its own name to loopback; other hosts see another address
     try:
         return socket.create_server(address, family=family, backlog=2048)
-    except OSError:  # the name leads here through an address of another machine
-        return None
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror} (rendezvous of the ranks, {host}:{port})") from error
