@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import io
 import multiprocessing
 import os
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT_S = 90
+LOADED = ["torch", "torch.distributed", "torch.nn.parallel", "torch._dynamo"]
+"""Loaded once for the ranks of all tests, in a process that only forks. By itself each rank would take 3 s of
+processor for them, half of it for the compiler, which the first optimizer loads."""
 
 
 def on_ranks(function: Callable[..., Any], *args: Any, size: int = 2) -> list[tuple[Any, str]]:
@@ -24,13 +28,12 @@ def on_ranks(function: Callable[..., Any], *args: Any, size: int = 2) -> list[tu
         *args: can be pickled.
         size: number of ranks.
     """
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(LOADED)
     with tempfile.TemporaryDirectory() as folder:
         answers = context.SimpleQueue()
-        processes = [
-            context.Process(target=_rank, args=(function, args, rank, size, folder, answers))
-            for rank in range(size)
-        ]
+        given = (function, args, size, folder, answers, dict(os.environ))
+        processes = [context.Process(target=_rank, args=(rank, *given)) for rank in range(size)]
         for process in processes:
             process.start()
         for process in processes:
@@ -48,11 +51,19 @@ def on_ranks(function: Callable[..., Any], *args: Any, size: int = 2) -> list[tu
 
 
 def _rank(
-    function: Callable[..., Any], args: tuple[Any, ...], rank: int, size: int, folder: str, answers: Any
+    rank: int,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    size: int,
+    folder: str,
+    answers: Any,
+    environment: dict[str, str],
 ) -> None:
     import torch.distributed as dist
 
-    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
+    gc.freeze()  # what was loaded before the fork is not looked through, nor copied
+    os.environ.clear()  # that of the first test, for which the process was started that forks
+    os.environ.update(environment, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
     os.chdir(folder)
     faulthandler.dump_traceback_later(TIMEOUT_S - 60, file=sys.__stderr__)  # where it hangs
     sys.stderr = io.StringIO()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import gc
-import os
 import time
 import types
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
-from torch import multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.rank.diagnosis import change
@@ -28,6 +25,7 @@ from dtrain_lab.rank.diagnosis.change import (
 from dtrain_lab.rank.diagnosis.measure import cannot_repeat
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.wire.metrics.diagnosis import Change
+from tests.gloo import on_ranks
 
 pytestmark = pytest.mark.processes
 ITEM_S = 0.02
@@ -197,15 +195,13 @@ def test_a_step_of_lbfgs_is_not_repeated(seen: types.SimpleNamespace) -> None:
     assert "LBFGS calls the training code itself" in cannot_repeat(seen)
 
 
-def test_ranks_train_on_alike_when_compression_was_tried(tmp_path: Path) -> None:
-    multiprocessing.spawn(_train_in_all_ways, (f"file://{tmp_path}/store",), nprocs=2)
+def test_ranks_train_on_alike_when_compression_was_tried() -> None:
+    on_ranks(_train_in_all_ways)
 
 
-def _train_in_all_ways(rank: int, store: str) -> None:
-    dist.init_process_group("gloo", init_method=store, rank=rank, world_size=2)
+def _train_in_all_ways() -> None:
     for options in ({}, {"gradient_as_bucket_view": True}, {"static_graph": True}):
         _try_and_train(options)
-    os._exit(0)  # without C++ destructors: torch's threads may abort a process that still has models
 
 
 def _try_and_train(options: dict[str, bool]) -> None:
