@@ -38,7 +38,7 @@ dist.destroy_process_group()
 """
 
 
-OWN = 30 * 2**20
+OWN = 25 * 2**20
 """Bytes that a rank may have of its own: unlike PSS, this doesn't depend on who else maps torch's files."""
 
 

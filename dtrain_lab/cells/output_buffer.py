@@ -97,12 +97,15 @@ class Region:
             self._header[SEEN] = min(through, self.written)
 
     def tail(self) -> bytes:
-        """Return the bytes that the head has not confirmed: the last `written - seen`."""
+        """Return the bytes that the head has not confirmed: the last `written - seen`.
+
+        Reads no others: the kernel allocates each page that is read, and the node agent looks once a second.
+        """
         written = self.written
         count = min(written - self._header[SEEN], SIZE)
         first = (written - count) % SIZE
-        both = bytes(self._data[first:]) + bytes(self._data[:first])
-        return both[:count]
+        end = min(first + count, SIZE)
+        return bytes(self._data[first:end]) + bytes(self._data[: first + count - end])
 
 
 class Names:

@@ -80,10 +80,7 @@ class ForkServer:
         gc.disable()  # the collector would only traverse modules while they are loading
         preload.load()
         names.lost()  # looked up once here: ranks inherit the answer
-        gc.collect()
-        # the collector skips frozen objects, also in children, where it would copy all shared pages
-        gc.freeze()
-        gc.enable()
+        preload.freeze()
         if threads() != 1:
             raise RuntimeError(f"the fork server has {threads()} threads; a fork would not be safe")
         import torch

@@ -6,6 +6,7 @@ ranks import nothing that could be loaded before the fork, and don't look throug
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Iterator
@@ -63,6 +64,22 @@ def load() -> None:
             continue
     names.update(sys.modules)
     files.extend(file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None)))
+
+
+def freeze() -> None:
+    """Keep what is loaded as it is for all forks to come; call it last, with the collector disabled.
+
+    The collector skips frozen objects, also in children, where it would copy all pages that they share. What
+    it could free now is kept, too: children would fill the holes, which are in these pages. A collection
+    after that frees only what Python keeps for its next tuples and the like.
+    """
+    gc.freeze()
+    # else each child drops its references to the names that were last looked up here
+    clear = getattr(sys, "_clear_internal_caches", None) or getattr(sys, "_clear_type_cache", None)
+    if clear is not None:
+        clear()
+    gc.collect()
+    gc.enable()
 
 
 def since() -> list[str]:

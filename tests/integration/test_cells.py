@@ -48,7 +48,7 @@ def test_environment_and_threads(pair: dt.Cluster) -> None:
 
 
 def test_a_rank_imports_nothing_that_it_could_share_and_looks_through_no_modules(pair: dt.Cluster) -> None:
-    """With what a kernel and its shell did for themselves, each rank had 18 MiB more of its own."""
+    """With what a kernel and its shell did for themselves, each rank had twice the memory of its own."""
     result = pair.run(
         "from dtrain_lab.rank import preload\n"
         "print(preload.since())\n"

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.machine import processes
+from dtrain_lab.rank import preload
 
 PRELOAD = (
     "numpy",
@@ -74,9 +75,7 @@ class Template:
             except ImportError:
                 if name != "numpy":  # torch works without it
                     raise
-        gc.collect()
-        gc.freeze()  # for good: a collection in a child would copy all pages that they share
-        gc.enable()
+        preload.freeze()
         if len(os.listdir("/proc/self/task")) != 1:
             return  # a fork would not be safe
         for end in self._wake:

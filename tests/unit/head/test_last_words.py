@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import subprocess
 from pathlib import Path
@@ -28,6 +29,20 @@ def test_the_tail_is_what_was_not_seen_also_around_the_end_of_the_memory() -> No
     kept.seen(output_buffer.SIZE)
     assert kept.tail() == b"3456789"
     assert kept.space == output_buffer.SIZE - 7
+
+
+def test_looking_for_a_tail_allocates_no_memory_but_the_tails() -> None:
+    """A node agent looks once a second: with all of the memory, 512 KiB a rank were allocated for nothing."""
+    file = os.memfd_create("words")
+    os.ftruncate(file, output_buffer.BYTES)
+    kept = output_buffer.Region(memoryview(mmap.mmap(file, output_buffer.BYTES)), "stdout")
+    kept.write(b"0123456789")
+    before = os.fstat(file).st_blocks
+    assert kept.tail() == b"0123456789"
+    kept.seen(10)
+    assert kept.tail() == b""
+    assert os.fstat(file).st_blocks == before
+    os.close(file)
 
 
 def test_what_was_on_its_way_from_the_pipe_counts_once() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 from contextlib import suppress
 from types import ModuleType, SimpleNamespace
 
@@ -42,6 +44,26 @@ def test_only_what_is_needed_must_be_there(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(preload, "NEEDED", ("no_such_module",))
     with pytest.raises(ImportError):
         preload.load()
+
+
+def test_a_freeze_leaves_no_holes_for_children_to_fill() -> None:
+    class Garbage:
+        itself: Garbage
+
+    gc.disable()
+    try:
+        garbage = Garbage()
+        garbage.itself = garbage
+        seen = weakref.ref(garbage)
+        del garbage
+        preload.freeze()
+        assert gc.isenabled()
+        assert seen() is not None
+    finally:
+        gc.unfreeze()
+        gc.enable()
+    gc.collect()
+    assert seen() is None
 
 
 def test_modules_are_hidden_for_a_while_and_all_else_of_sys_stays() -> None:
