@@ -72,13 +72,29 @@ def check(
     return found
 
 
-def strategy(parsed: Sequence[Parsed]) -> Strategy | None:
-    """Return the first TensorFlow strategy that a notebook, or a file that it imports, creates; else None."""
-    return next((kind for _, _, kind in _made(parsed)), None)
+class TensorFlowUse(Struct, frozen=True):
+    """How a notebook, or a file that it imports, uses TensorFlow.
+
+    Attributes:
+        strategy: the first strategy that it creates; None without one.
+        evaluates: whether it has code for an evaluator beside parameter servers.
+    """
+
+    strategy: Strategy | None = None
+    evaluates: bool = False
+
+    @property
+    def one_process(self) -> bool:
+        """Whether the strategy is a single process, with all GPUs of its node."""
+        return self.strategy in tensorflow.ALONE
 
 
-def evaluates(parsed: Sequence[Parsed]) -> bool:
-    """Whether a notebook, or a file that it imports, has code for an evaluator beside parameter servers."""
+def tensorflow_use(parsed: Sequence[Parsed]) -> TensorFlowUse:
+    """Return how the code of a job uses TensorFlow."""
+    return TensorFlowUse(next((kind for _, _, kind in _made(parsed)), None), _evaluates(parsed))
+
+
+def _evaluates(parsed: Sequence[Parsed]) -> bool:
     return any(
         isinstance(node, ast.Constant) and node.value == "evaluator"
         for one in parsed

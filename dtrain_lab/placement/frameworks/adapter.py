@@ -5,7 +5,6 @@ from __future__ import annotations
 from dtrain_lab.errors import BadProfile
 from dtrain_lab.placement.frameworks import ascend, names, tensorflow
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
-from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.kinds import Framework, Strategy
 from dtrain_lab.wire.profile import Profile
 
@@ -46,15 +45,3 @@ def check_cluster(profile: Profile) -> None:
         code="framework_of_jobs",
         details={"field": "profile"},
     )
-
-
-def ranks_per_node(strategy: Strategy | None, request: JobRequest, profile: Profile) -> int | None:
-    """Return the ranks per node that a request asks for; one if the strategy is a single process.
-
-    Args:
-        strategy: TensorFlow's strategy, as the notebook creates it.
-        request: the user's request; its size, if any, is kept and checked.
-        profile: its profile, whose size is kept, too.
-    """
-    given = request.ranks or request.ranks_per_node or profile.ranks_per_node
-    return 1 if strategy in tensorflow.ALONE and not given else request.ranks_per_node

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from dtrain_lab.backends.base import UNSURE, Backend
-from dtrain_lab.backends.transport import private_folders
-from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
+from dtrain_lab.errors import Conflict, DtrainError, NotFound
 from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.jobs import dependencies
 from dtrain_lab.services.jobs.status import StateReader
+from dtrain_lab.services.plans import folder_files
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 
@@ -42,16 +42,21 @@ class HandOver:
 
         Args:
             record: Record of the job.
-            files: Files of the job's folder, by relative path.
+            files: Files of the job's folder, by relative path, besides its record and scripts.
             complete: Called before the submission, to add what else the folder needs.
             backend: The job's back-end.
 
         Raises:
+            Conflict: The job can't wait for the other one, or clashes with a job that has not ended.
             DtrainError: The job was refused; its folder and its index entry are removed.
 
         Returns:
             The job; in the state *planned*, with the reason, if the scheduler has not confirmed it.
         """
+        if record.request.after is not None:
+            other, state = await self.fresh(record.request.after)
+            record = await dependencies.resolve(record, state, other, backend)
+        files = {**files, **folder_files.files_of(record, backend)}
         await self._add(record)
         self._states.handing_over.add(record.id)
         try:
@@ -177,28 +182,3 @@ async def _remove_folders(record: JobRecord, backend: Backend) -> None:
             await place.transport.remove(record.directory)
         except DtrainError as error:
             log.warning("job %s was refused, and its folder is left: %s", record.id, error)
-
-
-def link_rest(source: Path, code: Path, left: tuple[str, ...]) -> None:
-    """Symlink files that were too large to pack, instead of copying them; on this machine only.
-
-    Args:
-        source: The notebook's folder.
-        code: The job's code folder.
-        left: Relative paths of the files.
-
-    Raises:
-        Unreachable: The job's folder can't be written.
-    """
-    try:
-        private_folders(code)
-        for path in left:
-            target = code / path
-            private_folders(target.parent)
-            if not target.is_symlink():
-                target.symlink_to(source / path)
-    except OSError as error:
-        raise Unreachable(
-            f"{code} can't be written: {error.strerror}.",
-            "Set workdir in the profile to a folder of yours.",
-        ) from error

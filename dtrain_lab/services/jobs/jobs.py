@@ -22,11 +22,11 @@ from dtrain_lab.jobs.prune import prunable
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
 from dtrain_lab.services.index.store import Store
-from dtrain_lab.services.jobs import deletion, dependencies, resumption
-from dtrain_lab.services.jobs.handover import HandOver, link_rest
+from dtrain_lab.services.jobs import deletion, resumption
+from dtrain_lab.services.jobs.handover import HandOver
+from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.jobs.reader import JobReader
 from dtrain_lab.services.jobs.status import StateReader, still_runs, unsure
-from dtrain_lab.services.plans import folder_files
 from dtrain_lab.services.plans.planning import Planned, new_id
 from dtrain_lab.services.plans.plans import Plans
 from dtrain_lab.services.plans.refusal import refuse
@@ -98,11 +98,10 @@ class Jobs:
             Conflict: The sources have changed since the plan was made.
             DtrainError: Nothing was submitted; the message says why.
         """
-        if plan is None:
-            self._plans.anew()
-            first = await self._first_job(request)
-            plan = (await self._plans.plan_job(request, file, first)).record.id
-        made = await self._plans.take_preview(plan, request)
+        if plan is not None:
+            made = await self._plans.take_preview(plan, request)
+        else:
+            made = await self._plans.make(request, file, await self._first_job(request))
         if source is not None:
             made = replace(made, record=replace(made.record, source=source))
         if named is not None:
@@ -120,19 +119,14 @@ class Jobs:
         warnings = tuple(finding for finding in made.findings if finding.severity == "warning")
         if warned is not None and warnings:
             warned(warnings)
-        self._plans.anew()
         record = replace(made.record, created_at=time.time())
-        if record.request.after is not None:
-            other, state = await self._handover.fresh(record.request.after)
-            record = await dependencies.resolve(record, state, other, made.backend)
-        files = {**made.files, **folder_files.files_of(record, made.backend)}
 
         async def link() -> None:
             if record.plan.traits.one_machine:
                 code = Path(record.directory) / job_files.CODE
                 await asyncio.to_thread(link_rest, made.file.parent, code, made.left)
 
-        return await self._handover.hand_over(record, files, link, made.backend)
+        return await self._handover.hand_over(record, made.files, link, made.backend)
 
     async def resume(
         self, name: str, *, force: bool = False, named: Named | None = None, of_sweep: bool = False
@@ -162,7 +156,7 @@ class Jobs:
         async def copy() -> None:
             await resumption.copy_code(old, record.directory, parent.name, backend)
 
-        return await self._handover.hand_over(record, folder_files.files_of(record, backend), copy, backend)
+        return await self._handover.hand_over(record, {}, copy, backend)
 
     async def _first_job(self, request: JobRequest) -> JobRecord | None:
         """Return the record of the job that has to succeed first, None if a job waits for no other one."""

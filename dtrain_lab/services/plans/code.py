@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dtrain_lab.jobs.check import local_modules, machine
 from dtrain_lab.jobs.check.notebook import imports, running
@@ -54,9 +53,7 @@ class Code(Struct, frozen=True):
             data = packed.files.get(path)
             return None if data is None else data.decode("utf-8", "replace")
 
-        wanted = machine.read_only(running(cells)) if folder is not None else ()
-        absent = frozenset(path for path in wanted if not os.path.exists(os.path.join(folder or "", path)))
-        return replace(cls._of(cells, read), absent=absent)
+        return cls._of(cells, read, folder)
 
     @classmethod
     def local_files(cls, cells: Sequence[Cell], folder: Path) -> Code:
@@ -70,10 +67,13 @@ class Code(Struct, frozen=True):
         return cls._of(cells, partial(_text_of, folder.resolve()))
 
     @classmethod
-    def _of(cls, cells: Sequence[Cell], read: Callable[[str], str | None]) -> Code:
-        parsed = running(cells)
+    def _of(
+        cls, cells: Sequence[Cell], read: Callable[[str], str | None], folder: Path | None = None
+    ) -> Code:
+        parsed, imported = running(cells), imports(cells)
+        wanted = machine.read_only(parsed) if folder is not None else ()
+        absent = frozenset(path for path in wanted if not os.path.exists(os.path.join(folder or "", path)))
         files = local_modules.modules(parsed, read)
-        imported = imports(cells)
         everywhere = local_modules.imported(imported, files)
         return cls(
             (*parsed, *(file.parsed for file in files)),
@@ -87,6 +87,7 @@ class Code(Struct, frozen=True):
                     *(own_group.Code(file.tree, as_main=not file.name) for file in files),
                 ]
             ),
+            absent,
         )
 
 

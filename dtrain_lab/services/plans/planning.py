@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import secrets
 import socket
 import time
 import unicodedata
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,19 +15,19 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend
-from dtrain_lab.errors import BadNotebook, BadSize, DtrainError, EnvironmentUnfit, NotFound
+from dtrain_lab.errors import BadSize, DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.jobs.check import check, checkpoints
 from dtrain_lab.jobs.check import frameworks as framework_check
 from dtrain_lab.jobs.check.notebook import Around
 from dtrain_lab.jobs.notebook.script import Script, convert
-from dtrain_lab.jobs.notebook.source import Cell, read
 from dtrain_lab.machine import processes
 from dtrain_lab.placement import layout
 from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.placement.frameworks import names
-from dtrain_lab.services.plans import facts, folder_files, interface, packing, sharing
+from dtrain_lab.services.plans import facts, folder_files, node_findings, packing
 from dtrain_lab.services.plans.answer_cache import Recent
+from dtrain_lab.services.plans.book import Book, read_book
 from dtrain_lab.services.plans.code import Code
 from dtrain_lab.services.plans.inputs import Sources
 from dtrain_lab.services.plans.refused import as_finding, of_usual_size
@@ -38,8 +38,7 @@ from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.plan import Facts, Request
-
-LARGEST_NOTEBOOK = 64 << 20
+from dtrain_lab.wire.profile import Profile
 
 
 class Planned(Struct, frozen=True):
@@ -85,7 +84,7 @@ async def prepare(
     Raises:
         DtrainError: The notebook, profile, size, name or environment is unusable.
     """
-    book = await _read(file, sources, recent)
+    book = await read_book(file, sources, recent)
     backend = registry.backend(sources.profile.backend)
     asked = settings(request, sources.profile, backend)
     profile, framework = asked.allowed.profile, asked.allowed.profile.framework or "torch"
@@ -99,8 +98,10 @@ async def prepare(
         local_torch_text=book.code.torch_text,
         makes_group=book.code.makes_group,
     )
-    strategy = framework_check.strategy(book.code.everything) if framework == "tensorflow" else None
-    per_node = frameworks.ranks_per_node(strategy, request, profile)
+    use = framework_check.TensorFlowUse()
+    if framework == "tensorflow":
+        use = framework_check.tensorflow_use(book.code.everything)
+    per_node = ranks_per_node(request, profile, one_process=use.one_process)
     wanted = Request(request.profile, request.ranks, request.nodes, per_node, monitor=request.monitor)
     never = None
     try:
@@ -113,8 +114,7 @@ async def prepare(
         else:
             plan = of_usual_size(asked.allowed, found.facts, wanted, found.python, error)
             refused.append(error)
-    evaluates = framework_check.evaluates(book.code.everything)
-    adapter = frameworks.plan(framework, strategy, plan.size, evaluates=evaluates)
+    adapter = frameworks.plan(framework, use.strategy, plan.size, evaluates=use.evaluates)
     plan = layout.among(plan, request.at_once, found.facts)
     identity = new_id()
     directory = f"{found.jobs}/{identity}"
@@ -136,9 +136,9 @@ async def prepare(
     )
     missing, no_torch = await _missing(book.code, record, book.packed, recent)
     findings = _checked(book, record, missing, no_torch=no_torch) + script.findings + found.findings
-    findings += interface.lacking(plan, found.facts)
+    findings += node_findings.lacking(plan, found.facts)
     if not refused:
-        findings += sharing.shared(plan, found.facts, wanted)
+        findings += node_findings.shared(plan, found.facts, wanted)
     if never is not None:
         findings = (as_finding(never), *findings)
     record = replace(record, begins_again=checkpoints.told(findings))
@@ -153,9 +153,15 @@ async def prepare(
         book.code,
         book.packed.left,
         never,
-        sum(cell.runs for cell in book.cells),
+        book.runs,
         len(book.code.imported) - len(missing) if backend.traits.one_machine else None,
     )
+
+
+def ranks_per_node(request: JobRequest, profile: Profile, *, one_process: bool) -> int | None:
+    """Return the ranks per node that a request asks for; one for a single process, unless a size is given."""
+    given = request.ranks or request.ranks_per_node or profile.ranks_per_node
+    return 1 if one_process and not given else request.ranks_per_node
 
 
 def new_id() -> str:
@@ -163,54 +169,11 @@ def new_id() -> str:
     return secrets.token_hex(6)
 
 
-def read_notebook(file: Path) -> str:
-    """Return the text of a notebook's file.
-
-    Raises:
-        NotFound: There is no such file.
-        BadNotebook: It is too large, or can't be read.
-    """
-    try:
-        if file.stat().st_size > LARGEST_NOTEBOOK:
-            raise BadNotebook(f"{file.name} is larger than 64 MiB.", "Clear its outputs and save it.")
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NotFound(
-            f"There is no notebook {file}.",
-            "Check its path; a new notebook has to be saved first.",
-            code="no_notebook",
-        ) from None
-    except (OSError, ValueError) as error:  # a folder, unreadable, not UTF-8, an impossible name
-        why = error.strerror if isinstance(error, OSError) else error
-        raise BadNotebook(f"{str(file)[:300]} can't be read: {why}.", "Choose a notebook.") from error
-
-
 # ----
 
 
-class _Book(Struct, frozen=True):
-    """A notebook that was read. `packed`: the files beside it. `code`: what it and they do."""
-
-    text: str
-    cells: tuple[Cell, ...]
-    packed: packing.Packed
-    code: Code
-
-
-async def _read(file: Path, sources: Sources, recent: Recent) -> _Book:
-    text = await asyncio.to_thread(read_notebook, file)
-    cells = read(text, str(file))
-    if not any(cell.runs for cell in cells):
-        raise BadNotebook(f"{file.name} has no code that would run.", "Write a cell, or remove its tags.")
-    packed = await recent.ask(
-        ("files", str(file.parent), sources.files),
-        lambda: asyncio.to_thread(packing.pack, file.parent, sources.files),
-    )
-    return _Book(text, cells, packed, await asyncio.to_thread(Code.of, cells, packed, file.parent))
-
-
 def _checked(
-    book: _Book, record: JobRecord, missing: frozenset[str], *, no_torch: bool
+    book: Book, record: JobRecord, missing: frozenset[str], *, no_torch: bool
 ) -> tuple[Finding, ...]:
     """Return what the check of the notebook found.
 
@@ -262,7 +225,7 @@ async def _missing(
     async def fits(named: Framework | None) -> None:
         await recent.ask(
             ("fit", python, named or "", asked.kind),
-            lambda: environment.check(python, named, jobs=True, asked=asked),
+            partial(environment.check, python, named, jobs=True, asked=asked),
         )
 
     no_torch = False
@@ -283,12 +246,12 @@ async def _missing(
     if not wanted:
         return frozenset(), no_torch
     missing = await recent.ask(
-        ("modules", python, *wanted), lambda: environment.missing_modules(python, tuple(wanted))
+        ("modules", python, *wanted), partial(environment.missing_modules, python, tuple(wanted))
     )
     return frozenset(missing), no_torch
 
 
-def _files(record: JobRecord, backend: Backend, book: _Book, script: Script) -> dict[str, bytes]:
+def _files(record: JobRecord, backend: Backend, book: Book, script: Script) -> dict[str, bytes]:
     notebook = record.request.notebook.rpartition("/")[2]
     code = {
         **{f"{job_files.CODE}/{path}": data for path, data in book.packed.files.items()},

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -112,6 +113,18 @@ class Plans:
         self._previews = submittable({**self._previews, made.record.id: made}, time.time())
         return made
 
+    async def make(self, request: JobRequest, file: Path, first: JobRecord | None) -> Planned:
+        """Plan a job for its submission, from current answers of hosts; the arguments are `plan_job`'s.
+
+        Raises:
+            DtrainError: The job can't be planned.
+        """
+        self.anew()
+        made = await self.plan_job(request, file, first)
+        self._previews.pop(made.record.id, None)
+        self.anew()  # the job takes room
+        return made
+
     async def take_preview(self, identity: str, request: JobRequest | None = None) -> Planned:
         """Remove and return a kept plan for submission, so that it can't be submitted twice.
 
@@ -142,6 +155,7 @@ class Plans:
         limits.recheck(record, made.backend)
         if self._previews.pop(identity, None) is None:  # submitted twice at once
             raise Conflict(SUBMITTED, CHECK_AGAIN, code="plan_unknown")
+        self.anew()  # the job takes room
         return made
 
     def put_back(self, made: Planned) -> None:
@@ -158,7 +172,7 @@ class Plans:
         record = made.record
         base = record.directory.rpartition("/")[0]
         way = made.backend.files(record)[0].transport
-        return await self._recent.ask(("room", record.plan.profile, base), lambda: room(way, base))
+        return await self._recent.ask(("room", record.plan.profile, base), partial(room, way, base))
 
     async def _last_script(self, notebook: str) -> str | None:
         for seen in await self._index.ask(self._index.store.seen, 200):

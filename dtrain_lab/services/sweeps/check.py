@@ -14,7 +14,7 @@ from dtrain_lab.errors import BadRequest, Conflict, DtrainError, EnvironmentUnfi
 from dtrain_lab.jobs.notebook.source import read as cells_of
 from dtrain_lab.services import names
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.plans.planning import read_notebook
+from dtrain_lab.services.plans.book import read_notebook
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import objective, study

@@ -14,8 +14,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dtrain_lab.machine import private, processes
-from dtrain_lab.services.jobs.handover import link_rest
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.plans import packing
 from dtrain_lab.services.plans.refusal import refuse
 from dtrain_lab.services.sweeps import check

@@ -13,6 +13,7 @@ from dtrain_lab.backends import registry, script
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadRequest, BadSize
 from dtrain_lab.head.nodes.attempts import attempt
+from dtrain_lab.jobs.check.frameworks import TensorFlowUse
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.metrics.figures import without_communication, world_metrics
@@ -21,6 +22,7 @@ from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorfl
 from dtrain_lab.placement.frameworks.ranks import ports, variables
 from dtrain_lab.placement.frameworks.started import Started
 from dtrain_lab.placement.overrides import as_asked
+from dtrain_lab.services.plans.planning import ranks_per_node
 from dtrain_lab.services.plans.request import launcher
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
@@ -166,10 +168,11 @@ def test_gpus_are_shared_by_the_ranks_of_their_node() -> None:
 
 def test_a_strategy_of_one_process_has_one_rank_a_node_unless_told_otherwise() -> None:
     asked, usual = JobRequest("nb.ipynb"), Profile()
-    assert adapter.ranks_per_node("mirrored", asked, usual) == 1
-    assert adapter.ranks_per_node("multi_worker_mirrored", asked, usual) is None
+    mirrored, workers = TensorFlowUse("mirrored"), TensorFlowUse("multi_worker_mirrored")
+    assert ranks_per_node(asked, usual, one_process=mirrored.one_process) == 1
+    assert ranks_per_node(asked, usual, one_process=workers.one_process) is None
     two = msgspec.structs.replace(asked, ranks_per_node=2)
-    assert adapter.ranks_per_node("central_storage", two, usual) == 2
+    assert ranks_per_node(two, usual, one_process=TensorFlowUse("central_storage").one_process) == 2
     assert adapter.plan("torch", None, 2) is None
 
 
