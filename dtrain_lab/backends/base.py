@@ -181,6 +181,22 @@ class Backend(ABC):
         base = profile.workdir or ".dtrain-lab"
         return base if base.startswith("/") else f"{await self.roots(profile)[0].home()}/{base}"
 
+    def hosts(self, profile: Profile) -> tuple[str, ...]:
+        """Return the hosts of a profile to which connections are opened from here."""
+        return profile.ssh.names
+
+    def sees_files(self, profile: Profile) -> bool:
+        """Whether this machine sees the files that the nodes see."""
+        return self.traits.shares_folder and not profile.ssh.login
+
+    def time_limit_s(self, profile: Profile) -> float | None:
+        """Return the time after which the scheduler ends a job of a profile; None without a limit."""
+        return None
+
+    def without_time_limit(self, profile: Profile) -> Profile:
+        """Return a profile without such a limit."""
+        return profile
+
     async def forecast(self, submission: Submission) -> Forecast:
         """Ask the scheduler for a forecast, without submitting."""
         return Forecast()

@@ -259,6 +259,12 @@ class SlurmBackend(Backend):
         """Return the transport to Slurm's commands."""
         return [transport(profile.ssh.login)]
 
+    def time_limit_s(self, profile: Profile) -> float | None:
+        return slurm.time_s(profile.slurm.time) if profile.slurm.time else None
+
+    def without_time_limit(self, profile: Profile) -> Profile:
+        return replace(profile, slurm=replace(profile.slurm, time=None))
+
     async def forecast(self, submission: Submission) -> Forecast:
         """Run `sbatch --test-only`, and query the account's remaining budget."""
         text = self.scripts(submission)[job_files.BATCH]

@@ -57,7 +57,7 @@ async def find(allowed: Allowed, request: JobRequest, recent: Recent, first: Job
         here = first is not None and first.plan.backend == profile.backend
         facts = replace(facts, first=first.plan.nodes[0].name if first is not None and here else None)
     missing: tuple[Finding, ...] = ()
-    if backend.traits.shares_folder and not profile.ssh.login:  # this machine sees the nodes' files
+    if backend.sees_files(profile):
         missing = tuple(_no_data(path) for path in request.stage if not Path(path).expanduser().exists())
     return Found(facts, f"{root}/jobs", python, missing)
 

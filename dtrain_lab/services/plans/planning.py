@@ -109,8 +109,8 @@ async def prepare(
     except BadSize as error:
         if error.code == "too_long":
             never = error  # its script can still be shown, with the offending line
-            unlimited = replace(profile, slurm=replace(profile.slurm, time=None))
-            plan = Allowed(unlimited, backend).plan(found.facts, wanted, python=found.python, directory="")
+            unlimited = Allowed(backend.without_time_limit(profile), backend)
+            plan = unlimited.plan(found.facts, wanted, python=found.python, directory="")
         else:
             plan = of_usual_size(asked.allowed, found.facts, wanted, found.python, error)
             refused.append(error)

@@ -37,7 +37,7 @@ def preview(made: Planned, before: str | None = None) -> JobPlan:
         findings=made.findings,
         size=JobSize(len(record.plan.nodes), node.ranks),
         changes=changes,
-        gpu_hours=_gpu_hours(record),
+        gpu_hours=_gpu_hours(record, made.backend.time_limit_s(record.profile)),
         partitions=_choices(made.facts),
         environment=_environment(record),
         cells=made.cells,
@@ -79,7 +79,6 @@ def _file(path: str, data: bytes) -> PlannedFile:
     return PlannedFile(path, len(data), data.decode("utf-8", "replace") if shown else None)
 
 
-def _gpu_hours(record: JobRecord) -> float | None:
-    limit = slurm.time_s(record.profile.slurm.time) if record.profile.slurm.time else None
+def _gpu_hours(record: JobRecord, limit: float | None) -> float | None:
     gpus = sum(min(node.ranks, node.gpus) for node in record.plan.nodes)
     return gpus * limit / 3600 if limit is not None and gpus else None

@@ -84,7 +84,7 @@ class Worlds:
         allowed = limits.allowed(profiles.load(request.profile))
         profile, backend = allowed
         check_cluster(profile)
-        for host in profile.ssh.names:
+        for host in backend.hosts(profile):
             ssh_connections.forget_refusal(host)  # the user's own attempt
         python = request.python or environment.kernel_python(request.kernel)
         if backend.traits.one_machine:
