@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,25 @@ def jp_asyncio_loop() -> None:
     """pytest-jupyter's, too: Playwright runs a loop of its own here."""
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+@pytest.fixture(scope="package")
+def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One for all modules: each start takes 4 s of processor."""
     root = tmp_path_factory.mktemp("lab")
     (root / "home").mkdir()
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HOME", str(root / "home"))  # of its jobs
+            running = stack.enter_context(run_lab(root))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def lab(shared_lab: Lab) -> Iterator[Lab]:
+    """As it began: without files, settings, clusters, kernels and jobs of the module before."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(root / "home"))  # of its jobs
-        with run_lab(root) as running:
-            yield running
+        patch.setenv("HOME", str(shared_lab.work.parent / "home"))
+        yield shared_lab
+        shared_lab.begin_again()
 
 
 @pytest.fixture(scope="package")

@@ -75,6 +75,15 @@ class Lab:
         for job in self._jobs():
             self._end("DELETE", f"jobs/{job['id']}")
 
+    def begin_again(self) -> None:
+        """As after its start: nothing runs, no file, setting or profile is left. No page of it is open."""
+        self.tidy()
+        root = self.work.parent
+        for folder in (self.work, root / "settings", root / "config" / "dtrain-lab" / "profiles"):
+            for left in folder.iterdir() if folder.exists() else ():
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        keep_quiet(root)
+
     def _end(self, method: str, path: str) -> None:
         """Ask for the end of what was listed; it may have ended by itself since."""
         try:
@@ -114,6 +123,15 @@ def chromium() -> str | None:
     return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 
+def keep_quiet(root: Path) -> None:
+    """JupyterLab asks nobody for news, and no person whether it may."""
+    quiet = root / "settings" / "@jupyterlab" / "apputils-extension"
+    quiet.mkdir(parents=True)
+    (quiet / "notification.jupyterlab-settings").write_text(
+        '{"fetchNews": "false", "checkForUpdates": false}'
+    )
+
+
 @contextmanager
 def run_lab(root: Path, *more: str, below: str = "") -> Iterator[Lab]:
     """Start JupyterLab with folders of its own.
@@ -125,11 +143,7 @@ def run_lab(root: Path, *more: str, below: str = "") -> Iterator[Lab]:
     """
     work = root / "work"
     work.mkdir(parents=True)
-    quiet = root / "settings" / "@jupyterlab" / "apputils-extension"
-    quiet.mkdir(parents=True)
-    (quiet / "notification.jupyterlab-settings").write_text(
-        '{"fetchNews": "false", "checkForUpdates": false}'
-    )
+    keep_quiet(root)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
