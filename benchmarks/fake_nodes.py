@@ -104,7 +104,7 @@ class Node:
                 for spec in ranks:
                     self._make(spec.rank)
                 self._ticks = [self._samples(100 + step) for step in range(8)]
-            case links.Leave():
+            case links.LeaveWorld():
                 asyncio.get_running_loop().stop()
 
     def _samples(self, step: int) -> links.Samples:
@@ -121,7 +121,7 @@ class Node:
     def _rank(self, rank: int, frame: bytes) -> None:
         order = links.decode_to_rank(frame)
         match order:
-            case links.Form():
+            case links.FormGroup():
                 self._ranks[rank].say(links.GroupFormed(rank, order.generation))
             case links.Execute(cell, code):
                 text = "x" * int(code)

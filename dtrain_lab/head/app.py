@@ -150,7 +150,7 @@ class Head:
         match message:
             case links.Samples(node, samples, host):
                 self._figures.sampled(samples, node, host)
-            case links.Here():
+            case links.RankLocation():
                 self._stacks.received(message)
             case links.Debugged():
                 self._debugger.answered(message)

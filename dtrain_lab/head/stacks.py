@@ -35,12 +35,12 @@ class Stacks:
         self._policy = policy
         self._peers = peers
         self._figures = figures
-        self._asked: dict[int, tuple[set[int], dict[int, links.Here], asyncio.Future[None]]] = {}
+        self._asked: dict[int, tuple[set[int], dict[int, links.RankLocation], asyncio.Future[None]]] = {}
         self._number = 0
         self._looked: dict[int, float] = {}
         """Rank that others wait for → when it was asked last; monotonic seconds."""
 
-    def received(self, here: links.Here) -> None:
+    def received(self, here: links.RankLocation) -> None:
         """A rank, or its agent, has answered where it is."""
         asked = self._asked.get(here.id)
         if asked is None:
@@ -92,7 +92,7 @@ class Stacks:
                 self._figures.places.pop(rank, None)
                 self._figures.lines.pop(rank, None)
 
-    def _stack(self, rank: int, here: links.Here | None) -> Stack:
+    def _stack(self, rank: int, here: links.RankLocation | None) -> Stack:
         if here is not None:
             frames = (
                 StackFrame(self._place(rank, f), f.source, is_library(f))
@@ -111,11 +111,13 @@ class Stacks:
         notebook, cell_id = self._policy.place(rank, frame)
         return Where(notebook, frame.cell, None, frame.function, frame.line, cell_id)
 
-    async def _ask(self, ranks: tuple[int, ...], *, stacks: bool, within_s: float) -> dict[int, links.Here]:
+    async def _ask(
+        self, ranks: tuple[int, ...], *, stacks: bool, within_s: float
+    ) -> dict[int, links.RankLocation]:
         self._number += 1
         number = self._number
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        known: dict[int, links.Here] = {}
+        known: dict[int, links.RankLocation] = {}
         missing = {rank for rank in ranks if self._peers.of(rank) is not None}
         if not missing:
             return known

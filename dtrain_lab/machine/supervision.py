@@ -177,7 +177,7 @@ class Supervisor:
             await self._over.wait()
 
     async def _keep(self, handle: Handle, work: Callable[[], Awaitable[None]]) -> None:
-        standing = policy.Standing()
+        standing = policy.LoopState()
         while True:
             standing, _ = policy.step(standing, policy.Began(time.monotonic()))
             try:

@@ -70,7 +70,7 @@ class Agent:
         self.link = Link(f"node-{source.node}", self._obey)
         kept = supervision.here()
         kept.on_trouble.append(
-            lambda troubles: self.link.send(links.Troubled(node=source.node, troubles=troubles))
+            lambda troubles: self.link.send(links.LoopFailed(node=source.node, troubles=troubles))
         )
         self._samples = kept.keep("node.samples", self._measure)
 
@@ -103,7 +103,7 @@ class Agent:
 
     async def _send_stacks(self, number: int, process: Process) -> None:
         text = await process.stacks()
-        self.link.send(links.Here(rank=process.rank, id=number, frames=main_frames(text), text=text))
+        self.link.send(links.RankLocation(rank=process.rank, id=number, frames=main_frames(text), text=text))
 
     async def _measure(self) -> None:
         period_s = self._source.tick_s

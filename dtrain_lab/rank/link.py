@@ -120,7 +120,7 @@ class Link:
         self._io_loop.call_soon_threadsafe(self._start, app.context)
 
     def _log(self, step: int, values: dict[str, float], at: float) -> None:
-        self.send(links.Logged(rank=self._spec.rank, step=step, at=at, values=values))
+        self.send(links.ValuesLogged(rank=self._spec.rank, step=step, at=at, values=values))
 
     def send(self, message: Message) -> None:
         """Send a message at once; safe from every thread."""
@@ -162,11 +162,11 @@ class Link:
                 self._outbox.put(self._where(order), now=True)
             case links.Execute() | links.Diagnose():
                 self._on_main(partial(self._execute, order))
-            case links.Seen(stream, through):
+            case links.OutputConfirmed(stream, through):
                 getattr(sys, stream).seen(through)
             case links.Register():
                 self._registration.begin(order)
-            case links.Form():
+            case links.FormGroup():
                 self._calls.forming(True)
                 self._on_main(partial(self._form, order))
             case links.Comm():
@@ -186,7 +186,7 @@ class Link:
                 self._outbox.flush()
                 self._on_main(self._leave)
 
-    def _where(self, order: links.AskWhere) -> links.Here:
+    def _where(self, order: links.AskWhere) -> links.RankLocation:
         names = {t.ident: t.name for t in threading.enumerate()}
         stacks = sys._current_frames()
         main = stacks.get(self._main or 0)
@@ -202,7 +202,7 @@ class Link:
                 title = "Main thread" if ident == self._main else f"Thread {names.get(ident, ident)}"
                 parts.append(f"{title}:\n{''.join(traceback.format_stack(frame))}")
             text = "\n".join(parts)
-        return links.Here(rank=self._spec.rank, id=order.id, frames=frames[-20:], text=text)
+        return links.RankLocation(rank=self._spec.rank, id=order.id, frames=frames[-20:], text=text)
 
     def _glance(self, expression: str, leaf: str | None) -> concurrent.futures.Future[str | None]:
         """Evaluate an expression on the main thread; the result is None while a cell runs."""
@@ -314,15 +314,15 @@ class Link:
             os._exit(0)
 
     def _handled(self, number: int) -> None:
-        handled = links.Handled(rank=self._spec.rank, id=number)
+        handled = links.WidgetHandled(rank=self._spec.rank, id=number)
         self._io_loop.call_soon_threadsafe(self._finish, handled)
 
-    def _finish(self, reply: CellReply | links.Handled) -> None:
+    def _finish(self, reply: CellReply | links.WidgetHandled) -> None:
         """Send a reply after all output; on the main thread, or on the IOPub thread."""
         self._outbox.finish(reply, [stream.write_out for stream in RankStream.made.values()])
         RankStream.flushed()
 
-    async def _form(self, order: links.Form) -> None:
+    async def _form(self, order: links.FormGroup) -> None:
         error = ""
         unpointed: tuple[str, ...] = ()
         async with main_lock(self._kernel):
@@ -348,7 +348,7 @@ class Link:
             )
         )
 
-    def _set_size(self, order: links.Form) -> None:
+    def _set_size(self, order: links.FormGroup) -> None:
         names = self._kernel.shell.user_ns_hidden
         if names["world_size"] == order.size:
             return

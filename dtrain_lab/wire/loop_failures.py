@@ -58,7 +58,7 @@ ONCE: Final = {
 """One-off tasks: name → activity. A failure is reported to the caller that waits, and counted."""
 
 
-class Standing(Struct, frozen=True):
+class LoopState(Struct, frozen=True):
     """State of a supervised loop. Times are in seconds of a monotonic clock."""
 
     began_at: float | None = None
@@ -83,7 +83,7 @@ class Failed(Struct, frozen=True):
 Event = Began | Failed
 
 
-def step(state: Standing, event: Event) -> tuple[Standing, float | None]:
+def step(state: LoopState, event: Event) -> tuple[LoopState, float | None]:
     """Apply an event to a loop. A loop that keeps failing is retried every `MOST_S`, never abandoned.
 
     Returns:
@@ -96,7 +96,7 @@ def step(state: Standing, event: Event) -> tuple[Standing, float | None]:
             ran_s = at - state.began_at if state.began_at is not None else 0.0
             in_a_row = 1 if ran_s >= HEALTHY_S else state.in_a_row + 1
             after_s = min(MOST_S, FIRST_S * 2.0 ** min(in_a_row - 1, 16))
-            return Standing(None, in_a_row, state.restarts + 1), after_s
+            return LoopState(None, in_a_row, state.restarts + 1), after_s
 
 
 class Trouble(Struct, frozen=True):

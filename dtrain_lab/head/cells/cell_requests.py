@@ -100,7 +100,7 @@ class CellRequests:
         if asked is not None and not asked.done():
             asked.set_result(message.data)
 
-    def handled(self, message: links.Handled) -> None:
+    def handled(self, message: links.WidgetHandled) -> None:
         """A rank's widget has processed a message of its front end."""
         asked = self._handling.get(message.id)
         if asked is not None and not asked.done():

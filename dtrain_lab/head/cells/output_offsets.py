@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from dtrain_lab.wire.links import CellOutput, OutputStalled, OutputTail, PendingOutput, Seen
+from dtrain_lab.wire.links import CellOutput, OutputConfirmed, OutputStalled, OutputTail, PendingOutput
 
 CONFIRM_EVERY = 1 << 16
 """Bytes: a quarter of what a rank buffers, so that a steady writer never waits for an acknowledgement."""
@@ -22,7 +22,7 @@ class OutputOffsets:
         self._early: dict[tuple[int, str], int] = {}
         """Bytes that the agent delivered while the rank was blocked; the rank will send them again."""
 
-    def received(self, output: CellOutput) -> Seen | None:
+    def received(self, output: CellOutput) -> OutputConfirmed | None:
         """Count a received text.
 
         Returns:
@@ -36,7 +36,7 @@ class OutputOffsets:
             return None
         self._told[key] = output.through
         stream: Literal["stdout", "stderr"] = "stderr" if output.kind == "stderr" else "stdout"
-        return Seen(stream, output.through)
+        return OutputConfirmed(stream, output.through)
 
     def missing(self, rank: int, left: tuple[OutputTail, ...], fault: str) -> Iterator[tuple[str, str]]:
         """Output of a dead rank that the head has not received.

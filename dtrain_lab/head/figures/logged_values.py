@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from dtrain_lab.wire.links import Logged
+from dtrain_lab.wire.links import ValuesLogged
 
 
 class LoggedValues:
@@ -18,7 +18,7 @@ class LoggedValues:
         self._by: dict[str, int] = {}
         """Name → the rank that logged it last."""
 
-    def logged(self, message: Logged) -> None:
+    def logged(self, message: ValuesLogged) -> None:
         """A rank called `dt.log`; numbers that are not finite are kept as text."""
         finite = {n: v for n, v in message.values.items() if isinstance(v, int | float) and math.isfinite(v)}
         strange = {name: str(value) for name, value in message.values.items() if name not in finite}

@@ -64,7 +64,7 @@ class Attempts:
         for rank, _, pid in told.ranks:
             self._ranks[rank] = Watched(told.name, told.restart, pid, agent)
         if told.restart in self._failed:
-            self._send(agent, links.Leave())
+            self._send(agent, links.LeaveWorld())
 
     def note_alive(self, rank: int) -> None:
         """The agent of a rank has sent its periodic report."""
@@ -132,4 +132,4 @@ class Attempts:
     def _fail(self, watched: Watched) -> None:
         self._failed.add(watched.restart)
         for agent in {w.peer for w in self._ranks.values()} - {watched.peer}:
-            self._send(agent, links.Leave())
+            self._send(agent, links.LeaveWorld())

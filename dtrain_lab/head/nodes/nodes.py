@@ -122,7 +122,7 @@ class Nodes:
             heir: Socket at which another agent takes over the fork server of this node.
         """
         for node in self._peers:
-            self.send(node, links.Leave(heir if node == 0 else ""))
+            self.send(node, links.LeaveWorld(heir if node == 0 else ""))
 
     async def close(self, within_s: float, *, handing_on: bool = False) -> None:
         """Wait for the head's own agents."""

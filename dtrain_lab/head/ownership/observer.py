@@ -140,7 +140,7 @@ class Observer:
                     self._parts.moved()
             case links.AskEnd(restart):
                 self._attempts.asked(peer, restart)
-            case links.Troubled(node, troubles):
+            case links.LoopFailed(node, troubles):
                 self._troubles[node] = troubles
                 self._parts.moved()
 
@@ -229,7 +229,7 @@ class Observer:
         for line in whole.splitlines():
             try:
                 told = json.loads(line)
-                values = links.Logged(0, told["step"], told.get("at", 0.0), told["values"])
+                values = links.ValuesLogged(0, told["step"], told.get("at", 0.0), told["values"])
                 self._figures.values.logged(values)
             except (ValueError, KeyError, TypeError, AttributeError):  # e.g. cut off when the rank was killed
                 log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])

@@ -69,7 +69,7 @@ def rank_spec(plan: Plan, place: Place, index: int, node: NodePlan, rank: int) -
 
 def form(
     plan: Plan, generation: int, joining: tuple[int, ...], groups: Groups
-) -> Iterator[tuple[int, links.Form]]:
+) -> Iterator[tuple[int, links.FormGroup]]:
     """The message to each rank to form a generation; newcomers learn the groups that survivors have.
 
     The groups are the union of what survivors report, because a rank knows only the groups that it is in.
@@ -94,7 +94,7 @@ def form(
         node = next(n for n in plan.nodes if n.first_rank <= rank < n.first_rank + n.ranks)
         yield (
             rank,
-            links.Form(
+            links.FormGroup(
                 generation=generation,
                 size=plan.size,
                 local_size=node.ranks,

@@ -340,7 +340,7 @@ class Owner:
                 self.nodes.note_alive(node)
             case links.Completed():
                 self._cell_requests.completed(message)
-            case links.Handled():
+            case links.WidgetHandled():
                 self._cell_requests.handled(message)
             case links.NodeHello() | links.Preloaded() | links.Listening() | links.Probed():
                 self.nodes.received(peer, message)
@@ -350,7 +350,7 @@ class Owner:
                 self._engines.received(message)
             case links.Registered() | links.Forked(links.CONTROLLER) | links.Exited(links.CONTROLLER):
                 self._engines.received(message)
-            case links.Troubled(node, troubles):
+            case links.LoopFailed(node, troubles):
                 self._troubles[node] = troubles
                 self.parts.moved()
             case _:

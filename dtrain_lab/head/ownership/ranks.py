@@ -111,7 +111,7 @@ class Ranks:
         match message:
             case links.CellOutput():
                 self._output.received(message, frame)
-            case links.Logged():
+            case links.ValuesLogged():
                 self._figures.values.logged(message)
             case links.StoreCall():
                 self._store.call(message)

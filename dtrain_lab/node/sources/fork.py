@@ -135,7 +135,7 @@ class ForkSource:
             case links.ReadPendingOutput(rank) if rank in self._ranks:
                 words = self._forks.words[rank].pending()
                 self._send(links.PendingOutput(rank=rank, pid=self._ranks[rank].pid, words=words))
-            case links.Leave(heir):
+            case links.LeaveWorld(heir):
                 self._heir = heir
                 self._done.set()
 

@@ -158,7 +158,7 @@ class JobHead:
         match order:
             case links.Debug():
                 supervision.here().once("node.task", self._debug(order))
-            case links.Leave():
+            case links.LeaveWorld():
                 self._over.set()
                 self._source.end_with_peers()
             case links.Attempt(restart, stand) if restart == self._source.attempt:

@@ -23,7 +23,7 @@ from dtrain_lab.rank.group.sequence_numbers import begun
 from dtrain_lab.rank.group.sockets import GlooSockets
 from dtrain_lab.rank.group.store import Calls, LinkStore
 from dtrain_lab.rank.torch import ddp, fsdp, groups, names, nccl
-from dtrain_lab.wire.links import Form, GroupSpec
+from dtrain_lab.wire.links import FormGroup, GroupSpec
 
 WORLD_NAME = "0"
 FIRST_FREE_SLOT = 7
@@ -72,7 +72,7 @@ class Group:
         if group is not None:
             self._kept.keep(group)
 
-    def form(self, order: Form) -> tuple[str, ...]:
+    def form(self, order: FormGroup) -> tuple[str, ...]:
         """Form the group of a generation; a collective over all ranks.
 
         Args:
@@ -125,7 +125,7 @@ class Group:
 
     # ---- a fresh process, or one whose cell destroyed the group
 
-    def _join(self, store: dist.Store, order: Form) -> None:
+    def _join(self, store: dist.Store, order: FormGroup) -> None:
         self.init(store)
         if not names.has(names.REBUILD):
             return
@@ -164,7 +164,7 @@ class Group:
         self.init(store)
         return tuple(left)
 
-    def _repoint(self, store: dist.Store, order: Form) -> tuple[str, ...]:
+    def _repoint(self, store: dist.Store, order: FormGroup) -> tuple[str, ...]:
         live = {name: pg for pg, name in groups.group_names().items()}
         slots = len(self._devices())
         if self._slot + slots - 1 > LAST_SLOT:

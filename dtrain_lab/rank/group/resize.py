@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch.utils.data import DistributedSampler
 
 from dtrain_lab.rank.torch import ddp, fsdp, groups
-from dtrain_lab.wire.links import Form
+from dtrain_lab.wire.links import FormGroup
 
 
 class Group(Protocol):
@@ -31,7 +31,7 @@ class Group(Protocol):
         """Make the default process group."""
 
 
-def resize(group: Group, store: dist.Store, order: Form) -> tuple[str, ...]:
+def resize(group: Group, store: dist.Store, order: FormGroup) -> tuple[str, ...]:
     """Destroy the old default group and join the new one; a collective over all ranks of the new world.
 
     Args:

@@ -166,7 +166,7 @@ FEATURES = (
 
 
 @dataclass(frozen=True)
-class Lost:
+class MissingFeature:
     """A feature that can't be used with this torch, and the names that torch lacks."""
 
     feature: Feature
@@ -204,7 +204,7 @@ def find(path: str) -> Any:
     return found
 
 
-def lost_features(found: Callable[[str], Any] = find) -> tuple[Lost, ...]:
+def lost_features(found: Callable[[str], Any] = find) -> tuple[MissingFeature, ...]:
     """Features that can't be used with this torch.
 
     Args:
@@ -212,7 +212,7 @@ def lost_features(found: Callable[[str], Any] = find) -> tuple[Lost, ...]:
     """
     missing = {path for path in {p for f in FEATURES for p in f.names} if not _there(path, found)}
     return tuple(
-        Lost(feature, tuple(path for path in feature.names if path in missing))
+        MissingFeature(feature, tuple(path for path in feature.names if path in missing))
         for feature in FEATURES
         if missing.intersection(feature.names)
     )
@@ -227,7 +227,7 @@ def _there(path: str, found: Callable[[str], Any]) -> bool:
 
 
 @cache
-def lost() -> tuple[Lost, ...]:
+def lost() -> tuple[MissingFeature, ...]:
     """Features that can't be used, looked up once a process; ranks inherit the fork server's answer."""
     return lost_features(find)
 
@@ -235,7 +235,7 @@ def lost() -> tuple[Lost, ...]:
 def silently_lost() -> tuple[str, ...]:
     """What the user is told at the start: each feature that can't be used and says nothing later."""
     off = (feature for feature in FEATURES if not feature.told_in_use and not has(feature))
-    return tuple(Lost(f, tuple(p for p in f.names if not _there(p, find))).text for f in off)
+    return tuple(MissingFeature(f, tuple(p for p in f.names if not _there(p, find))).text for f in off)
 
 
 @cache

@@ -9,7 +9,7 @@ import torch
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
-from dtrain_lab.training.inference.inputs import Call, Splitter, placed
+from dtrain_lab.training.inference.inputs import ModelCall, Splitter, placed
 from dtrain_lab.training.inference.loop import Loop
 from dtrain_lab.training.inference.metrics import Metrics, plain
 from dtrain_lab.training.inference.ranks import Ranks, ranks
@@ -86,7 +86,7 @@ class _Evaluation:
         found = self._here.everyone(self._metrics.results)[self._here.number]
         return {**found, **self._here.everyone(lambda: self._of_functions(everything))[self._here.number]}
 
-    def _take(self, number: int, predictions: Any, call: Call) -> None:
+    def _take(self, number: int, predictions: Any, call: ModelCall) -> None:
         if not call.has_target:
             raise BadRequest(
                 "dt.evaluate needs samples with a target, but the dataset's have none.",

@@ -14,7 +14,7 @@ TARGETS = ("labels", "label", "targets", "target")
 _STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-class Call(NamedTuple):
+class ModelCall(NamedTuple):
     """Arguments of the model for a batch, and its targets if it has some; a target may itself be None."""
 
     args: tuple[Any, ...]
@@ -43,25 +43,25 @@ class Splitter:
         self._any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
         self._with_target = with_target
 
-    def __call__(self, batch: Any) -> Call:
+    def __call__(self, batch: Any) -> ModelCall:
         if isinstance(batch, torch.Tensor):
-            return Call((batch,), {})
+            return ModelCall((batch,), {})
         if isinstance(batch, Mapping):
             return self._from_mapping(batch)
         if not isinstance(batch, tuple | list):
-            return Call((batch,), {})
+            return ModelCall((batch,), {})
         if len(batch) < 2 or (len(batch) <= self._needed and not self._with_target):
-            return Call(tuple(batch), {})
-        return Call(tuple(batch[:-1]), {}, batch[-1], True)
+            return ModelCall(tuple(batch), {})
+        return ModelCall(tuple(batch[:-1]), {}, batch[-1], True)
 
-    def _from_mapping(self, batch: Mapping[str, Any]) -> Call:
+    def _from_mapping(self, batch: Mapping[str, Any]) -> ModelCall:
         key = next((name for name in TARGETS if name in batch), None)
         target = () if key is None else (batch[key], True)
         inputs = {name: value for name, value in batch.items() if name != key}
         if self._any_name:
-            return Call((), inputs, *target)
+            return ModelCall((), inputs, *target)
         known = {name: value for name, value in inputs.items() if name in self._names}
-        return Call((), known, *target) if known else Call((batch,), {}, *target)
+        return ModelCall((), known, *target) if known else ModelCall((batch,), {}, *target)
 
 
 def placed(value: Any, device: torch.device | None) -> Any:

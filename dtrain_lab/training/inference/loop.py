@@ -14,11 +14,11 @@ import torch
 from tqdm import tqdm
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training.inference.inputs import Call, Splitter, placed
+from dtrain_lab.training.inference.inputs import ModelCall, Splitter, placed
 from dtrain_lab.training.inference.ranks import Ranks, Sums
 from dtrain_lab.training.inference.shares import Plan
 
-Take = Callable[[int, Any, Call], None]
+Take = Callable[[int, Any, ModelCall], None]
 """Called with a batch's number, the model's output and the model's arguments."""
 BAR_AFTER_S = 1.0
 """A call that ends sooner shows no bar."""
@@ -101,7 +101,7 @@ class Loop:
         error: Exception | None = None
         for step in range(self.plan.steps(number)):
             mine = step < len(chunk)
-            call = Call((), {})
+            call = ModelCall((), {})
             try:
                 call = loaded.next() if mine else loaded.again()
             except Exception as failed:  # noqa: BLE001 # raised below, once the other ranks know
@@ -224,17 +224,17 @@ class _Loaded:
         self._loop = loop
         self._numbers = loop.plan.mine(loop.ranks.number)
         self._batches: Iterator[Any] | None = None
-        self._latest: Call | None = None
+        self._latest: ModelCall | None = None
         self.last = self._numbers[-1] if self._numbers else -1
 
-    def next(self) -> Call:
+    def next(self) -> ModelCall:
         """The next batch, on the model's device."""
         if self._batches is None:
             self._batches = iter(self._loop.load(self._numbers))
         self._latest = self._call(next(self._batches, _NONE))
         return self._latest
 
-    def again(self) -> Call:
+    def again(self) -> ModelCall:
         """Some batch: the latest, or the dataset's first."""
         if self._latest is None:
             self._latest = self._call(next(iter(self._loop.load([0])), _NONE))
@@ -245,7 +245,7 @@ class _Loaded:
         if self._batches is not None and next(self._batches, _NONE) is not _NONE:
             raise _wrong()
 
-    def _call(self, batch: Any) -> Call:
+    def _call(self, batch: Any) -> ModelCall:
         if batch is _NONE:
             raise _wrong()
         return self._loop.split(placed(batch, self._loop.device))

@@ -11,7 +11,7 @@ from typing import Any
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
 from dtrain_lab.training.inference.code import digest
-from dtrain_lab.training.inference.inputs import Call, Splitter
+from dtrain_lab.training.inference.inputs import ModelCall, Splitter
 from dtrain_lab.training.inference.loop import Loop
 from dtrain_lab.training.inference.ranks import Ranks, ranks
 from dtrain_lab.training.inference.results import tables
@@ -74,7 +74,7 @@ def _results(here: Ranks, asked: Asked) -> Any:
     todo = plan(batches, here.size)
     mine: dict[int, Output] = {}
 
-    def take(number: int, found: Any, _: Call) -> None:
+    def take(number: int, found: Any, _: ModelCall) -> None:
         mine[number] = parts(found, len(batches.of(number)))
 
     _run(here, asked, todo, take)
@@ -104,7 +104,7 @@ def _file(here: Ranks, asked: Asked, name: str) -> Path:
         open_[:] = [store.writer(here.number)] if which else []
         return open_[0] if open_ else nullcontext()
 
-    def take(number: int, found: Any, _: Call) -> None:
+    def take(number: int, found: Any, _: ModelCall) -> None:
         span = batches.of(number)
         open_[0].add(span, parts(found, len(span)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.wire.codec import decode as guard
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.agents import Leave, NodeHello, Preloaded, ReserveSlots, Troubled
+from dtrain_lab.wire.links.agents import LeaveWorld, LoopFailed, NodeHello, Preloaded, ReserveSlots
 from dtrain_lab.wire.links.cells import (
     CellReply,
     Comm,
@@ -12,21 +12,21 @@ from dtrain_lab.wire.links.cells import (
     Completed,
     Diagnose,
     Execute,
-    Handled,
-    Logged,
+    ValuesLogged,
+    WidgetHandled,
 )
 from dtrain_lab.wire.links.debugger import Debug, DebugEvent, Debugged
-from dtrain_lab.wire.links.groups import Abort, Form, GroupFormed, GroupSpec, StoreAnswer, StoreCall
+from dtrain_lab.wire.links.groups import Abort, FormGroup, GroupFormed, GroupSpec, StoreAnswer, StoreCall
 from dtrain_lab.wire.links.launched import AskEnd, Attached, Attempt, Stand
 from dtrain_lab.wire.links.message import Message
 from dtrain_lab.wire.links.network import Listen, Listening, Probe, Probed, StopListening, Target
 from dtrain_lab.wire.links.output import (
     CellOutput,
+    OutputConfirmed,
     OutputStalled,
     OutputTail,
     PendingOutput,
     ReadPendingOutput,
-    Seen,
 )
 from dtrain_lab.wire.links.processes import (
     CONTROLLER,
@@ -42,7 +42,7 @@ from dtrain_lab.wire.links.processes import (
     Signal,
 )
 from dtrain_lab.wire.links.samples import RankFigures, RankSample, Samples
-from dtrain_lab.wire.links.stacks import AskStacks, AskWhere, Here
+from dtrain_lab.wire.links.stacks import AskStacks, AskWhere, RankLocation
 
 __all__ = [
     "CONTROLLER",
@@ -67,19 +67,18 @@ __all__ = [
     "Fork",
     "ForkController",
     "Forked",
-    "Form",
+    "FormGroup",
     "FromAgent",
     "FromRank",
     "GroupFormed",
     "GroupSpec",
-    "Handled",
-    "Here",
-    "Leave",
+    "LeaveWorld",
     "Listen",
     "Listening",
-    "Logged",
+    "LoopFailed",
     "Message",
     "NodeHello",
+    "OutputConfirmed",
     "OutputStalled",
     "OutputTail",
     "PendingOutput",
@@ -88,6 +87,7 @@ __all__ = [
     "Probed",
     "RankFigures",
     "RankHello",
+    "RankLocation",
     "RankSample",
     "RankSpec",
     "ReadPendingOutput",
@@ -95,7 +95,6 @@ __all__ = [
     "Registered",
     "ReserveSlots",
     "Samples",
-    "Seen",
     "Signal",
     "Stand",
     "StopListening",
@@ -104,7 +103,8 @@ __all__ = [
     "Target",
     "ToAgent",
     "ToRank",
-    "Troubled",
+    "ValuesLogged",
+    "WidgetHandled",
     "decode_from_attached_rank",
     "decode_to_agent",
     "decode_to_head",
@@ -125,7 +125,7 @@ FromAgent = (
     | Probed
     | OutputStalled
     | PendingOutput
-    | Troubled
+    | LoopFailed
 )
 ToAgent = (
     Fork
@@ -137,33 +137,33 @@ ToAgent = (
     | StopListening
     | AskStacks
     | ReadPendingOutput
-    | Leave
+    | LeaveWorld
     | Debug
     | Attempt
 )
 FromRank = (
-    Logged
+    ValuesLogged
     | RankHello
     | Registered
     | GroupFormed
     | CellOutput
     | CellReply
     | StoreCall
-    | Here
+    | RankLocation
     | Completed
-    | Handled
+    | WidgetHandled
     | Debugged
     | DebugEvent
 )
 ToRank = (
     Execute
     | Diagnose
-    | Form
+    | FormGroup
     | Register
     | Abort
     | StoreAnswer
     | AskWhere
-    | Seen
+    | OutputConfirmed
     | Comm
     | Complete
     | Debug

@@ -44,7 +44,7 @@ class ReserveSlots(Message, frozen=True, tag="hold"):
     ranks: int
 
 
-class Leave(Message, frozen=True, tag="leave"):
+class LeaveWorld(Message, frozen=True, tag="leave"):
     """End every process of the node, and the agent itself; hand the fork server over if there is an heir.
 
     `heir`: socket of the agent that takes it over; empty: it ends.
@@ -53,7 +53,7 @@ class Leave(Message, frozen=True, tag="leave"):
     heir: str = ""
 
 
-class Troubled(Message, frozen=True, tag="troubled"):
+class LoopFailed(Message, frozen=True, tag="troubled"):
     """All failures of an agent's background work so far, caused by bugs of ours."""
 
     node: int

@@ -36,7 +36,7 @@ class CellReply(Message, frozen=True, tag="reply"):
     """Answers `Diagnose`."""
 
 
-class Logged(Message, frozen=True, tag="logged"):
+class ValuesLogged(Message, frozen=True, tag="logged"):
     """Values of a step that the user passed to `dt.log`."""
 
     rank: int
@@ -53,7 +53,7 @@ class Completed(Message, frozen=True, tag="completed"):
     data: bytes = b""
 
 
-class Handled(Message, frozen=True, tag="handled"):
+class WidgetHandled(Message, frozen=True, tag="handled"):
     """Answers `Comm`: its callbacks have run, and their output has been sent."""
 
     rank: int

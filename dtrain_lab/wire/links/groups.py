@@ -35,7 +35,7 @@ class StoreCall(Message, frozen=True, tag="store"):
     amount: int = 0
 
 
-class Form(Message, frozen=True, tag="form"):
+class FormGroup(Message, frozen=True, tag="form"):
     """Form the process group of a generation: a new rank joins it, others re-point their live groups."""
 
     generation: int

@@ -65,7 +65,7 @@ class PendingOutput(Message, frozen=True, tag="unsaid"):
     words: tuple[OutputTail, ...]
 
 
-class Seen(Message, frozen=True, tag="seen"):
+class OutputConfirmed(Message, frozen=True, tag="seen"):
     """The head has a rank's output up to this byte count; the rank may discard it."""
 
     stream: Literal["stdout", "stderr"]

@@ -7,7 +7,7 @@ from dtrain_lab.wire.links.message import Message
 from dtrain_lab.wire.stacks import Frame
 
 
-class Here(Message, frozen=True, tag="here"):
+class RankLocation(Message, frozen=True, tag="here"):
     """Answers `AskWhere`: where a rank's main thread is, or the stacks of all its threads."""
 
     rank: int

@@ -110,7 +110,7 @@ async def test_a_rank_that_others_wait_for_is_named_by_the_same_verdict(job: Job
     assert isinstance(asked, links.AskStacks)
     frame = Frame("cell [2]", 3, "<module>", "", "[2]")
     for rank, agent in enumerate(AGENTS):
-        job.hear(agent, links.Here(rank, asked.id, (frame,), "…"))
+        job.hear(agent, links.RankLocation(rank, asked.id, (frame,), "…"))
     await looking
     verdict = job.observer.cluster().metrics.verdicts[0]
     assert verdict.ranks == (1,)
@@ -129,7 +129,7 @@ async def test_ranks_that_end_leave_their_figures_and_their_peers_are_told(job: 
     job.hear(AGENTS[1], links.Exited(1, 11, -9))
     assert [r.state for r in job.observer.cluster().ranks] == ["busy", "lost"]
     assert job.observer.cluster().metrics.samples_per_s == 320.0  # of those that go on
-    assert job.said == [(AGENTS[0], links.Leave())]
+    assert job.said == [(AGENTS[0], links.LeaveWorld())]
     job.hear(AGENTS[0], links.Exited(0, 10, 0))
     ended = job.observer.cluster()
     assert [r.state for r in ended.ranks] == ["idle", "lost"]

@@ -272,7 +272,7 @@ async def test_values_of_an_earlier_cell_end_with_it(make: Make) -> None:
         return world.owner.parts.figures.metrics(world.owner.state).values
 
     world.run("a", 0, 1, 2)
-    world.owner.received(b"r0", links.Logged(0, 30, 1.0, {"loss": 0.5, "epoch": 2}), b"")
+    world.owner.received(b"r0", links.ValuesLogged(0, 30, 1.0, {"loss": 0.5, "epoch": 2}), b"")
     world.replies("a", 0, 1, 2)
     assert values() == {"loss": 0.5, "epoch": 2, "step": 30}, "until another begins"
     world.run("on others", 1, 2)
@@ -280,5 +280,5 @@ async def test_values_of_an_earlier_cell_end_with_it(make: Make) -> None:
     world.replies("on others", 1, 2)
     world.run("b", 0, 1, 2)
     assert values() == {}
-    world.owner.received(b"r0", links.Logged(0, 5, 2.0, {"loss": 0.7}), b"")
+    world.owner.received(b"r0", links.ValuesLogged(0, 5, 2.0, {"loss": 0.7}), b"")
     assert values() == {"loss": 0.7, "step": 5}

@@ -58,7 +58,7 @@ async def test_an_agent_that_the_head_told_of_a_failure_asks_no_more() -> None:
     head = JobHead(source)
     head.connected.set()
     try:
-        head.obey(links.Leave())
+        head.obey(links.LeaveWorld())
         await asyncio.wait_for(head.others_end(20.0), 5)
     finally:
         head.close()

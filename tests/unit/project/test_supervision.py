@@ -49,7 +49,7 @@ ALLOWED = {
 
 
 def test_back_off_grows_and_ends_where_it_has_recovered() -> None:
-    state, waits = policy.Standing(), []
+    state, waits = policy.LoopState(), []
     for _ in range(12):
         state, _nothing = policy.step(state, policy.Began(0.0))
         state, after = policy.step(state, policy.Failed(1.0))

@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 from dtrain_lab.rank.group import lifecycle
 from dtrain_lab.rank.torch import nccl
-from dtrain_lab.wire.links import Form
+from dtrain_lab.wire.links import FormGroup
 
 
 class ProcessGroupNCCL:
@@ -94,12 +94,12 @@ def test_a_new_generation_begins_with_the_end_of_what_gpus_still_wait_in(
     monkeypatch.setattr(dist, "is_initialized", lambda: True)
     monkeypatch.setattr(nccl.groups, "group_names", lambda: {"world": "0"})
 
-    def repoint(store: Any, order: Form) -> tuple[str, ...]:
+    def repoint(store: Any, order: FormGroup) -> tuple[str, ...]:
         backend.asked.append("repoint")
         return ()
 
     monkeypatch.setattr(group, "_repoint", repoint)
-    group.form(Form(generation=1, size=2, local_size=2, threads=1, collectives="cpu:gloo,cuda:nccl"))
+    group.form(FormGroup(generation=1, size=2, local_size=2, threads=1, collectives="cpu:gloo,cuda:nccl"))
     assert backend.asked == ["abort", "repoint"]
 
 
@@ -143,7 +143,7 @@ def test_a_generation_that_failed_leaves_nothing_to_the_next(monkeypatch: pytest
         monkeypatch.setattr(group, "_connect", connect)
         group._store = store  # type: ignore[assignment]
         of_world = lambda: dist.group.WORLD._get_backend(torch.device("cpu"))  # noqa: E731
-        order = Form(
+        order = FormGroup(
             generation=1, size=1, local_size=1, threads=1, collectives="gloo", groups=(("0", (0,), ""),)
         )
         with pytest.raises(RuntimeError, match="closed by peer"):
