@@ -11,7 +11,7 @@ from dtrain_lab.backends.ssh_transport import Login
 from dtrain_lab.placement import quota
 from dtrain_lab.wire.jobs.quota import FreeSpace
 
-__all__ = ["Here", "Login", "Transport", "allowed", "private_folders", "room", "transport"]
+__all__ = ["Here", "Login", "Transport", "allowed", "free_space", "private_folders", "transport"]
 
 
 class Transport(Protocol):
@@ -92,7 +92,7 @@ def transport(login: str | None) -> Transport:
     return Here() if login is None else Login(login)
 
 
-async def room(way: Transport, folder: str) -> FreeSpace:
+async def free_space(way: Transport, folder: str) -> FreeSpace:
     """Return the free space and quota at a folder, which need not exist yet."""
     done = await way.run(["bash", "-c", quota.SCRIPT, "bash", folder])
     return quota.read(done.out.decode(errors="replace"), folder)

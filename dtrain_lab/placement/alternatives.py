@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.placement.layout import room
+from dtrain_lab.placement.layout import capacity
 from dtrain_lab.placement.slurm import gpu_kind, mib, partition_of
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.plan import Plan, SlurmFacts
@@ -26,7 +26,7 @@ def sooner(plan: Plan, profile: Profile, facts: SlurmFacts) -> tuple[Alternative
     free = [
         node.name
         for node in partition.nodes
-        if node.name in partition.idle and room(node, profile) >= per_node and node.memory_bytes >= memory
+        if node.name in partition.idle and capacity(node, profile) >= per_node and node.memory_bytes >= memory
     ]
     if not 0 < len(free) < len(plan.nodes):
         return ()

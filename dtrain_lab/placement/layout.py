@@ -17,7 +17,7 @@ MOST_PER_CORE = 1
 """Limit of CPU ranks per core on shared machines."""
 
 
-def room(facts: NodeFacts, profile: Profile) -> int:
+def capacity(facts: NodeFacts, profile: Profile) -> int:
     """Return how many ranks fit on a node: one per GPU, or one per `cpus_per_rank` cores without GPUs."""
     return facts.gpus or max(1, MOST_PER_CORE * facts.cpus // (profile.cpus_per_rank or 1))
 
@@ -132,7 +132,7 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
         BadSize: the world doesn't fit on the hosts.
         Conflict: the host that must have rank 0 is not among them, or the ranks don't fit on it.
     """
-    rooms = [room(node, profile) for node in facts.nodes]
+    rooms = [capacity(node, profile) for node in facts.nodes]
     nodes, per_node = spread(request, profile, rooms, default_ranks(facts.nodes[0]), "the profile's hosts")
     large = [node for node, has in zip(facts.nodes, rooms, strict=True) if has >= per_node]
     if facts.first is not None and facts.first not in {node.name for node in large}:

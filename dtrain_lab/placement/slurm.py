@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from dtrain_lab.errors import BadProfile, BadSize
-from dtrain_lab.placement.layout import default_ranks, make_plan, room, spread
+from dtrain_lab.placement.layout import capacity, default_ranks, make_plan, spread
 from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SlurmFacts
 from dtrain_lab.wire.profile import Profile
 
@@ -106,10 +106,10 @@ def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python:
         BadSize: the partition can never run the world.
     """
     partition = partition_of(profile, facts)
-    rooms = [room(node, profile) for node in partition.nodes]
+    capacities = [capacity(node, profile) for node in partition.nodes]
     place = f"partition {partition.name}"
     sample = partition.nodes[0] if partition.nodes else NodeFacts("", "", 1, 0, 0)
-    nodes, per_node = spread(request, profile, rooms, default_ranks(sample), place)
+    nodes, per_node = spread(request, profile, capacities, default_ranks(sample), place)
     asked = time_s(profile.slurm.time) if profile.slurm.time else None
     if asked is not None and partition.time_s is not None and asked > partition.time_s:
         limit = time_text(partition.time_s)
@@ -119,7 +119,7 @@ def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python:
             code="too_long",
             details={"field": "time", "value": limit},
         )
-    fitting = [n for n, has in zip(partition.nodes, rooms, strict=True) if has >= per_node]
+    fitting = [n for n, has in zip(partition.nodes, capacities, strict=True) if has >= per_node]
     memory = mib(profile.memory_per_node)
     if memory is not None and fitting and memory << 20 > max(n.memory_bytes for n in fitting):
         most = max(n.memory_bytes for n in fitting) >> 30

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry, ssh_connections
 from dtrain_lab.backends.base import Forecast
-from dtrain_lab.backends.transport import Here, room
+from dtrain_lab.backends.transport import Here, free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.placement import budget, quota
@@ -67,7 +67,7 @@ class Plans:
         if ask:
             self.anew()
         made = await self.plan_job(request, file, first)
-        left = await self._room(made)
+        left = await self._free_space(made)
         found = [quota.finding(left, sum(map(len, made.files.values())))]
         forecast = await made.backend.forecast(made.record) if ask else Forecast()
         found += [forecast.refused, budget.finding(forecast.budget) if forecast.budget else None]
@@ -167,12 +167,12 @@ class Plans:
         self._recent.forget()
         self._asked_for.clear()
 
-    async def _room(self, made: Planned) -> FreeSpace:
+    async def _free_space(self, made: Planned) -> FreeSpace:
         """Return the free space and quota at the job's folder."""
         record = made.record
         base = record.directory.rpartition("/")[0]
         way = made.backend.files(record)[0].transport
-        return await self._recent.ask(("room", record.plan.profile, base), partial(room, way, base))
+        return await self._recent.ask(("room", record.plan.profile, base), partial(free_space, way, base))
 
     async def _last_script(self, notebook: str) -> str | None:
         for seen in await self._index.ask(self._index.store.seen, 200):

@@ -46,7 +46,7 @@ async def check(name: str) -> dict[str, Any]:
     framework = found.framework or "torch"
     nodes = [_node(node, one, framework) for node, one in checks.items()]
     least = min(checks.values(), key=lambda c: (c.facts.gpus, c.facts.cpus)).facts
-    per_node = layout.room(least, found)
+    per_node = layout.capacity(least, found)
     return {
         "name": name,
         "backend": found.backend,
