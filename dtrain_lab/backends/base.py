@@ -21,9 +21,9 @@ from dtrain_lab.wire.node import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
 from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
-from dtrain_lab.wire.submission import Submission
 from dtrain_lab.wire.traits import Traits
 
 __all__ = ["ASK_WITHIN_S", "Backend", "Forecast", "Handle", "Place", "Status", "Submission", "Way"]

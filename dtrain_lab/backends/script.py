@@ -20,7 +20,7 @@ from dtrain_lab.placement import activation, network
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import ranks as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.submission import Submission
+from dtrain_lab.wire.processes.submission import Submission
 
 EXPORT = "export MASTER_PORT=$port"
 SCRATCH = '"${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"'

@@ -22,7 +22,7 @@ def load(shell: Any) -> None:
         RankNames(kernel, magics.session)
         magics.session.restoring = Restoring(kernel, magics.session.portal)
         if getattr(kernel, "debugger", None) is not None:
-            from dtrain_lab.kernel.debugger import KernelDebugger
+            from dtrain_lab.kernel.debugger.debugger import KernelDebugger
 
             magics.session.debugger = KernelDebugger(kernel, magics.session.portal, magics.session.notebook)
     magics.session.warm()

@@ -18,9 +18,9 @@ from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel import which
 from dtrain_lab.kernel.background import BackgroundCells
+from dtrain_lab.kernel.debugger.post_mortem import outcome_of
 from dtrain_lab.kernel.notebook_use import NotebookUse
 from dtrain_lab.kernel.output.cell_display import CellDisplay
-from dtrain_lab.kernel.post_mortem import outcome_of
 from dtrain_lab.kernel.request import ExecuteRequest
 from dtrain_lab.kernel.restarts import Restarts
 from dtrain_lab.services.notebook_clusters import Used
@@ -30,7 +30,7 @@ from dtrain_lab.services.worlds import ended
 from dtrain_lab.wire import clients
 
 if TYPE_CHECKING:
-    from dtrain_lab.kernel.debugger import KernelDebugger
+    from dtrain_lab.kernel.debugger.debugger import KernelDebugger
     from dtrain_lab.kernel.output.comms import Restoring
 
 T = TypeVar("T")

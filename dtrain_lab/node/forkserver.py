@@ -42,7 +42,8 @@ from dtrain_lab.node.fork_messages import (
     decode_order,
     encode,
 )
-from dtrain_lab.rank import preload, shared_memory
+from dtrain_lab.rank import preload
+from dtrain_lab.rank.link import shared_memory
 from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import CONTROLLER, RankSpec
 

@@ -15,13 +15,13 @@ from traitlets.config import Config
 
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.machine.net.contexts import in_every_context
-from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.engine import RankEngine
 from dtrain_lab.rank.frameworks import torch_libraries
+from dtrain_lab.rank.link import link as rank_link
+from dtrain_lab.rank.link.order_reading import MainSelector, main_loop
+from dtrain_lab.rank.link.shared_memory import Shared
 from dtrain_lab.rank.notes import say_in_first_cell
-from dtrain_lab.rank.order_reading import MainSelector, main_loop
 from dtrain_lab.rank.output.streams import RankStream
-from dtrain_lab.rank.shared_memory import Shared
 from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import RankSpec
 

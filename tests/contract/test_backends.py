@@ -24,8 +24,8 @@ from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import HeadRecord
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile, Ssh
-from dtrain_lab.wire.submission import ClusterRecord
 from tests.hosts import SLURM, need, running_hosts
 
 pytestmark = [pytest.mark.processes, pytest.mark.asyncio, pytest.mark.timeout(90)]

@@ -29,7 +29,7 @@ from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.processes.record import HeadRecord
-from dtrain_lab.wire.submission import ClusterRecord, of_head
+from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, running_hosts
 from tests.integration.test_ssh import empty, write_profile

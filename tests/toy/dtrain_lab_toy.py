@@ -24,9 +24,9 @@ from dtrain_lab.placement.plan import plan_local
 from dtrain_lab.wire.plan import Facts, NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
-from dtrain_lab.wire.submission import ClusterRecord, Submission
 from dtrain_lab.wire.traits import Traits
 
 

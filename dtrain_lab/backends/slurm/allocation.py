@@ -13,8 +13,8 @@ from dtrain_lab.jobs import files as job_files
 from dtrain_lab.placement import slurm, slurm_reasons
 from dtrain_lab.wire.plan import NodeFacts, Partition, SlurmFacts
 from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.submission import ClusterRecord
 
 BEGAN = """
 began() {

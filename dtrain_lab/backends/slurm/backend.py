@@ -31,9 +31,9 @@ from dtrain_lab.wire.node import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request, SlurmFacts
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
-from dtrain_lab.wire.submission import ClusterRecord, Submission
 from dtrain_lab.wire.traits import Traits
 
 log = logging.getLogger("dtrain_lab.client")

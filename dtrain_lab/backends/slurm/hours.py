@@ -5,7 +5,7 @@ from __future__ import annotations
 from dtrain_lab.backends.transport import transport
 from dtrain_lab.placement import budget, slurm
 from dtrain_lab.wire.jobs.quota import Budget
-from dtrain_lab.wire.submission import Submission
+from dtrain_lab.wire.processes.submission import Submission
 
 
 async def remaining(submission: Submission) -> Budget | None:

@@ -13,7 +13,7 @@ from dtrain_lab.errors import Unreachable
 from dtrain_lab.machine import first_reachable
 from dtrain_lab.placement import activation
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.submission import Submission
+from dtrain_lab.wire.processes.submission import Submission
 
 
 class Routes:

@@ -19,8 +19,8 @@ from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import names as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.submission import ClusterRecord, Submission
 
 WARN_S = 60
 """Seconds before the end at which Slurm signals a world, which then queries its end time; also on preemption,

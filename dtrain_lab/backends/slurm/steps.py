@@ -10,8 +10,8 @@ from dtrain_lab.backends.slurm.script import directives
 from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.transport import transport
 from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.submission import ClusterRecord
 
 PLACED = ("--partition", "--account", "--qos", "--constraint", "--gres")
 """Options of a batch script that say where it may run; a step that checks nodes has to run there, too."""

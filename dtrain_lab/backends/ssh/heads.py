@@ -15,8 +15,8 @@ from dtrain_lab.errors import StartFailed
 from dtrain_lab.placement import activation
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.status import Status
-from dtrain_lab.wire.submission import ClusterRecord
 
 START_WITHIN_S = 60.0
 

@@ -31,7 +31,7 @@ from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.record import HeadRecord, Remote
-from dtrain_lab.wire.submission import of_head
+from dtrain_lab.wire.processes.submission import of_head
 
 POLL_S = 0.3
 """Polling interval for files on a shared file system. The scheduler is polled far less often."""

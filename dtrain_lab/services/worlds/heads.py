@@ -24,8 +24,8 @@ from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.record import HeadRecord, Remote, Server
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.submission import ClusterRecord, of_head
 
 HEAD_WITHIN_S = 20.0
 STOP_ANSWER_S = 15.0

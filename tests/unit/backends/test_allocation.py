@@ -15,8 +15,8 @@ from dtrain_lab.backends.transport import Here
 from dtrain_lab.machine import processes
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.submission import ClusterRecord
 
 PLAN = Plan("s", "slurm", (NodePlan("a", "", 0, 1, 0, 1),), "", {}, "", "gloo", monitor=True)
 

@@ -28,9 +28,9 @@ from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.plan import NodePlan
 from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile, Ssh
 from dtrain_lab.wire.status import Status
-from dtrain_lab.wire.submission import ClusterRecord
 from dtrain_lab.wire.traits import Traits
 from tests.faults import note
 from tests.unit.jobs.test_job_state import RECORD

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dtrain_lab.debugger.state import Breakpoint, Dap, State
-from dtrain_lab.kernel import earlier_breakpoints
-from dtrain_lab.kernel.earlier_breakpoints import EarlierBreakpoints
+from dtrain_lab.kernel.debugger import earlier_breakpoints
+from dtrain_lab.kernel.debugger.earlier_breakpoints import EarlierBreakpoints
 
 FILE = "/home/me/model.py"
 TOLD = [

@@ -11,7 +11,7 @@ from ipykernel.compiler import get_file_name
 
 from dtrain_lab.api import debug
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.kernel.debugger import KernelDebugger
+from dtrain_lab.kernel.debugger.debugger import KernelDebugger
 from dtrain_lab.machine import supervision
 
 

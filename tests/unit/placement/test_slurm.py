@@ -15,8 +15,8 @@ from dtrain_lab.errors import BadProfile, BadSize
 from dtrain_lab.placement import activation, slurm, slurm_reasons
 from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.plan import NodeFacts, Partition, Request, SlurmFacts
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
-from dtrain_lab.wire.submission import ClusterRecord
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.summary import soon
 

@@ -17,7 +17,7 @@ import pytest
 
 from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.machine.signals import deferred_handlers
-from dtrain_lab.rank.order_reading import MainSelector, SocketHandoff
+from dtrain_lab.rank.link.order_reading import MainSelector, SocketHandoff
 from tests.waiting import wait_until
 
 

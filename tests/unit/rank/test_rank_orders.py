@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.rank import link as rank_link
 from dtrain_lab.rank.cells.backward_threads import BackwardThreads
-from dtrain_lab.rank.link import Link
-from dtrain_lab.rank.orders import Orders
+from dtrain_lab.rank.link import link as rank_link
+from dtrain_lab.rank.link.link import Link
+from dtrain_lab.rank.link.orders import Orders
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply
 

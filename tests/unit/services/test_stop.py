@@ -17,8 +17,8 @@ from dtrain_lab.services.worlds import heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
+from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
-from dtrain_lab.wire.submission import ClusterRecord
 from tests.owned import plan
 
 ENDED = Unreachable("It has ended.", code="ended")

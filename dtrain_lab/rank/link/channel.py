@@ -14,8 +14,8 @@ from dtrain_lab.machine.net import listener
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.machine.net.zmq_drain import Dealer
-from dtrain_lab.rank.order_reading import SocketHandoff
-from dtrain_lab.rank.orders import Orders
+from dtrain_lab.rank.link.order_reading import SocketHandoff
+from dtrain_lab.rank.link.orders import Orders
 from dtrain_lab.wire.links import RankSpec
 
 

@@ -22,9 +22,9 @@ from dtrain_lab.debugger.replies import done, refused
 from dtrain_lab.debugger.requests import knows_job
 from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, to_rank
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.kernel.earlier_breakpoints import EarlierBreakpoints
-from dtrain_lab.kernel.own_requests import OwnRequests
-from dtrain_lab.kernel.post_mortem import PostMortem
+from dtrain_lab.kernel.debugger.earlier_breakpoints import EarlierBreakpoints
+from dtrain_lab.kernel.debugger.own_requests import OwnRequests
+from dtrain_lab.kernel.debugger.post_mortem import PostMortem
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debugging import Debugging

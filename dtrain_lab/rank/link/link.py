@@ -30,7 +30,6 @@ from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells.backward_threads import BackwardThreads
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner, drain
-from dtrain_lab.rank.channel import far, near
 from dtrain_lab.rank.debugger.debugger import RankDebugger
 from dtrain_lab.rank.diagnosis.change import attempt
 from dtrain_lab.rank.diagnosis.measure import measure
@@ -40,16 +39,17 @@ from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.store import Calls
 from dtrain_lab.rank.group_calls import install as install_tutorials
 from dtrain_lab.rank.ipykernel import flush, main_lock
+from dtrain_lab.rank.link.channel import far, near
+from dtrain_lab.rank.link.order_reading import MainSelector, SocketHandoff
+from dtrain_lab.rank.link.orders import Orders
+from dtrain_lab.rank.link.shared_memory import Shared
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
-from dtrain_lab.rank.order_reading import MainSelector, SocketHandoff
-from dtrain_lab.rank.orders import Orders
 from dtrain_lab.rank.output import inline_figures
 from dtrain_lab.rank.output.outbox import Outbox
 from dtrain_lab.rank.output.routing import route_output
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
-from dtrain_lab.rank.shared_memory import Shared
 from dtrain_lab.rank.torch.compiler import untraced
 from dtrain_lab.training import log, store_exchange
 from dtrain_lab.training.gradients import unused

@@ -1,0 +1,1 @@
+"""A rank's connection to its node agent and the head, and how it reads orders."""
