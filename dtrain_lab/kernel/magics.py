@@ -13,6 +13,13 @@ from dtrain_lab.kernel import options, reports, variables
 from dtrain_lab.kernel.session import Session
 
 
+class CommandInterrupted(KeyboardInterrupt):
+    """An interrupted command; a notebook shows none of our frames, which say nothing to a user."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["KeyboardInterrupt: the command was interrupted."]
+
+
 @magics_class
 class DistributedMagics(Magics):  # type: ignore[misc]
     """`%%distributed` runs a cell on ranks; `%distributed` starts, stops and looks at them."""
@@ -31,17 +38,20 @@ class DistributedMagics(Magics):  # type: ignore[misc]
         except cell_options.HelpAsked as asks:
             print(asks)
             return
-        if cell is None:
-            self._command(asked)
-        else:
-            self.session.run(
-                cell,
-                asked.ranks,
-                cluster=asked.cluster,
-                timeout=asked.timeout,
-                wait=not asked.no_wait,
-                by_rank=asked.by_rank,
-            )
+        try:
+            if cell is None:
+                self._command(asked)
+            else:
+                self.session.run(
+                    cell,
+                    asked.ranks,
+                    cluster=asked.cluster,
+                    timeout=asked.timeout,
+                    wait=not asked.no_wait,
+                    by_rank=asked.by_rank,
+                )
+        except KeyboardInterrupt as error:
+            raise CommandInterrupted from error
 
     # what `%distributed?` and `%%distributed?` show
     distributed.__doc__ = options.help_text()

@@ -101,7 +101,7 @@ OPERATIONS = (
         list[CellRecord],
         query=("last",),
     ),
-    Operation("get", "/clusters/{identity}/metrics", "Figures of the world.", Metrics),
+    Operation("get", "/clusters/{identity}/metrics", "Metrics of the cluster.", Metrics),
     Operation(
         "get",
         "/clusters/{identity}/history",

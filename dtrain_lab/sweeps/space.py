@@ -254,9 +254,12 @@ def _values(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
             raise _bad(
                 name, f"{name} contains {words[0]}, which is not finite.", "Leave it out.", "bad_value"
             )
+        text = next((value for value in values if isinstance(value, str)), None)
+        numbers = any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        odd = f"{text} is not a number" if text is not None and numbers else " and ".join(kinds)
         raise _bad(
             name,
-            f"The values of {name} are of mixed types: {' and '.join(kinds)}.",
+            f"The values of {name} are of mixed types: {odd}.",
             "Give values of one type; None (in JSON null) may be among them.",
             "mixed_types",
         )

@@ -77,9 +77,9 @@ class WaitsFor(Struct, frozen=True):
 
 
 class CellRecord(Struct, frozen=True):
-    """A cell of a world: queued, running or ended.
+    """A cell of a cluster: queued, running or ended.
 
-    `cell` is its name, `[7]`; `id` is the world's id, `cell_id` the notebook's. `detached`: no client waits
+    `cell` is its name, `[7]`; `id` is the cluster's id, `cell_id` the notebook's. `detached`: no client waits
     for it (`--no-wait`). Its output begins at `first_seq` in the journal. `kernel` is the id of the
     requesting kernel, which survives a rename of the notebook; `request` is the id of its execute request.
     `started_at` is when the cell was sent to the ranks, `ended_at` when the last rank ended it.

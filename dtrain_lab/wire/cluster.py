@@ -27,7 +27,7 @@ class Alternative(Struct, frozen=True):
 
 
 class Reason(Struct, frozen=True):
-    """Why a world waits, failed or can't start.
+    """Why a cluster or a job waits, failed or can't start.
 
     `final`: it can never start. `host`: the host that requires a sign-in.
     """
@@ -51,7 +51,7 @@ class World(Struct, frozen=True):
 
 
 class Rank(Figures, frozen=True):
-    """One rank of the world, with its latest metrics."""
+    """One rank of a cluster or a job, with its latest metrics."""
 
     rank: int
     node: str

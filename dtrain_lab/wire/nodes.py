@@ -22,7 +22,7 @@ class HostUse(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """A node of the world, with its resource use as in `HostUse`."""
+    """A node of a cluster or a job, with its resource use as in `HostUse`."""
 
     name: str
     address: str

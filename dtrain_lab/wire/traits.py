@@ -10,8 +10,8 @@ from dtrain_lab.wire.kinds import JobLauncher
 class Traits(Struct, frozen=True):
     """Traits of a back-end.
 
-    `one_machine`: all nodes of a world are the machine that it is started from. `schedules`: a scheduler
-    chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
+    `one_machine`: all nodes of a cluster or a job are the machine that it is started from. `schedules`: a
+    scheduler chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
     `shares_folder`: all nodes of a job write to one folder. `launchers`: supported launchers of a job's
     ranks, the default first.
     """

@@ -500,7 +500,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures of the world. */
+        /** Metrics of the cluster. */
         get: {
             parameters: {
                 query?: never;
@@ -2320,9 +2320,9 @@ export interface components {
         };
         /**
          * CellRecord
-         * @description A cell of a world: queued, running or ended.
+         * @description A cell of a cluster: queued, running or ended.
          *
-         *     `cell` is its name, `[7]`; `id` is the world's id, `cell_id` the notebook's. `detached`: no client waits
+         *     `cell` is its name, `[7]`; `id` is the cluster's id, `cell_id` the notebook's. `detached`: no client waits
          *     for it (`--no-wait`). Its output begins at `first_seq` in the journal. `kernel` is the id of the
          *     requesting kernel, which survives a rename of the notebook; `request` is the id of its execute request.
          *     `started_at` is when the cell was sent to the ranks, `ended_at` when the last rank ended it.
@@ -3159,7 +3159,7 @@ export interface components {
         };
         /**
          * Metrics
-         * @description Metrics of the whole world; its step is that of the median rank, parts of it are means over the ranks.
+         * @description Metrics of all ranks; the step is that of the median rank, parts of it are means over the ranks.
          *
          *     A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by
          *     computation) + optimizer + the rest. `transfer_s` + `wait_s` is the share `comm_overhead` of `step_s`.
@@ -3286,7 +3286,7 @@ export interface components {
         };
         /**
          * Node
-         * @description A node of the world, with its resource use as in `HostUse`.
+         * @description A node of a cluster or a job, with its resource use as in `HostUse`.
          */
         Node: {
             address: string;
@@ -3362,7 +3362,7 @@ export interface components {
         };
         /**
          * Point
-         * @description Metrics of a world at one time. Units are in the field names; unknown values are None.
+         * @description Metrics of a cluster or a job at one time. Units are in the field names; unknown values are None.
          *
          *     `values`: the user's values from `dt.log`, as of `step`.
          *     `slow`: ranks that are called slow; None if not known, as in histories of earlier versions.
@@ -3541,7 +3541,7 @@ export interface components {
         };
         /**
          * Rank
-         * @description One rank of the world, with its latest metrics.
+         * @description One rank of a cluster or a job, with its latest metrics.
          */
         Rank: {
             /** @default  */
@@ -3666,7 +3666,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description Why a world waits, failed or can't start.
+         * @description Why a cluster or a job waits, failed or can't start.
          *
          *     `final`: it can never start. `host`: the host that requires a sign-in.
          */
@@ -4088,8 +4088,8 @@ export interface components {
          * Traits
          * @description Traits of a back-end.
          *
-         *     `one_machine`: all nodes of a world are the machine that it is started from. `schedules`: a scheduler
-         *     chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
+         *     `one_machine`: all nodes of a cluster or a job are the machine that it is started from. `schedules`: a
+         *     scheduler chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
          *     `shares_folder`: all nodes of a job write to one folder. `launchers`: supported launchers of a job's
          *     ranks, the default first.
          */

@@ -9,7 +9,8 @@ const NEW = '/tmp/ipykernel_2/7.py';
 const POINT = { path: OLD, line: 5, condition: 'rank == 1', hit: '', log: '' };
 
 /** JupyterLab's service, as far as it is used. */
-function made() {
+function made(hashed = false) {
+  const texts: string[] = [];
   const sent: { command: string; args: object }[] = [];
   const message = new Signal<object, object>({});
   const session = {
@@ -23,7 +24,8 @@ function made() {
     session,
     eventMessage: message,
     sessionChanged: new Signal({}),
-    getCodeId: () => NEW,
+    getCodeId: (text: string) =>
+      hashed && text.length !== 13 ? `/tmp/ipykernel_2/${text.length}.py` : NEW,
     model: {
       breakpoints: { getBreakpoints: () => lines.map(line => ({ line })) }
     },
@@ -32,7 +34,7 @@ function made() {
       updated.push(lines);
     }
   };
-  new Conditions(debug as unknown as IDebugger);
+  new Conditions(debug as unknown as IDebugger, () => texts);
   const told = (...points: object[]): void =>
     message.emit({ event: 'dtrain/state', body: { on: true, points } });
   /** What a kernel is given for line 5. */
@@ -42,7 +44,7 @@ function made() {
     const last = sent.at(-1)!.args as { breakpoints: object[] };
     return last.breakpoints[0];
   };
-  return { debug, session, message, told, sent, given };
+  return { debug, session, message, told, sent, given, texts };
 }
 
 const GIVEN = {
@@ -68,6 +70,23 @@ it('gives a new kernel the conditions that the one before had', async () => {
   expect(await given()).toEqual(GIVEN);
   told({ ...POINT, condition: '' });
   expect(await given()).toEqual({ line: 5 });
+});
+
+it('keeps the condition of a breakpoint in a cell that is edited, at the line with its text', async () => {
+  const { told, debug, sent, session, texts } = made(true);
+  texts.push('a\nb\nc\nd\nif x:', 'other\nif x:');
+  told(POINT);
+  // a new cell with the same line takes nothing
+  await debug.updateBreakpoints('other\nif x:', [{ line: 2 }]);
+  texts[0] = 'a\nnew\nb\nc\nd\nif x:';
+  await debug.updateBreakpoints(texts[0], [{ line: 6 }]);
+  const cleared = { source: { path: OLD }, breakpoints: [] };
+  expect(sent.at(-1)).toEqual({ command: 'setBreakpoints', args: cleared });
+  const path = debug.getCodeId(texts[0]);
+  const args = { source: { path }, breakpoints: [{ line: 6 }] };
+  await session.sendRequest('setBreakpoints', args);
+  const last = sent.at(-1)!.args as { breakpoints: object[] };
+  expect(last.breakpoints).toEqual([{ ...GIVEN, line: 6 }]);
 });
 
 it('forgets the condition of a breakpoint that is removed and set anew', async () => {

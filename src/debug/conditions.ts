@@ -1,6 +1,7 @@
 import { IDebugger } from '@jupyterlab/debugger';
 
 import { ask } from './model/ask';
+import { movedLine, sharedLines } from './model/edited';
 import { DebugView, SetBreakpoint } from './model/model';
 import { isCell } from './model/words';
 
@@ -26,24 +27,34 @@ type Service = Pick<
 };
 
 /**
- * Conditions of breakpoints on ranks, kept while the notebook's kernel restarts.
+ * Conditions of breakpoints on ranks, kept while the notebook's kernel restarts and while a cell is edited.
  *
  * JupyterLab keeps the lines of breakpoints itself, and gives them to the new kernel; its requests have no
  * conditions. They are added here. A kernel that was given its breakpoints before it had our extension, and
- * so has lost their conditions, asks for them ("dtrain/conditions").
+ * so has lost their conditions, asks for them ("dtrain/conditions"). An edited cell is another one for the
+ * debugger, whose lines JupyterLab takes over.
  */
 export class Conditions {
-  constructor(private _debug: Service) {
+  /**
+   * @param _cells - texts of all code cells that are open.
+   */
+  constructor(
+    private _debug: Service,
+    private _cells: () => readonly string[] = () => []
+  ) {
     _debug.eventMessage.connect(this._heard, this);
     _debug.sessionChanged.connect(this._extend, this);
     this._extend();
     const update = _debug.updateBreakpoints.bind(_debug);
     // only called when the user sets or removes breakpoints
     _debug.updateBreakpoints = async (code, points, path) => {
-      this._keepOnly(
-        path || _debug.getCodeId(code),
-        points.map(point => point.line)
-      );
+      const to = path || _debug.getCodeId(code);
+      const lines = points.map(point => point.line);
+      this._keepOnly(to, lines);
+      const from = path ? null : this._carry(code, to, lines);
+      if (from) {
+        await this._clear(from).catch(() => undefined); // the session has not begun, or is over
+      }
       await update(code, points, path);
     };
   }
@@ -66,9 +77,68 @@ export class Conditions {
     const key = keyOf(path, line);
     if (condition || hit || log) {
       own.set(key, { line, condition, hitCondition: hit, logMessage: log });
+      this._remember(path);
     } else {
       own.delete(key);
     }
+  }
+
+  /** Keep the text of a cell with conditions: only by it they find their lines after an edit. */
+  private _remember(path: string): void {
+    const name = nameOf(path);
+    if (isCell(path) && !this._texts.has(name)) {
+      const { getCodeId } = this._debug;
+      const isIt = (t: string): boolean =>
+        nameOf(getCodeId.call(this._debug, t)) === name;
+      const text = this._cells().find(isIt);
+      if (text !== undefined) {
+        this._texts.set(name, { path, text });
+      }
+    }
+  }
+
+  /**
+   * Take the conditions of the cell whose text has become this one over.
+   *
+   * @returns the cell's path before; null if it had no conditions.
+   */
+  private _carry(
+    code: string,
+    to: string,
+    lines: readonly (number | undefined)[]
+  ): string | null {
+    const own = this._own();
+    const at = (name: string): [string, IGiven][] =>
+      [...own].filter(([key, { line }]) => key === `${name}:${line}`);
+    const cells = this._cells();
+    if (at(nameOf(to)).length || !cells.includes(code)) {
+      return null;
+    }
+    const [edited] = [...this._texts]
+      .filter(([name, { text }]) => !cells.includes(text) && at(name).length)
+      .sort(
+        ([, a], [, b]) => sharedLines(b.text, code) - sharedLines(a.text, code)
+      );
+    if (!edited) {
+      return null;
+    }
+    const [name, { path, text }] = edited;
+    for (const [key, given] of at(name)) {
+      own.delete(key);
+      const line = movedLine(text, code, given.line);
+      if (lines.includes(line)) {
+        own.set(keyOf(to, line), { ...given, line });
+      }
+    }
+    this._texts.delete(name);
+    this._texts.set(nameOf(to), { path: to, text: code });
+    return path;
+  }
+
+  /** No cell has this text any more: its breakpoints on ranks would be listed beside the new ones. */
+  private async _clear(path: string): Promise<void> {
+    const args = { source: { path }, breakpoints: [] };
+    await this._debug.session?.sendRequest('setBreakpoints', args);
   }
 
   private async _answer(): Promise<void> {
@@ -131,10 +201,15 @@ export class Conditions {
   }
 
   private _of = new Map<string, Map<string, IGiven>>();
+  /** Name of a cell with conditions → its path and text. */
+  private _texts = new Map<string, { path: string; text: string }>();
 }
 
 /** The place of a breakpoint, the same for each kernel: its folder of cells has another name. */
 function keyOf(path: string, line: number): string {
-  const name = isCell(path) ? path.slice(path.lastIndexOf('/') + 1) : path;
-  return `${name}:${line}`;
+  return `${nameOf(path)}:${line}`;
+}
+
+function nameOf(path: string): string {
+  return isCell(path) ? path.slice(path.lastIndexOf('/') + 1) : path;
 }

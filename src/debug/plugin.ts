@@ -23,6 +23,7 @@ import { Conditions } from './conditions';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
+import { codeOf } from './model/notebookOf';
 import { CellNames } from './model/names';
 import { untilStands } from './model/until';
 import { addSections } from './sidebar/sections';
@@ -72,7 +73,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     };
     const ours = new CellNames(debug, tracker, clusters, trans, model);
     const args = { model, debug, clusters, names: ours, trans, onError };
-    new Conditions(debug);
+    new Conditions(debug, () => codeOf(tracker));
     new RankMarks(model, debug, tracker, trans);
     const turns = new Turns(handler as IUpdates | null, app.shell, debug, () =>
       model.refresh()

@@ -232,7 +232,7 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
         (
             {"space": {"lr": [1, "x"]}},
             BadRequest,
-            "The values of lr are of mixed types: numbers and strings.",
+            "The values of lr are of mixed types: x is not a number.",
         ),
         (
             {"space": {"lrr": [1, 2]}},

@@ -209,6 +209,20 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     execute(page, "debugger:continue")
     output(page, 1).get_by_text("96.0").wait_for()
 
+    # a condition stays with its line while the cell is edited
+    toggle_breakpoint(page, cell, 5)
+    points.get_by_role("button", name="Add a condition").click()
+    edit.get_by_label("Stop if").fill("rank == 9")
+    edit.get_by_role("button", name="Save").click()
+    points.filter(has_text=":5").get_by_text("rank == 9").first.wait_for()
+    source = "window.jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel"
+    page.evaluate(f"{source}.updateSource(14, 14, '# new\\n')")
+    points.filter(has_text=":6").get_by_text("rank == 9").first.wait_for()
+    points.nth(1).wait_for(state="detached")  # the one of the text before
+    toggle_breakpoint(page, cell, 6)
+    points.first.wait_for(state="detached")
+    page.evaluate(f"{source}.updateSource(14, 20, '')")
+
     # where a cell failed, on all ranks
     run_cell(page, 2)
     output(page, 2).get_by_text("Rank 2 failed: ZeroDivisionError").first.wait_for()

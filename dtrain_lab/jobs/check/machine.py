@@ -198,7 +198,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
                 return one.finding(
                     "warning",
                     "fixed_size",
-                    f"{keyword.arg}={ast.unparse(keyword.value)} is hard-coded; the job sets the world size.",
+                    f"{keyword.arg}={ast.unparse(keyword.value)} is hard-coded; the job sets its ranks.",
                     "Use the variable world_size.",
                     keyword.value,
                 )
@@ -208,7 +208,7 @@ def _habit(one: Parsed, node: ast.AST) -> Finding | None:
             return one.finding(
                 "warning",
                 "fixed_size",
-                f"world_size = {ast.unparse(node.value)} is hard-coded; the job sets the world size.",
+                f"world_size = {ast.unparse(node.value)} is hard-coded; the job sets its ranks.",
                 "Leave the line out: every rank has world_size.",
                 node,
             )

@@ -130,7 +130,11 @@ class HandOver:
         """
         found = await self._index.ask(self._index.store.find, name)
         if found is None:
-            raise NotFound(f'There is no job "{name}".', "List them: dtrain-lab job list", code="no_job")
+            raise NotFound(
+                f'There is no job "{name}".',
+                "List them: All jobs in the panel, or dtrain-lab job list.",
+                code="no_job",
+            )
         return found
 
     async def indexed_record(self, identity: str) -> JobRecord:

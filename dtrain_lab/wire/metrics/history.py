@@ -8,7 +8,7 @@ from dtrain_lab.wire.metrics.figures import At, Figures, Generation, MemoryBytes
 
 
 class Point(Figures, frozen=True):
-    """Metrics of a world at one time. Units are in the field names; unknown values are None.
+    """Metrics of a cluster or a job at one time. Units are in the field names; unknown values are None.
 
     `values`: the user's values from `dt.log`, as of `step`.
     `slow`: ranks that are called slow; None if not known, as in histories of earlier versions.

@@ -48,7 +48,7 @@ class Last(Struct, frozen=True):
 
 
 class Metrics(Figures, frozen=True):
-    """Metrics of the whole world; its step is that of the median rank, parts of it are means over the ranks.
+    """Metrics of all ranks; the step is that of the median rank, parts of it are means over the ranks.
 
     A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by
     computation) + optimizer + the rest. `transfer_s` + `wait_s` is the share `comm_overhead` of `step_s`.

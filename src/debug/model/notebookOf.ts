@@ -1,3 +1,5 @@
+import { INotebookTracker } from '@jupyterlab/notebook';
+
 import { Cluster } from '../../tokens';
 
 /**
@@ -11,4 +13,17 @@ export function notebookOf(
   const its = running.find(c => c.ranks.includes(rank ?? -1) && c.notebook);
   const cell = its ?? running.find(c => c.notebook);
   return cell?.notebook ?? cluster.notebooks[0] ?? null;
+}
+
+/** Texts of the code cells of all open notebooks. */
+export function codeOf(tracker: INotebookTracker): string[] {
+  const found: string[] = [];
+  tracker.forEach(({ content }) => {
+    for (const { model } of content.widgets) {
+      if (model.type === 'code') {
+        found.push(model.sharedModel.getSource());
+      }
+    }
+  });
+  return found;
 }

@@ -12,7 +12,7 @@ import {
   UNSIZED,
   wantedSweep
 } from './request';
-import { around, IVary, valuesIn, varyFault } from './searchSpace';
+import { around, IVary, oddIn, valuesIn, varyFault } from './searchSpace';
 import { noObjective, resumedText } from './words';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
@@ -84,6 +84,8 @@ it('knows how a parameter can be wrong', () => {
     varyFault(of(kind, more));
   expect(fault('list', { values: ' , ' })).toBe('no values');
   expect(fault('list', { values: '1, x' })).toBe('mixed types');
+  expect(oddIn('1, abc, 2')).toBe('abc');
+  expect(oddIn('abc, True')).toBeNull();
   expect(fault('list', { values: '1, 1' })).toBe('twice');
   expect(fault('list', { values: '1.0, 1' })).toBe('twice');
   expect(fault('list', { values: '0.0, 1.0, 2.5' })).toBeNull();

@@ -1,7 +1,14 @@
 import { linesOf } from '../../job/model/assignments';
 import { IForm, wantedOf } from '../../job/model/request';
 import { Sweep, WantedSweep } from '../../tokens';
-import { combinations, isName, IVary, spaceOf, varyFault } from './searchSpace';
+import {
+  combinations,
+  isName,
+  IVary,
+  oddIn,
+  spaceOf,
+  varyFault
+} from './searchSpace';
 
 /** Additional fields of a sweep's form, compared with a job's; texts, as typed. */
 export interface ISweepForm {
@@ -23,6 +30,8 @@ export type SweepField =
 export interface ISweepFault {
   field: SweepField;
   parameter?: string;
+  /** The value that is not a number, where others are. */
+  value?: string | null;
   code:
     | NonNullable<ReturnType<typeof varyFault>>
     | 'no parameters'
@@ -97,7 +106,8 @@ export function sweepFaults(
   for (const [parameter, one] of varies) {
     const code = varyFault(one);
     if (code) {
-      found.push({ field: 'vary', parameter, code });
+      const value = code === 'mixed types' ? oddIn(one.values) : null;
+      found.push({ field: 'vary', parameter, code, ...(value && { value }) });
     }
   }
   if (!varies.length) {

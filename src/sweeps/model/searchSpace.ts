@@ -111,6 +111,16 @@ export function varyFault(vary: IVary): VaryFault | null {
 }
 
 /** Key by which the server distinguishes values; a number that keeps its decimal point is an object here. */
+/** The first value of a list that is not a number, where others are; null if there is none. */
+export function oddIn(list: string): string | null {
+  const values = valuesIn(list);
+  const isNumber = (text: string): boolean =>
+    kindOf(valueOf(text)) === 'number';
+  return values.some(isNumber)
+    ? (values.find(text => typeof valueOf(text) === 'string') ?? null)
+    : null;
+}
+
 function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'number' : typeof value;
 }

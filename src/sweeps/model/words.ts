@@ -116,7 +116,13 @@ export function faultText(
   const name = fault.parameter ?? '';
   const words: Record<ISweepFault['code'], string> = {
     'no values': trans.__('%1 has no values. Write them with commas.', name),
-    'mixed types': trans.__('The values of %1 are of mixed types.', name),
+    'mixed types': fault.value
+      ? trans.__(
+          'Not all values of %1 are numbers: %2 is not.',
+          name,
+          fault.value
+        )
+      : trans.__('The values of %1 are of mixed types.', name),
     twice: trans.__('%1 lists a value twice.', name),
     'no number': trans.__('%1 needs two numbers: from and to.', name),
     'not whole': trans.__('%1 needs whole numbers.', name),

@@ -6,7 +6,7 @@ import pytest
 
 from dtrain_lab.cells import cell_options
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.kernel import options
+from dtrain_lab.kernel import magics, options
 
 LINES = options.line_parser()
 CELLS = cell_options.cell_parser()
@@ -86,3 +86,15 @@ def test_help_is_plain_text_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(cell_options.HelpAsked) as asked:
         cell_options.parse(options.line_parser(), "restart --help")
     assert "\x1b" not in str(asked.value)
+
+
+def test_an_interrupted_command_shows_none_of_our_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    made = magics.DistributedMagics.__new__(magics.DistributedMagics)
+    made._lines = LINES
+    monkeypatch.setattr(made, "_command", interrupted)
+    with pytest.raises(magics.CommandInterrupted) as raised:
+        made.distributed("status")
+    assert raised.value._render_traceback_() == ["KeyboardInterrupt: the command was interrupted."]

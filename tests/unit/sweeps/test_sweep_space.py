@@ -72,7 +72,7 @@ def test_points_are_counted_and_walked() -> None:
     [
         ({}, "empty_space", "The search space is empty: nothing would vary."),
         ({"a": []}, "empty_space", "The list of a is empty."),
-        ({"a": [1, "x"]}, "mixed_types", "The values of a are of mixed types: numbers and strings."),
+        ({"a": [1, "x"]}, "mixed_types", "The values of a are of mixed types: x is not a number."),
         ({"a": [1, True]}, "mixed_types", "of mixed types: numbers and true or false."),
         ({"a": [1, [2]]}, "bad_value", "a has [2], which is a list."),
         ({"a": [1.0, math.nan]}, "bad_value", "a contains nan, which is not finite."),
