@@ -83,7 +83,8 @@ function View(props: IViewProps): JSX.Element {
   const since = at - choice.minutes * 60_000;
   const points = shown.points.filter(p => p.at >= since);
   const figures = figuresOf(cluster).filter(f => passes(choice.filter, f.rank));
-  const axis = axisOf(points, choice.minutes, at, trans);
+  const earlier = shown.points.filter(p => p.at < since);
+  const axis = axisOf(points, earlier, choice.minutes, at, trans);
   const menu = (
     event: React.MouseEvent<HTMLElement>,
     ranks: readonly number[]

@@ -11,6 +11,7 @@ import {
   valueTicks
 } from './axis';
 import { alone, withGaps } from './gaps';
+import { drawNone } from './none';
 
 /** One line or area of a chart; shares or numbers, null for gaps. */
 export interface ISeries {
@@ -42,6 +43,8 @@ export function TimeChart(props: {
   /** Formats the values beside the axis. */
   format?: (value: number) => string;
   summary: string;
+  /** Text in place of values, if there are none. */
+  none?: string;
   /** Height with the axis, px. */
   height?: number;
 }): JSX.Element {
@@ -78,9 +81,18 @@ export function TimeChart(props: {
       className="jp-DtrainRanks-chart"
       style={{ height: props.height ?? HEIGHT }}
       role="img"
-      aria-label={props.summary}
+      aria-label={[props.summary, noneOf(props)].filter(Boolean).join(' ')}
     />
   );
+}
+
+/** Text of a chart whose period has no value; empty if it has one. */
+function noneOf(props: Parameters<typeof TimeChart>[0]): string {
+  const from = (props.until ?? Date.now()) - props.window * 1000;
+  const empty = props.series.every(s =>
+    s.values.every((v, i) => v === null || props.times[i] < from)
+  );
+  return empty ? (props.none ?? '') : '';
 }
 
 const HEIGHT = 140;
@@ -175,7 +187,12 @@ function options(
         }
       }))
     ],
-    hooks: { draw: [plot => drawMarks(plot, latest.current.marks)] }
+    hooks: {
+      draw: [
+        plot => drawMarks(plot, latest.current.marks),
+        plot => drawNone(plot, noneOf(latest.current))
+      ]
+    }
   };
 }
 

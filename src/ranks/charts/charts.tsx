@@ -4,6 +4,7 @@ import React from 'react';
 import { Cluster, IPoint } from '../../tokens';
 import { batchText, weakScaling } from '../../ui/figures/batch';
 import {
+  formatClock,
   formatRate,
   formatShare,
   formatTime,
@@ -32,11 +33,14 @@ export interface IAxis {
   /** ms */
   until: number;
   end: string;
+  /** Text of a chart without a value. */
+  none: string;
 }
 
-/** The axis of these points. */
+/** The axis of these points, of which `earlier` are before it. */
 export function axisOf(
   points: readonly IPoint[],
+  earlier: readonly IPoint[],
   minutes: number,
   now: number,
   trans: TranslationBundle
@@ -54,8 +58,20 @@ export function axisOf(
     ],
     window: minutes * 60,
     until: now,
-    end: trans.__('now')
+    end: trans.__('now'),
+    none: noSteps(earlier, trans)
   };
+}
+
+/** Text of a chart for a period without steps; empty if there were none before it, either. */
+function noSteps(earlier: readonly IPoint[], trans: TranslationBundle): string {
+  const last = earlier.filter(p => p.samples !== null).pop();
+  return last
+    ? trans.__(
+        'No steps in this period; the last were at %1.',
+        formatClock(last.at)
+      )
+    : '';
 }
 
 /** Throughput and communication, on the same time axis. */

@@ -69,9 +69,12 @@ def _idle(stage: Stage) -> None:
         Rank(r.rank, r.node, r.local_rank, r.device, r.pid, "idle", memory_bytes=r.memory_bytes)
         for r in ranks_of(4)
     )
+    earlier = [replace(point, at=point.at - 600) for point in past(4)]
+    stage.answers("GET", "clusters/local-4/history", earlier)
     stage.hear([cluster_of("local-4", bare)])
     stage.command("dtrain-lab:show-ranks", id="local-4")
     stage.page.locator(f"{VIEW} [data-row='3']").wait_for()
+    stage.page.locator(f"{VIEW} [aria-label*='No steps in this period; the last were at']").first.wait_for()
 
 
 STATES = (_of(8, 5), _of(64, 37), _of(1024, 777), State("c-ranks-idle", _idle, (VIEW, PANEL)))
