@@ -87,25 +87,24 @@ export function Bar(props: {
             <b role="alert">{failing}</b> <span>{time}</span>
           </>
         ) : failed ? (
-          <>
-            <b>{head || trans.__('Failed.')}</b> {rest && <span>{rest}</span>}{' '}
-            <span>{time}</span>
-          </>
+          <Said head={head || trans.__('Failed.')} text={rest} time={time} />
         ) : stopped ? (
           <>
             <b>{head}</b> <span>{time}</span>
           </>
         ) : state === 'interrupted' ? (
-          <>
-            <b title={failure}>{trans.__('Interrupted.')}</b>{' '}
-            <span title={failure}>
-              {/* a stopped cluster's record is gone, with the variables */}
-              {standing.plain || !failure
-                ? standing.record && trans.__('Variables are kept.')
-                : failure}
-            </span>{' '}
-            <span>{time}</span>
-          </>
+          <Said
+            head={trans.__('Interrupted.')}
+            text={
+              !standing.plain && failure
+                ? failure
+                : standing.record // a stopped cluster's record is gone, with the variables
+                  ? trans.__('Variables are kept.')
+                  : ''
+            }
+            time={time}
+            title={failure}
+          />
         ) : state === 'not run' ? (
           <b>{failure || trans.__('This cell was not run.')}</b>
         ) : standing.noEnd ? (
@@ -126,7 +125,8 @@ export function Bar(props: {
           </>
         )}
       </span>
-      {alarm ? (
+      {ranks.length > 1 && <Chips {...props} />}
+      {alarm && (
         <span className="jp-DtrainOutput-chips">
           <Action
             label={trans.__('Interrupt')}
@@ -141,10 +141,27 @@ export function Bar(props: {
             why={trans.__('You may not see the stacks of this cluster.')}
           />
         </span>
-      ) : (
-        ranks.length > 1 && <Chips {...props} />
       )}
     </div>
+  );
+}
+
+/** How a cell ended, in one flow of text: its time never stands alone in a line. */
+function Said(props: {
+  head: string;
+  text: string;
+  time: string;
+  title?: string;
+}): JSX.Element {
+  const { head, text, time, title } = props;
+  const last = text.lastIndexOf(' ') + 1;
+  return (
+    <span className="jp-DtrainOutput-said" title={title || undefined}>
+      <b>{head}</b> {text.slice(0, last)}
+      <span>
+        {text && <span>{text.slice(last)}</span>} {time}
+      </span>
+    </span>
   );
 }
 

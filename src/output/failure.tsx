@@ -1,11 +1,13 @@
+import { Clipboard, Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { formatRanks } from '../ui/figures/format';
+import { TOAST_MS } from '../ui/action';
 import { Glyph } from '../ui/icons/glyph';
 import { Action } from './bar';
 import { Text } from './text/text';
 import { IFrameText, ITraceback, placeIn } from './lines/traceback';
+import { failedText, tracebackText } from './lines/tracebackText';
 
 /** Actions for a failure. */
 export interface IFailureActions {
@@ -102,13 +104,7 @@ function Headline(props: {
     <span className="jp-DtrainOutput-headline">
       <Glyph kind="failed" label={trans.__('failed')} />
       <b>
-        {trans._n(
-          'Rank %2 failed:',
-          'Ranks %2 failed:',
-          traceback.ranks.length,
-          formatRanks(traceback.ranks)
-        )}{' '}
-        <Text text={traceback.what} />
+        {failedText(traceback.ranks, trans)} <Text text={traceback.what} />
       </b>
     </span>
   );
@@ -165,6 +161,17 @@ function Traceback(props: {
       <div className="jp-DtrainOutput-actions">
         <Action label={trans.__('Debug rank %1 here', rank)} {...debug} />
         <Action label={trans.__('Compare variables')} {...compare} />
+        <Action
+          label={trans.__('Copy')}
+          title={trans.__('Copy the error and its frames as text')}
+          act={() => {
+            Clipboard.copyToSystem(tracebackText(traceback, trans));
+            Notification.success(trans.__('The error is on the clipboard.'), {
+              autoClose: TOAST_MS
+            });
+          }}
+          why=""
+        />
         {folded > 0 && library && (
           <button
             type="button"

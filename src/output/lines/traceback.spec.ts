@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
 
+import { nullTranslator } from '@jupyterlab/translation';
+
+import { tracebackText } from './tracebackText';
 import { importedPath, parseTracebacks, tracebacksOf } from './traceback';
 
 const ROWS = [
@@ -95,6 +98,19 @@ it('shows what a cluster knows of a failure, whatever the words of its text', ()
       { text: '----> 5 mean = normalize(rows)', here: true }
     ]
   });
+});
+
+it('gives an error as plain text, in the order of its frames', () => {
+  const [first] = parseTracebacks(ROWS);
+  const text = tracebackText(
+    { ...first, what: '\u001b[31mValueError\u001b[0m: x' },
+    nullTranslator.load('')
+  );
+  expect(text.split('\n').slice(0, 2)).toEqual([
+    'Rank 2 failed: ValueError: x',
+    'cell [12], line 5'
+  ]);
+  expect(text).toMatch(/… 2 library frames\n\/home\/u\/prep.py:31, in normal/);
 });
 
 it('keeps what stands below the frames of a text', () => {

@@ -1,0 +1,42 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { formatRanks } from '../../ui/figures/format';
+import { plain } from './ansi';
+import { ITraceback } from './traceback';
+
+/** "Rank 1 failed:". */
+export function failedText(
+  ranks: readonly number[],
+  trans: TranslationBundle
+): string {
+  return trans._n(
+    'Rank %2 failed:',
+    'Ranks %2 failed:',
+    ranks.length,
+    formatRanks(ranks)
+  );
+}
+
+/** An error of ranks as plain text, with all frames that are known: to search for, or to send to somebody. */
+export function tracebackText(
+  traceback: ITraceback,
+  trans: TranslationBundle
+): string {
+  const { ranks, what, more, frames, all, detail } = traceback;
+  const rows = [`${failedText(ranks, trans)} ${what}`, ...more];
+  for (const frame of all ?? frames) {
+    if ('folded' in frame) {
+      rows.push(
+        trans._n('… %1 library frame', '… %1 library frames', frame.folded)
+      );
+    } else {
+      const { cell, file, line, inside, lines } = frame;
+      const place =
+        cell !== null
+          ? trans.__('cell %1, line %2', cell, line)
+          : `${file}:${line}`;
+      rows.push(`${place}${inside}`, ...lines.map(({ text }) => text));
+    }
+  }
+  return plain([...rows, ...detail].join('\n'));
+}
