@@ -22,7 +22,8 @@ export async function confirmLoss(
     buttons: [
       Dialog.cancelButton({ label: keep }),
       Dialog.warnButton({ label: verb })
-    ]
+    ],
+    defaultButton: 0 // Enter loses nothing
   });
   return result.button.accept;
 }

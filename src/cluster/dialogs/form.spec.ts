@@ -7,7 +7,7 @@ import { makeCluster } from '../../testing/clusters';
 import { Cluster, IClusters } from '../../tokens';
 import { FormDialog } from './form';
 import { NameBody } from '../profiles/commands';
-import { askStart } from './startForm';
+import { askStart, usualRanks } from './startForm';
 
 const trans = nullTranslator.load('dtrain_lab');
 const model = {
@@ -149,6 +149,17 @@ it('stays open at the second press of the double click that opened it', async ()
   press(1);
   await asked;
   expect(document.querySelector('.jp-Dialog')).toBeNull();
+});
+
+it('says how many ranks a profile gives, if that does not depend on its machines', () => {
+  const profiles = [
+    { name: 'local', profile: { backend: 'local' } },
+    { name: 'four', profile: { backend: 'ssh', nodes: 2, ranks_per_node: 4 } },
+    { name: 'gpus', profile: { backend: 'slurm', nodes: 2 } }
+  ] as unknown as IClusters['profiles'];
+  const of = (name: string): number | null =>
+    usualRanks({ profiles, site: model.site }, name);
+  expect(['local', 'four', 'gpus'].map(of)).toEqual([2, 8, null]);
 });
 
 it('goes from its first field to its last button at Shift+Tab', async () => {

@@ -33,14 +33,15 @@ export abstract class FormBody<T>
     for (const [name, { field }] of this._rows) {
       const text = rest[name] ?? '';
       delete rest[name];
-      this._showFault(name, text);
+      this.showFault(name, text);
       first ??= text ? field : null;
     }
     this._showWhole(Object.values(rest).join(' '));
     first?.focus();
   }
 
-  private _showFault(name: string, text: string): void {
+  /** Show the error of a field, or none, without moving the focus. */
+  protected showFault(name: string, text: string): void {
     const row = this._rows.get(name);
     if (row) {
       row.fault.textContent = text;
@@ -72,7 +73,7 @@ export abstract class FormBody<T>
     fault.hidden = true;
     field.setAttribute('aria-describedby', fault.id);
     field.addEventListener('input', () => {
-      this._showFault(name, '');
+      this.showFault(name, '');
       this._showWhole('');
     });
     row.append(caption, field, fault);

@@ -32,6 +32,10 @@ it('restarts what its button says, and nothing while the ranks are wrong or not 
   for (const wrong of ['9', 'abc', '']) {
     type(wrong);
     expect([wrong, accept().disabled]).toEqual([wrong, true]);
+    // below the field
+    expect(input().parentElement!.textContent).toContain(
+      wrong ? 'Write ranks such as 0,2-3: there are 0 to 3.' : 'Ranks'
+    );
     // Enter is another way to the button
     input().dispatchEvent(
       new KeyboardEvent('keydown', { keyCode: 13, bubbles: true } as object)
@@ -73,6 +77,7 @@ it('says beside the field why a size can’t be', async () => {
   accept().click();
   await vi.waitFor(() => expect(said()).toContain('300 ranks are too many.'));
   type('2');
+  expect(said()).not.toContain('too many');
   accept().click();
   await done;
   expect(resize).toHaveBeenLastCalledWith(2);

@@ -1,12 +1,11 @@
 import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Message } from '@lumino/messaging';
-import { Widget } from '@lumino/widgets';
 
 import { parseRanks, rankSet } from '../../ui/ranks';
 import { Cluster } from '../../tokens';
 import { formatRanks } from '../../ui/figures/format';
-import { setLabel, wrapsBack } from './form';
+import { Faults, FormBody, setLabel, wrapsBack } from './form';
 
 /** Ranks to restart, and the rank whose variables they get; null for none. */
 export interface IRestart {
@@ -30,10 +29,7 @@ export function sourceFor(
 }
 
 /** Fields for the ranks, and for the rank whose variables they get. */
-export class RestartBody
-  extends Widget
-  implements Dialog.IBodyWidget<IRestart>
-{
+export class RestartBody extends FormBody<IRestart> {
   constructor(
     private _cluster: Cluster,
     chosen: readonly number[],
@@ -41,10 +37,9 @@ export class RestartBody
     private _trans: TranslationBundle
   ) {
     super();
-    this.addClass('jp-DtrainCluster-form');
     this._ranks.value = rankSet(chosen);
-    this._row(_trans.__('Ranks'), this._ranks);
-    this._row(_trans.__('Variables'), this._source);
+    this.add('ranks', _trans.__('Ranks'), this._ranks);
+    this.add('source', _trans.__('Variables'), this._source);
     this._loss.setAttribute('role', 'status');
     this.node.append(this._loss);
     this._ranks.addEventListener('input', () => this._propose());
@@ -57,6 +52,13 @@ export class RestartBody
       ranks: this._named() ?? [],
       source: this._source.value === '' ? null : Number(this._source.value)
     };
+  }
+
+  faults(): Faults {
+    const { size } = this._cluster.world;
+    return this._named() !== null || !this._ranks.value.trim()
+      ? {}
+      : { ranks: wrongText(size, this._trans) };
   }
 
   /** Focus the ranks' field if it is empty or invalid; returns whether it was. */
@@ -94,16 +96,12 @@ export class RestartBody
   private _say(): void {
     const { ranks, source } = this.getValue();
     const { size } = this._cluster.world;
-    const valid = this._named() !== null;
+    const { ranks: fault = '' } = this.faults();
+    this.showFault('ranks', fault);
     const living = ranks.filter(r => this._cluster.ranks[r]?.state !== 'lost');
-    this._ranks.setAttribute('aria-invalid', `${!valid}`);
     const trans = this._trans;
-    const texts = !valid
-      ? [
-          this._ranks.value.trim()
-            ? trans.__('Write ranks as 0,2-3; there are 0 to %1.', size - 1)
-            : trans.__('Which ranks? All of them are 0-%1.', size - 1)
-        ]
+    const texts = !ranks.length
+      ? [fault ? '' : trans.__('Which ranks? All of them are 0-%1.', size - 1)]
       : [
           living.length
             ? trans._n(
@@ -145,18 +143,22 @@ export class RestartBody
     }
   }
 
-  private _row(label: string, field: HTMLElement): void {
-    const row = document.createElement('label');
-    const text = document.createElement('span');
-    text.textContent = label;
-    field.className = 'jp-mod-styled';
-    row.append(text, field);
-    this.node.append(row);
-  }
-
   private _ranks = document.createElement('input');
   private _source = document.createElement('select');
   private _loss = document.createElement('p');
+}
+
+/** How to write ranks, with an example of ranks that exist. */
+function wrongText(size: number, trans: TranslationBundle): string {
+  if (size === 1) {
+    return trans.__('There is only rank 0.');
+  }
+  const example = size > 3 ? '0,2-3' : `0-${size - 1}`;
+  return trans.__(
+    'Write ranks such as %1: there are 0 to %2.',
+    example,
+    size - 1
+  );
 }
 
 /** Label of the button: "Restart rank 3", "Restart 2 ranks", "Restart all 4 ranks". */

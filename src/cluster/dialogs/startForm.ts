@@ -31,7 +31,11 @@ class StartBody extends FormBody<Filled> {
     const propose = (): void => {
       const local = this._profile.value === 'local';
       this._ranks.value = local ? usual : '';
-      this._ranks.placeholder = trans.__('as the profile says');
+      const count = usualRanks(model, this._profile.value);
+      this._ranks.placeholder =
+        count === null
+          ? trans.__('as the profile says')
+          : trans.__('as the profile says: %1', count);
     };
     this._profile.addEventListener('change', () => {
       propose();
@@ -71,6 +75,18 @@ class StartBody extends FormBody<Filled> {
   private _profile = document.createElement('select');
   private _ranks = document.createElement('input');
   private _name = document.createElement('input');
+}
+
+/** Number of ranks that a profile gives a cluster; null if only its machines tell. */
+export function usualRanks(
+  { profiles, site }: Pick<IClusters, 'profiles' | 'site'>,
+  name: string
+): number | null {
+  const profile = profiles.find(p => p.name === name)?.profile;
+  const local = !profile || profile.backend === 'local';
+  const each =
+    profile?.ranks_per_node ?? (local ? (site?.default_ranks ?? 2) : null);
+  return each === null ? null : (profile?.nodes ?? 1) * each;
 }
 
 /** An error, assigned to its field. */
