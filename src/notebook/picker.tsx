@@ -21,7 +21,7 @@ import { TOAST_MS } from '../ui/action';
 import { Glyph } from '../ui/icons/glyph';
 import { distributedIcon } from '../ui/icons/icons';
 import { compactItem } from './compactToolbar';
-import { pickedOf } from './words';
+import { clusterItem, pickedOf } from './words';
 
 /** The cluster picker in the notebook's toolbar. */
 export const pickerPlugin: JupyterFrontEndPlugin<void> = {
@@ -121,7 +121,11 @@ class Picker extends ReactWidget {
     for (const cluster of this._model.clusters) {
       menu.addItem({
         command: CommandIDs.attachNotebook,
-        args: { id: cluster.id, name: cluster.name }
+        args: {
+          id: cluster.id,
+          name: cluster.name,
+          label: clusterItem(cluster, this._trans)
+        }
       });
     }
     if (this._model.clusters.length) {

@@ -28,6 +28,7 @@ import { keepChange } from './applyChange';
 import { followKernels } from './kernelRecords';
 import { attach, loadMagics } from './magics';
 import { openQuickstart } from './quickstart';
+import { restartNote } from './words';
 
 /** Attaches notebooks to clusters, and loads the magics in the current one. */
 export const notebookPlugin: JupyterFrontEndPlugin<void> = {
@@ -52,9 +53,8 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
 
     commands.addCommand(CommandIDs.attachNotebook, {
       label: args =>
-        args.name
-          ? trans.__('Use %1', args.name)
-          : trans.__('Attach to the Notebook'),
+        (args.label as string | undefined) ??
+        trans.__('Attach to the Notebook'),
       caption: trans.__('Run the cells of the current notebook here'),
       isEnabled: () => !!tracker.currentWidget && model.clusters.length > 0,
       isToggleable: true,
@@ -80,7 +80,11 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       describedBy: {
         args: {
           type: 'object',
-          properties: { id: { type: 'string' }, name: { type: 'string' } }
+          properties: {
+            id: { type: 'string' },
+            name: { type: 'string' },
+            label: { type: 'string', description: 'Of its menu item' }
+          }
         }
       }
     });
@@ -225,6 +229,11 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       kernel.statusChanged.connect((_, status) => {
         if (status === 'restarting' || status === 'autorestarting') {
           loaded.delete(id);
+          const note =
+            panel && restartNote(model.clusters, kernelPath(panel), trans);
+          if (note) {
+            Notification.info(note, { autoClose: TOAST_MS });
+          }
         }
       });
       // the notebook was closed before the kernel answered: it is asked again when reopened

@@ -2,7 +2,8 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
-import { pickedOf } from './words';
+import { Cluster } from '../tokens';
+import { clusterItem, pickedOf, restartNote } from './words';
 
 const trans = nullTranslator.load('');
 
@@ -21,4 +22,23 @@ it('claims nothing of a cluster without a server, and lets nothing be chosen', (
     text: 'No cluster',
     glyph: null
   });
+});
+
+it('names a cluster with its size, its notebooks, and its state unless it is ready', () => {
+  const cluster = makeCluster({ notebooks: ['/home/u/work/mycnn.ipynb'] });
+  expect(clusterItem(cluster, trans)).toBe('local-2 · 2 ranks · mycnn.ipynb');
+  expect(
+    clusterItem(makeCluster({ state: 'starting', notebooks: [] }), trans)
+  ).toBe('local-2 · 2 ranks · starting');
+});
+
+it('says what a restart of the kernel interrupts, and where the variables are', () => {
+  const cell = { cell: '[7]', notebook: '/w/a.ipynb', ranks: [0, 1] };
+  const busy = makeCluster({
+    running: [cell] as unknown as Cluster['running']
+  });
+  expect(restartNote([busy], '/w/a.ipynb', trans)).toBe(
+    'The kernel’s restart interrupts cell [7]. The ranks of local-2 keep their variables.'
+  );
+  expect(restartNote([busy], '/w/b.ipynb', trans)).toBeNull();
 });

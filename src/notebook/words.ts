@@ -2,7 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Link } from '../tokens';
 import { GlyphKind } from '../ui/icons/glyph';
-import { clusterGlyph, stateWord } from '../ui/verdicts/sentence';
+import { notebookName } from '../places/kernelPath';
+import { clusterGlyph, ranksText, stateWord } from '../ui/verdicts/sentence';
 
 /** Contents of a notebook's cluster picker. */
 export interface IPicked {
@@ -13,6 +14,20 @@ export interface IPicked {
   word: string;
   /** Why nothing can be chosen now; null if it can. */
   why: string | null;
+}
+
+/** A cluster in the picker's menu: "local-3 · 2 ranks · mycnn.ipynb". */
+export function clusterItem(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string {
+  const { name, world, state, notebooks } = cluster;
+  return [
+    name,
+    ranksText(world.size, trans),
+    ...(state === 'ready' ? [] : [stateWord(state, trans)]),
+    ...notebooks.map(notebookName)
+  ].join(' · ');
 }
 
 /** The cluster of a notebook, if known; without a server it is unknown, and nothing can be chosen. */
@@ -38,4 +53,23 @@ export function pickedOf(
     word: cluster ? stateWord(cluster.state, trans) : '',
     why: null
   };
+}
+
+/** What a restart of a notebook's kernel does to the cell that runs on ranks; null if none does. */
+export function restartNote(
+  clusters: readonly Cluster[],
+  notebook: string | null,
+  trans: TranslationBundle
+): string | null {
+  for (const { name, running } of clusters) {
+    const ran = running.find(r => notebook && r.notebook === notebook);
+    if (ran) {
+      return trans.__(
+        'The kernel’s restart interrupts cell %1. The ranks of %2 keep their variables.',
+        ran.cell,
+        name
+      );
+    }
+  }
+  return null;
 }
