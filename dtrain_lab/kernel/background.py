@@ -23,8 +23,8 @@ class CurrentCluster(Protocol):
     portal: Portal
     notebook: str | None
 
-    def looked_at(self) -> Cluster:
-        """Return the cluster for a command that only looks."""
+    def read_from(self) -> Cluster:
+        """Return the cluster for a command that takes what the notebook has left there."""
 
 
 class BackgroundCells:
@@ -102,7 +102,7 @@ class BackgroundCells:
 
     def _last(self) -> tuple[Cluster, str]:
         """Return this notebook's last --no-wait cell, also if an earlier kernel started it."""
-        target = self._session.looked_at()
+        target = self._session.read_from()
         known = [record for record in self._session.portal.call(target.cells()) if record.detached]
         mine = [record for record in known if record.notebook == self._session.notebook] or known
         if not mine:

@@ -40,7 +40,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             return
         try:
             if cell is None:
-                self._command(asked)
+                self._command(asked, line.strip())
             else:
                 self.session.run(
                     cell,
@@ -56,7 +56,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
     # what `%distributed?` and `%%distributed?` show
     distributed.__doc__ = options.help_text()
 
-    def _command(self, asked: argparse.Namespace) -> None:
+    def _command(self, asked: argparse.Namespace, line: str) -> None:
         session = self.session
         match asked.command:
             case "start":
@@ -76,11 +76,11 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 cluster = session.attach(asked.name)
                 print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
             case "interrupt":
-                reports.interrupt(session.own("interrupt"), asked.ranks)
+                reports.interrupt(session.own("interrupt", line), asked.ranks)
             case "restart":
-                print(session.own("restart").restart(asked.ranks or None, asked.source))
+                print(session.own("restart", line).restart(asked.ranks or None, asked.source))
             case "resize":
-                print(session.own("resize").resize(asked.size))
+                print(session.own("resize", line).resize(asked.size))
             case "stacks":
                 for rank, text in session.looked_at().stacks(asked.ranks or None).items():
                     print(f"rank {rank}\n{text}")
@@ -90,7 +90,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                     reports.forecast(session.looked_at(), asked.nodes, asked.ranks_per_node, asked.profile)
                 else:
                     reports.advise(
-                        session.own("advise --try") if asked.tried else session.looked_at(), asked.tried
+                        session.own("use", line) if asked.tried else session.looked_at(), asked.tried
                     )
             case "diagnose":
                 reports.diagnose(session.looked_at())
@@ -105,4 +105,4 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "push":
                 variables.push(session.cluster(), asked.variables, self.shell.user_ns)
             case "pull":
-                variables.pull(session.looked_at(), asked.variable, asked.ranks, self.shell.user_ns)
+                variables.pull(session.read_from(), asked.variable, asked.ranks, self.shell.user_ns)

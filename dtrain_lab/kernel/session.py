@@ -97,16 +97,32 @@ class Session:
     def looked_at(self) -> Cluster:
         """Return the cluster for a command that only looks: it does not become this notebook's.
 
+        If this notebook's has ended, it is the only one that runs, and a line says so.
+
         Raises:
             NotFound: No cluster is running, or there are several.
         """
+        if (own := self._own()) is not None:
+            return own
+        if self._ended is None or len(running := clusters()) != 1:
+            return self._only()
+        print(which.stands_in(self._ended, running[0].name), flush=True)
+        return running[0]
+
+    def read_from(self) -> Cluster:
+        """Return the cluster for a command that takes its variables: not another one once it has ended.
+
+        Raises:
+            NotFound: No cluster is running, there are several, or this notebook's has ended.
+        """
         return self._own() or self._only()
 
-    def own(self, command: str) -> Cluster:
+    def own(self, verb: str, command: str) -> Cluster:
         """Return the cluster for a command that ends or changes it: never one of others.
 
         Args:
-            command: The command, such as "stop".
+            verb: What the command does to the cluster, such as "stop".
+            command: The whole command, as the user typed it.
 
         Raises:
             NotFound: This notebook has started none, is attached to none, and has run no cell on one.
@@ -114,7 +130,7 @@ class Session:
         if (own := self._own()) is not None:
             return own
         running = [cluster.cluster() for cluster in clusters()]
-        raise which.not_own(command, self._ended, running, self.notebook)
+        raise which.not_own(verb, command, self._ended, running, self.notebook)
 
     def _own(self) -> Cluster | None:
         """Return the notebook's cluster, also if an earlier kernel, the panel or the Python API began it."""
@@ -199,7 +215,7 @@ class Session:
 
     def stop(self) -> None:
         """Stop this notebook's cluster."""
-        cluster = self.own("stop")
+        cluster = self.own("stop", "stop")
         cluster.stop_for(sys.executable if self._may_warm() else None)
         self._has_ended(cluster)
         print(f"{cluster.name} is stopped.")

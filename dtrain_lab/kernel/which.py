@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from dtrain_lab.cells import endings, rank_sets
+from dtrain_lab.cells.listing import listed
 from dtrain_lab.errors import NotFound
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
@@ -41,11 +42,25 @@ def ended(last: Ended, running: Sequence[str]) -> NotFound:
         last: The cluster that has ended.
         running: Names of the clusters that run.
     """
-    told = f"{last.name}, which this notebook used, {last.how}."
+    told = (
+        f"{'The earlier ' if last.name in running else ''}{last.name}, which this notebook used, {last.how}."
+    )
     if not running:
         return NotFound(told, f"Start one: {START}")
+    names = ", ".join(_beside(name, last) for name in running)
     use = f"Use one: {ATTACH} {running[0]}"
-    return NotFound(f"{told} Running: {', '.join(running)}.", f"{use}; or start one: {START}")
+    return NotFound(f"{told} Running: {names}.", f"{use}; or start one: {START}")
+
+
+def stands_in(last: Ended, other: str) -> str:
+    """Return what a command says that only looks, where it looks at another cluster than the notebook's.
+
+    Args:
+        last: The notebook's cluster, which has ended.
+        other: The only cluster that runs.
+    """
+    same = "The earlier " if last.name == other else ""
+    return f"{same}{last.name}, which this notebook used, {last.how}. This is about {_beside(other, last)}:"
 
 
 def several(running: Sequence[str]) -> NotFound:
@@ -53,28 +68,35 @@ def several(running: Sequence[str]) -> NotFound:
     return NotFound(f"Several clusters are running: {', '.join(running)}.", f"Choose one: {ATTACH} NAME")
 
 
-def not_own(command: str, last: Ended | None, running: Sequence[Cluster], notebook: str | None) -> NotFound:
+def not_own(
+    verb: str, command: str, last: Ended | None, running: Sequence[Cluster], notebook: str | None
+) -> NotFound:
     """Return the error of a command that ends or changes a cluster, where this notebook has none.
 
     Args:
-        command: The command, such as "stop".
+        verb: What the command does to the cluster, such as "stop".
+        command: The whole command as typed, such as "restart 1 --from 0": without its arguments, it could
+            do far more than was asked for.
         last: The cluster that this notebook had, if any.
         running: Clusters that run: none of them is this notebook's.
         notebook: Path of this notebook.
     """
     if not running and last is None:
         return NotFound("No cluster is running.", f"Start one: {START}")
-    told = f"This notebook has no cluster{f': {last.name} {last.how}' if last is not None else ''}."
+    same = last is not None and last.name in [info.name for info in running]
+    ended = f": {'its earlier ' if same else ''}{last.name} {last.how}" if last is not None else ""
+    told = f"This notebook has no cluster{ended}."
     if not running:
         return NotFound(told, f"Start one: {START}")
     names = ", ".join(
-        f"{info.name} (used by {users})" if (users := _users(info, notebook)) else info.name
+        _beside(info.name, last)
+        + (f" (used by {listed(users)})" if (users := _users(info, notebook)) else "")
         for info in running
     )
     first = running[0].name
     return NotFound(
         f"{told} Running: {names}.",
-        f"To {command} {first}: {ATTACH} {first}, then %distributed {command}; or start one: {START}",
+        f"To {verb} {first}: {ATTACH} {first}, then %distributed {command}; or start one: {START}",
     )
 
 
@@ -86,7 +108,9 @@ def taken(info: Cluster, notebook: str | None) -> str:
         notebook: Path of this notebook.
     """
     users = _users(info, notebook)
-    whose = f", which {users} uses, too: they share its variables" if users else ", which was already running"
+    use = "use" if len(users) > 1 else "uses"
+    shared = f", which {listed(users)} {use}, too: they share its variables"
+    whose = shared if users else ", which was already running"
     return f"Runs on {info.name}{whose}. For a cluster of this notebook's own: {START}"
 
 
@@ -103,5 +127,10 @@ def left(info: Cluster, ranks: int | None) -> str:
     return f"{told} To stop it: {attach}, then %distributed stop.{resize}"
 
 
-def _users(info: Cluster, notebook: str | None) -> str:
-    return ", ".join(PurePath(other).name for other in info.notebooks if other != notebook)
+def _beside(name: str, last: Ended | None) -> str:
+    """Name a cluster that runs; a start after the end of the notebook's own may have reused its name."""
+    return f"another {name}" if last is not None and last.name == name else name
+
+
+def _users(info: Cluster, notebook: str | None) -> list[str]:
+    return [PurePath(other).name for other in info.notebooks if other != notebook]

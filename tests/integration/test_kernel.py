@@ -244,7 +244,12 @@ def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(star
         connect("mine").stop()
         # its kernel learns of the end a moment later
         status = "%distributed status"
-        wait_until(lambda: "was stopped" in mine.run(status).error, 30, "the kernel to know it")
+        wait_until(lambda: "was stopped" in mine.run(status).stdout, 30, "the kernel to know it")
+        looked = CLOCK.sub("12:04", mine.run(status).stdout)
+        assert looked.startswith(
+            "mine, which this notebook used, was stopped by a Python program at 12:04. "
+            "This is about nb:\nnb: Ready"
+        )
         told = CLOCK.sub("12:04", mine.run("%%distributed\nprint(rank)").error)
         assert told.splitlines() == [
             "mine, which this notebook used, was stopped by a Python program at 12:04. Running: nb.",
@@ -273,7 +278,7 @@ def test_a_cluster_of_others_is_shared_with_a_word_and_never_ended_or_changed(st
             verb = command.split()[0]
             assert other.run(f"%distributed {command}").error.splitlines() == [
                 "This notebook has no cluster. Running: nb (used by owner.ipynb).",
-                f"To {verb} nb: %distributed attach nb, then %distributed {verb}; "
+                f"To {verb} nb: %distributed attach nb, then %distributed {command}; "
                 "or start one: %distributed start",
             ]
             assert "nb: Ready" in other.run("%distributed status").stdout, "which does not attach to it"
