@@ -153,7 +153,7 @@ it('stays open at the second press of the double click that opened it', async ()
 
 it('says how many ranks a profile gives, if that does not depend on its machines', () => {
   const profiles = [
-    { name: 'local', profile: { backend: 'local' } },
+    { name: 'local', profile: {}, traits: { one_machine: true } },
     { name: 'four', profile: { backend: 'ssh', nodes: 2, ranks_per_node: 4 } },
     { name: 'gpus', profile: { backend: 'slurm', nodes: 2 } }
   ] as unknown as IClusters['profiles'];

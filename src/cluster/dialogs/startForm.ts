@@ -82,8 +82,9 @@ export function usualRanks(
   { profiles, site }: Pick<IClusters, 'profiles' | 'site'>,
   name: string
 ): number | null {
-  const profile = profiles.find(p => p.name === name)?.profile;
-  const local = !profile || profile.backend === 'local';
+  const listed = profiles.find(p => p.name === name);
+  const profile = listed?.profile;
+  const local = !listed || !!listed.traits?.one_machine;
   const each =
     profile?.ranks_per_node ?? (local ? (site?.default_ranks ?? 2) : null);
   return each === null ? null : (profile?.nodes ?? 1) * each;
