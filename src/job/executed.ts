@@ -1,4 +1,5 @@
 import { PathExt } from '@jupyterlab/coreutils';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, ServerConnection } from '@jupyterlab/services';
 import { ISignal, Signal } from '@lumino/signaling';
 
@@ -13,6 +14,20 @@ export function executedPath(
 ): string {
   const name = PathExt.basename(job.notebook, '.ipynb');
   return `${DRIVE}:${job.id}/${name} (${job.name}).ipynb`;
+}
+
+/**
+ * Show executed notebooks without a kernel: nothing is to be run there, and a kernel's own metadata would make
+ * an untouched one modified.
+ */
+export function withoutKernel(notebooks: INotebookTracker): void {
+  notebooks.widgetAdded.connect((_, { context }) => {
+    if (context.path.startsWith(`${DRIVE}:`)) {
+      const { sessionContext } = context;
+      const preference = sessionContext.kernelPreference;
+      sessionContext.kernelPreference = { ...preference, shouldStart: false };
+    }
+  });
 }
 
 /**

@@ -23,7 +23,7 @@ import { submitIcon } from '../ui/icons/icons';
 import { jobsIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../places/views';
 import { addJobCommands, JOB_ARGS } from './jobCommands';
-import { ExecutedDrive } from './executed';
+import { ExecutedDrive, withoutKernel } from './executed';
 import { Jobs } from './model/model';
 import { openingWith } from './form/notebook';
 import { announceJobs } from './notices';
@@ -71,6 +71,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     serviceManager.contents.addDrive(
       new ExecutedDrive(jobs, serviceManager.serverSettings)
     );
+    if (notebooks) {
+      withoutKernel(notebooks);
+    }
     announceJobs(
       model,
       commands,

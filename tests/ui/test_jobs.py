@@ -498,6 +498,9 @@ def test_names_beyond_ascii_go_the_whole_way(lab: Lab, page: Any) -> None:
     view.get_by_role("button", name="Open executed notebook").click(timeout=60_000 * PATIENCE)
     executed = page.locator(".jp-NotebookPanel:visible")
     executed.locator(".jp-OutputArea-output").get_by_text("π 5 3").wait_for()
+    executed.get_by_role("button", name="No Kernel").wait_for()
+    assert page.evaluate("() => window.jupyterapp.shell.currentWidget.context.model.dirty") is False
+    assert not [s for s in lab.request("GET", "/api/sessions") if "Größe 5" in s["path"]], "without a kernel"
     (job,) = (job for job in lab.request("GET", "jobs") if job["notebook"] == path)
     assert job["name"] == "Größe 5"
     shot(page, "job-umlaut")
