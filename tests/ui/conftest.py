@@ -102,10 +102,11 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
         shot(page, f"failed-{request.node.name}")
         used = {"lab", "queue"} & set(request.fixturenames)
         page.afterwards += [request.getfixturevalue(name).tidy for name in used]
-    context.close()
+    problems = [problem for problem in page.problems if problem != LEFT]
+    context.close()  # a request that this cuts off may be reported as a failed one
     for follows in page.afterwards:
         follows()
-    assert [problem for problem in page.problems if problem != LEFT] == []
+    assert problems == []
 
 
 def open_notebook(page: Any, lab: Lab, path: str) -> None:
