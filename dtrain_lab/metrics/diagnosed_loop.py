@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 
 LATE_S = 0.6
@@ -24,8 +26,14 @@ class Loops:
     """Tracks which cell trains, and keeps the diagnosis of its code until another cell trains."""
 
     def __init__(self) -> None:
-        self.trains = False
-        """Whether the running cell has taken steps."""
+        self.trained = False
+        """Whether the last cell of a user has taken steps."""
+        self.measures = False
+        """Whether a diagnosis runs, or ran after that cell: its steps are not the user's."""
+        self._rested: set[int] = set()
+        """Ranks whose last known number of steps was read after their last cell, or is 0."""
+        self._exact = False
+        """Whether each rank's number of steps at the cell's begin is known."""
         self._running = self._loop = ""
         self._began_at = self._moved_at = 0.0
         self._steps: dict[int, int] | None = None
@@ -36,6 +44,11 @@ class Loops:
         self._step_s: float | None = None
         """Time of its step when it was diagnosed, seconds."""
 
+    @property
+    def trains(self) -> bool:
+        """Whether the running cell has taken steps."""
+        return self.trained and not self.measures
+
     def begun(self, code: str, now: float) -> None:
         """Called when a cell begins.
 
@@ -43,26 +56,35 @@ class Loops:
             code: code of the cell; empty for a diagnosis, whose steps are not the user's.
             now: time, seconds.
         """
-        self.trains = False
+        self.measures = not code
+        if self.measures:
+            return  # samples of a loop that has just ended may still be under way
+        self.trained = False
         self._running = code
-        self._began_at, self._steps = now, None
+        self._exact = bool(self._counts) and self._rested >= self._counts.keys()
+        self._began_at, self._steps = now, dict(self._counts) if self._exact else None
 
-    def sampled(self, steps: dict[int, int], now: float) -> None:
+    def sampled(self, steps: dict[int, int], now: float, idle: Collection[int] = ()) -> None:
         """Called with the numbers of steps that ranks have taken since their start.
 
         Args:
             steps: number of steps by rank.
             now: time, seconds.
+            idle: ranks that ran no cell then.
         """
         if any(count > self._counts.get(rank, count) for rank, count in steps.items()):
             self._moved_at = now
         self._counts.update(steps)
-        if self.trains or not self._running or now - self._began_at < LATE_S:
+        rested = {rank for rank, count in steps.items() if rank in idle or not count}
+        self._rested = (self._rested - steps.keys()) | rested
+        # a short loop has ended before a second sample: its steps are seen only beside those before it
+        early = not self._exact and now - self._began_at < LATE_S
+        if self.trained or not self._running or early:
             return
         if self._steps is None:
             self._steps = {}
         if any(count > self._steps.get(rank, count) for rank, count in steps.items()):
-            self.trains = True
+            self.trained = True
             self._loop = self._running
         for rank, count in steps.items():
             self._steps.setdefault(rank, count)

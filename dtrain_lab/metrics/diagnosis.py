@@ -193,6 +193,24 @@ def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
     )
 
 
+def last(metrics: Metrics) -> Last:
+    """Return the figures that are kept of a loop after its end."""
+    return Last(
+        metrics.samples_per_s,
+        metrics.tokens_per_s,
+        metrics.step_s,
+        metrics.comm_overhead,
+        metrics.comm_overhead_error,
+        metrics.gradient_bytes,
+        metrics.link_share,
+        metrics.comm_bound,
+        metrics.rank_batch,
+        metrics.global_batch,
+        metrics.accumulated,
+        metrics.epoch,
+    )
+
+
 def last_with_measured(last: Last, diagnosis: Diagnosis | None) -> Last:
     """Replace communication in the last figures of a loop by the share measured afterwards.
 

@@ -49,6 +49,8 @@ class Figures:
         """Metrics of the last completed steps."""
         self._trained = False
         """Whether steps were made since the last cell began."""
+        self._seen = False
+        """Whether steps of the last user's cell were seen while they ran."""
         self.slow: Verdict | None = None
         """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
         self._steady = Steady()
@@ -75,7 +77,8 @@ class Figures:
         if host is not None:
             self.hosts[node] = host
         self._samples.add(samples)
-        self.loops.sampled({s.rank: s.step or 0 for s in samples}, time.monotonic())
+        steps, idle = {s.rank: s.step or 0 for s in samples}, {s.rank for s in samples if s.idle}
+        self.loops.sampled(steps, time.monotonic(), idle)
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
@@ -92,6 +95,7 @@ class Figures:
         self.loops.begun(code, time.monotonic())
         self._pace.forget()
         self._trained = False
+        self._seen = self._seen and self.loops.measures
         for rank in ranks:
             for found in (self.places, self.lines, self.activities):
                 found.pop(rank, None)
@@ -141,24 +145,13 @@ class Figures:
             found = self._unhurried(state, samples, metrics, current=current)
         if found is None and self.unpointed and state.phase == "ready":
             found = hang.left_behind(self.unpointed)
+        over = not self._seen and self._over(state)
         if current and metrics.step_s is not None:
-            self._trained = True
-            self._last = Last(
-                metrics.samples_per_s,
-                metrics.tokens_per_s,
-                metrics.step_s,
-                metrics.comm_overhead,
-                metrics.comm_overhead_error,
-                metrics.gradient_bytes,
-                metrics.link_share,
-                metrics.comm_bound,
-                metrics.rank_batch,
-                metrics.global_batch,
-                metrics.accumulated,
-                metrics.epoch,
-            )
+            self._trained = self._seen = True
+        if (current or over) and metrics.step_s is not None:
+            self._last = diagnosis.last(metrics)
         advice = self._advised.update(
-            measured(metrics, samples, size, self.hosts.values()) if current else None,
+            measured(metrics, samples, size, self.hosts.values()) if current or over else None,
             self.loops.code,
             diagnosed if metrics.measured else None,
             sure=found is None or found.code != straggler.TOO_BUSY,
@@ -248,6 +241,11 @@ class Figures:
         stands = self.paused or (found is not None and found.kind in ALARMS)
         moves = self.loops.moves(step_s, time.monotonic())
         return state.phase == "ready" and moves and bool(state.busy) and not stands
+
+    def _over(self, state: State) -> bool:
+        """Whether the metrics describe steps of a user's cell that has ended; a diagnosis may run now."""
+        rests = not state.busy or self.loops.measures
+        return state.phase == "ready" and self.loops.trained and rests
 
     def _unhurried(
         self, state: State, samples: Sequence[RankSample], metrics: Metrics, *, current: bool

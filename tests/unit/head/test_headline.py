@@ -168,6 +168,24 @@ def test_a_busy_machine_is_named_as_the_reason_for_no_advice_also_after_the_loop
     assert world.look().metrics.too_busy == world.look().metrics.no_advice == ""
 
 
+def test_a_loop_that_ended_before_its_first_sample_has_advice_also_after_a_diagnosis(world: World) -> None:
+    world.ends()
+    world.figures.sampled([RankSample(rank=r, step=1, idle=True) for r in (0, 1)], 0, None)
+    world.figures.cell_began((0, 1), "for batch in loader: ...")
+    world.figures.cell_began((0, 1), "")  # the diagnosis
+    found = world.tick(EVEN)
+    assert found.metrics.last is not None
+    check = Check(0.6, 0.02, 0.05, 0.02, "")
+    world.figures.diagnosed(Diagnosis("", "replayed", check, None, ()), 2)
+    world.figures.sampled([RankSample(rank=r, step=5, idle=True) for r in (0, 1)], 0, None)
+    later = world.look().metrics
+    assert later.step_s is None, "too old to be shown as now"
+    assert later.last is not None
+    assert later.last.comm_overhead == 0.6
+    assert world.figures.measured is not None, "what advice is derived from"
+    assert (world.figures.measured.step_s, world.figures.measured.share) == (0.05, 0.6)
+
+
 def test_both_batches_are_known_while_it_trains_and_afterwards(world: World) -> None:
     for _ in range(8):
         found = world.tick(EVEN)

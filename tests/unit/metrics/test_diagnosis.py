@@ -277,6 +277,18 @@ def test_what_the_cell_before_still_reports_is_no_step_of_this_one() -> None:
     assert loops.trains
 
 
+def test_a_loop_that_ends_before_a_second_sample_has_trained_also_if_a_diagnosis_comes_first() -> None:
+    loops = Loops()
+    loops.sampled({0: 90, 1: 90}, 9, idle={0, 1})
+    loops.begun(LOOP, 10)
+    loops.begun("", 10.1)
+    loops.sampled({0: 95, 1: 95}, 10.2)
+    assert (loops.trained, loops.trains, loops.code) == (True, False, LOOP)
+    loops.begun("print(model)", 12)
+    loops.sampled({0: 95, 1: 95}, 13, idle={0, 1})
+    assert not loops.trained
+
+
 def test_ranks_are_split_as_their_mean_was_measured() -> None:
     splits = {r: communication.Split(0.6 + r / 10, 0.1, 0.05, r / 100) for r in (0, 1)}
     found = communication.with_measured(splits, 0.13, 0.02)
