@@ -11,6 +11,7 @@ from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.cells import cell_options
 from dtrain_lab.kernel import options, reports, variables
 from dtrain_lab.kernel.session import Session
+from dtrain_lab.wire import clients
 
 
 class CommandInterrupted(KeyboardInterrupt):
@@ -82,8 +83,9 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "resize":
                 print(session.own("resize", line).resize(asked.size))
             case "stacks":
-                for rank, text in session.looked_at().stacks(asked.ranks or None).items():
-                    print(f"rank {rank}\n{text}")
+                target = session.looked_at()
+                ranks = session.call(target.rank_set(asked.ranks or None))
+                reports.stacks(target.name, session.call(target.ask(clients.Stacks(ranks))))
             case "advise":
                 check_advise(asked.tried, asked.nodes, asked.ranks_per_node, asked.profile)
                 if asked.nodes is not None:

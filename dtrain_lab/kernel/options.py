@@ -27,7 +27,7 @@ def line_parser() -> Parser:
     restart.add_argument("--from", type=int, metavar="R", dest="source", help="copy variables from rank R")
     resize = parser.command("resize", "Change the number of ranks to N.")
     resize.add_argument("size", type=int, metavar="N")
-    _ranks(parser.command("stacks", "Show the stack of each thread of the ranks."))
+    _ranks(parser.command("stacks", "Show the calls that the ranks are in; equal stacks once."))
     parser.command("where", "Show the line that each rank is running.")
     advise = parser.command("advise", "Show what would make training faster.")
     advise.add_argument("--nodes", type=int, metavar="M", help="predict throughput on M nodes")

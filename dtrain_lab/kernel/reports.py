@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.cells.stacks import folded
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import duration, least_share
 from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.stacks import Stack
 from dtrain_lab.world.summary import interrupted
 
 
@@ -71,6 +74,16 @@ def where(cluster: Cluster) -> None:
     """Print the position of each rank."""
     for rank, place in cluster.where().items():
         print(f"[{rank}] {place}")
+
+
+def stacks(name: str, found: Sequence[Stack]) -> None:
+    """Print the stacks of the ranks' main threads, equal ones once.
+
+    Args:
+        name: The cluster.
+        found: The stacks of its ranks.
+    """
+    print("\n\n".join([*folded(found), f"All threads: dtrain-lab cluster stacks {name}"]))
 
 
 def rank_lines(info: Info) -> list[str]:

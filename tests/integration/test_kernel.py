@@ -370,7 +370,8 @@ def test_push_pull_status_restart(started: Notebook) -> None:
     assert started.run("%distributed pull rank 1\nprint(rank)").stdout == "1\n"
     assert "nb: Ready. 2 ranks wait for a cell." in started.run("%distributed status").stdout
     assert "Rank 1 has a new process; its variables are gone" in started.run("%distributed restart 1").stdout
-    assert "rank 0" in started.run("%distributed stacks").stdout
+    assert started.run("%distributed stacks").stdout.startswith("Ranks 0–1: idle\n")
+    assert started.run("%distributed where").stdout == "[0] idle\n[1] idle\n"
     assert "No training steps were measured yet." in started.run("%distributed advise").stdout
     assert started.run("import dtrain_lab as dt; print(dt.advise())").stdout == "[]\n"
     shown = started.run("from IPython.lib.pretty import pretty; print(pretty(dt.advise()))").stdout

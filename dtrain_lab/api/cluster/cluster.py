@@ -11,7 +11,7 @@ from dtrain_lab.api.cluster.cells import Cells
 from dtrain_lab.api.cluster.variables import Variables
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.measurements import Measurements
-from dtrain_lab.cells import rank_sets
+from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.errors import BadRankSet, BadSize, Unreachable
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster as Info
@@ -152,12 +152,12 @@ class Cluster(Cells, Variables, Measurements):
         return Debugger(self._portal, self._connection)
 
     def where(self) -> dict[int, str]:
-        """Return one line per rank with the position of its main thread: cell, file, function."""
-        return {rank: innermost(text) for rank, text in self.stacks().items()}
+        """Return one line per rank with its position in the user's code, or that it is idle."""
+        return self._portal.call(self._places())
 
     async def where_async(self) -> dict[int, str]:
         """Async twin of `where`."""
-        return {rank: innermost(text) for rank, text in (await self.stacks_async()).items()}
+        return await self._portal.wrap(self._places())
 
     def stop(self) -> None:
         """Stop the cluster, and wait until all its processes have ended."""
@@ -199,8 +199,15 @@ class Cluster(Cells, Variables, Measurements):
         await self.ask(clients.Restart(ranks), RESTART_WITHIN_S)
 
     async def _stacks(self, ranks: rank_sets.Asked) -> dict[int, str]:
-        found: list[Stack] = await self.ask(clients.Stacks(await self.rank_set(ranks)))
+        found = await self._frames(ranks)
         return {stack.rank: stack.text or stack.error or "" for stack in found}
+
+    async def _places(self) -> dict[int, str]:
+        return {stack.rank: stacks.place(stack) for stack in await self._frames()}
+
+    async def _frames(self, ranks: rank_sets.Asked = None) -> list[Stack]:
+        found: list[Stack] = await self.ask(clients.Stacks(await self.rank_set(ranks)))
+        return found
 
     def _check_source(self, ranks: tuple[int, ...] | None, source: int) -> None:
         rank_sets.check([source], self.cluster().world.size)
@@ -209,10 +216,3 @@ class Cluster(Cells, Variables, Measurements):
                 f"Rank {source} can't give its variables: rank {source} is restarted, too.",
                 "Name the ranks to restart, and another one to copy from.",
             )
-
-
-def innermost(stack: str) -> str:
-    """Return the innermost frame of the first thread in a stack's text."""
-    first = stack.split("\n\n")[0]
-    lines = [line.strip() for line in first.splitlines() if line.strip().startswith("File")]
-    return lines[-1] if lines else first.strip()
