@@ -17,6 +17,7 @@ import msgspec
 from dtrain_lab._version import __version__
 from dtrain_lab.debugger.compared import AcrossRow
 from dtrain_lab.debugger.view import DebugView
+from dtrain_lab.debugger.visible import Only
 from dtrain_lab.placement.slots import Slots
 from dtrain_lab.services.export import TYPES
 from dtrain_lab.services.profiles.files import Listed
@@ -44,7 +45,7 @@ from dtrain_lab.wire.site import (
 from dtrain_lab.wire.stacks import Stack
 from dtrain_lab.wire.sweeps import Sweep, SweepPlan, SweepRequest, Trial, UnreadableSweep
 
-DEBUGGER = (DebugView, AcrossRow)
+DEBUGGER = (DebugView, AcrossRow, Only)
 """Types that the notebook's panel receives from the kernel's debugger, not from a route."""
 REF = "#/components/schemas/{name}"
 

@@ -3312,6 +3312,14 @@ export interface components {
             waiting: components["schemas"]["Holder"][];
         };
         /**
+         * Only
+         * @description Names that these ranks have, and others of the same module lack.
+         */
+        Only: {
+            names: string[];
+            ranks: number[];
+        };
+        /**
          * Output
          * @description One piece of output that ranks printed or displayed.
          */

@@ -371,6 +371,8 @@ def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugg
         # the other rank has ended the cell: it has its own variables, and no frame
         row = notebook.ask("dtrain/across", expression="len(rows)")["body"]
         assert (row["same"], row["groups"][0]["text"]) == (True, "3")
+        # of what it sees, only the argument of its function is unknown to the other
+        assert notebook.ask("dtrain/names")["body"]["only"] == [{"ranks": [1], "names": ["n"]}]
         assert notebook.ask("continue", threadId=1, all=True)["success"]
         wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the look to be over")
         assert _told(notebook)["failed"], "it can be looked at again"

@@ -8,6 +8,8 @@ import re
 import reprlib
 from typing import Any
 
+from dtrain_lab.debugger.visible import Visible
+
 MOST_TEXT = 200
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _short = reprlib.Repr()
@@ -24,8 +26,10 @@ def glance(value: Any, leaf: str | None = None) -> str:
 
     Returns:
         JSON with type, text, and a digest: of the elements of an array or tensor, else of the whole text.
-        `opaque`: it has nothing to compare but its address.
+        `opaque`: it has nothing to compare but its address. For a `Visible`, its names.
     """
+    if isinstance(value, Visible):
+        return value.told()
     if leaf is not None:
         return json.dumps({"values": None})
     kind = type(value).__name__

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from dtrain_lab.debugger.visible import Visible
 from dtrain_lab.rank.data.fingerprint import leaves_of, local, values_of
 
 MOST_TEXT = 200
@@ -38,7 +39,10 @@ def glance(value: Any, leaf: str | None = None) -> str:
     Returns:
         JSON with type and text, for a tensor also shape, dtype, device, norm and NaN count, and digests of
         the value's leaves. `opaque`: a part of it has nothing to compare but its address.
+        For a `Visible`, its names.
     """
+    if isinstance(value, Visible):
+        return value.told()
     value = local(value)
     if leaf is not None:
         return json.dumps({"values": _values(_content(value), leaf)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Protocol
 
-from dtrain_lab.debugger import compared, requests
+from dtrain_lab.debugger import compared, requests, visible
 from dtrain_lab.debugger.state import Dap, State
 from dtrain_lab.errors import BadRequest
 
@@ -45,7 +45,7 @@ async def evaluate(world: Debugged, expression: str) -> compared.AcrossRow:
         raise BadRequest(
             "This expression runs a collective, and not all ranks are paused.", "Pause all ranks first."
         )
-    ranks = [r.rank for r in world.state.ranks if r.attached and r.phase != "running"]
+    ranks = _standing(world)
     arguments = {"expression": expression}
     found, errors = _split(await world.ask(requests.Order("look", {r: arguments for r in ranks})))
     values: dict[int, str | None] = {}
@@ -56,6 +56,21 @@ async def evaluate(world: Debugged, expression: str) -> compared.AcrossRow:
         bodies, _ = _split(await world.ask(order))
         values = {rank: body.get("values") for rank, body in bodies.items()}
     return compared.row(expression, found, errors, values, tuple(world.state.running))
+
+
+async def names(world: Debugged) -> tuple[visible.Only, ...]:
+    """Find the names that only some ranks have, of those that are paused or idle.
+
+    Args:
+        world: The world that is being debugged.
+    """
+    arguments = {"expression": visible.EXPRESSION}
+    found, _ = _split(await world.ask(requests.Order("look", {r: arguments for r in _standing(world)})))
+    return visible.only_on_some(found)
+
+
+def _standing(world: Debugged) -> list[int]:
+    return [r.rank for r in world.state.ranks if r.attached and r.phase != "running"]
 
 
 def _split(answers: dict[int, Dap]) -> tuple[dict[int, Any], dict[int, str]]:

@@ -187,6 +187,8 @@ class Debugging:
             arguments = message["arguments"]
             row = await self.across(arguments["expression"])
             return replies.done(message, msgspec.to_builtins(row))
+        if message["command"] == "dtrain/names":
+            return replies.done(message, {"only": msgspec.to_builtins(await across.names(self))})
         if message["command"] == "dtrain/gather":
             await self._gathering.step_others(message)
             return replies.done(message)

@@ -9,6 +9,7 @@ import {
   BEGINNING,
   differencesIn,
   IDifferences,
+  Only,
   variablesOf
 } from './variables';
 
@@ -102,10 +103,12 @@ export class DebugModel {
     this._tellDifferences(BEGINNING);
     try {
       const names = await variablesOf((...asked) => this.send(...asked), rank);
+      const only = await this._onlyOnSome();
       if (goesOn()) {
         await differencesIn(
           names,
           ranks.filter(r => r.phase !== 'gone').map(r => r.rank),
+          only,
           name => this._across(name),
           found => this._tellDifferences(found),
           goesOn
@@ -241,6 +244,12 @@ export class DebugModel {
   private async _across(expression: string): Promise<AcrossRow | null> {
     const answer = await this.send('dtrain/across', { expression });
     return answer && this._view?.on ? (answer.body as AcrossRow) : null;
+  }
+
+  /** Names that only some ranks have; empty where that can't be told: comparing goes on. */
+  private async _onlyOnSome(): Promise<readonly Only[]> {
+    const answer = await this.send('dtrain/names', {}).catch(() => null);
+    return ((answer?.body ?? {}) as { only?: Only[] }).only ?? [];
   }
 
   private _again = 0;

@@ -5,6 +5,7 @@ import {
   differencesIn,
   IDifferences,
   MOST,
+  Only,
   variablesOf
 } from './variables';
 
@@ -73,12 +74,14 @@ const row = (
 async function compared(
   names: string[],
   rows: AcrossRow[],
-  size: number
+  size: number,
+  only: Only[] = []
 ): Promise<IDifferences> {
   const told: IDifferences[] = [];
   await differencesIn(
     names,
     Array.from({ length: size }, (_, rank) => rank),
+    only,
     async name => {
       const found = rows.find(one => one.expression === name);
       if (!found) {
@@ -95,7 +98,9 @@ async function compared(
   return told.at(-1)!;
 }
 
-it('shows what differs, and counts every other variable by what is known of it', async () => {
+const TORCH = { ranks: [0, 2], names: ['torch'] };
+
+it('shows what differs, names what some ranks lack, and counts every other variable by what is known of it', async () => {
   const loss = row('loss', [
     [[0, 1], '1'],
     [[2], '2']
@@ -117,11 +122,15 @@ it('shows what differs, and counts every other variable by what is known of it',
     ])
   ];
   const names = [...rows.map(one => one.expression), 'all_reduced'];
-  expect(await compared(names, rows, 3)).toEqual({
+  expect(await compared(names, rows, 3, [TORCH])).toEqual({
     rows: [loss],
     same: 1,
     alike: 0,
-    lacking: 2,
+    only: [
+      TORCH,
+      { ranks: [0], names: ['own'] },
+      { ranks: [0, 1], names: ['two'] }
+    ],
     unknown: 2,
     beyond: 0,
     unseen: [],
@@ -161,6 +170,7 @@ it('asks no more once nobody wants to know', async () => {
   await differencesIn(
     ['loss', 'epoch'],
     [0],
+    [],
     async name => ((calls += 1), row(name, [[[0], '1']])),
     () => expect.unreachable(),
     () => false

@@ -1,6 +1,8 @@
 import { components } from '../../api/types';
 
 export type AcrossRow = components['schemas']['AcrossRow'];
+/** Names that only these ranks have. */
+export type Only = components['schemas']['Only'];
 
 /** Variables of a frame, compared with those of other ranks. */
 export interface IDifferences {
@@ -10,8 +12,8 @@ export interface IDifferences {
   same: number;
   /** Number of variables that are equal on the ranks that answered, while others did not. */
   alike: number;
-  /** Number of variables that some rank lacks, for example because it is in another function. */
-  lacking: number;
+  /** Names that some rank lacks, by the ranks that have them. */
+  only: readonly Only[];
   /** Number of variables not compared: no other rank answered, or they can't be compared. */
   unknown: number;
   /** Number of variables skipped, because there are too many. */
@@ -27,7 +29,7 @@ export const BEGINNING: IDifferences = {
   rows: [],
   same: 0,
   alike: 0,
-  lacking: 0,
+  only: [],
   unknown: 0,
   beyond: 0,
   unseen: [],
@@ -125,10 +127,27 @@ function kindOf(row: AcrossRow, ranks: readonly number[]): Kind {
   return values[0].ranks.length > 1 ? 'alike' : 'unknown';
 }
 
+/** The same names with one more, which a row shows to be on some ranks only. */
+function withName(
+  only: readonly Only[],
+  name: string,
+  { groups }: AcrossRow
+): readonly Only[] {
+  if (only.some(({ names }) => names.includes(name))) {
+    return only;
+  }
+  const { ranks } = groups.find(group => !group.error)!;
+  const key = String(ranks);
+  const others = only.filter(one => String(one.ranks) !== key);
+  const { names = [] } = only.find(one => String(one.ranks) === key) ?? {};
+  return [...others, { ranks, names: [...names, name] }];
+}
+
 /**
  * Compares variables with those of other ranks, one after another.
  *
  * @param ranks - those that have variables at all: a lost one has none
+ * @param only - names that only some ranks have, as far as they are known
  * @param across - returns a variable's value on all ranks
  * @param tell - called after each variable
  * @param goesOn - returns false when the result is no longer needed
@@ -136,18 +155,20 @@ function kindOf(row: AcrossRow, ranks: readonly number[]): Kind {
 export async function differencesIn(
   names: readonly string[],
   ranks: readonly number[],
+  only: readonly Only[],
   across: (name: string) => Promise<AcrossRow | null>,
   tell: (found: IDifferences) => void,
   goesOn: () => boolean
 ): Promise<void> {
   const wanted = names.slice(0, MOST);
   const rows: AcrossRow[] = [];
-  const counts = { same: 0, alike: 0, lacking: 0, unknown: 0 };
+  const counts = { same: 0, alike: 0, unknown: 0 };
   const unseen = new Set<number>();
   const told = (left: number): void =>
     tell({
       ...counts,
       rows: [...rows],
+      only,
       beyond: names.length - wanted.length,
       unseen: [...unseen].sort((a, b) => a - b),
       left
@@ -164,7 +185,9 @@ export async function differencesIn(
     }
     if (row && kind === 'differs') {
       rows.push(row);
-    } else if (kind !== 'differs') {
+    } else if (row && kind === 'lacking') {
+      only = withName(only, name, row);
+    } else if (kind !== 'differs' && kind !== 'lacking') {
       counts[kind] += 1;
     }
     told(wanted.length - i - 1);

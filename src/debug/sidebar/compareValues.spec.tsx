@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { BEGINNING } from '../model/variables';
 import { RankView } from '../model/model';
 import { differencesText, loneIn } from './compareValues';
+import { sorted } from './onlyOnSome';
 
 it('says of every variable what is known of it, and nothing of kinds that there are none of', () => {
   const trans = nullTranslator.load('x');
@@ -14,9 +15,9 @@ it('says of every variable what is known of it, and nothing of kinds that there 
   expect(said({ unknown: 12 })).toBe(
     '0 variables differ, 12 were not compared.'
   );
-  expect(said({ same: 1, alike: 2, lacking: 3, beyond: 23 })).toBe(
+  expect(said({ same: 1, alike: 2, beyond: 23 })).toBe(
     '0 variables differ, 1 is the same, 2 are the same on the ranks that were looked at, ' +
-      '3 are not on all ranks, 23 more were not looked at.'
+      '23 more were not looked at.'
   );
 });
 
@@ -30,4 +31,13 @@ it('says that there is nothing to compare only if no other rank was looked at', 
   expect(loneIn(unseen, view('running', 'paused', 'paused'))).toBeNull();
   expect(loneIn({ ...unseen, unseen: [] }, view('idle', 'paused'))).toBeNull();
   expect(loneIn({ ...unseen, left: 3 }, view('running', 'paused'))).toBeNull();
+});
+
+it('names first what an error names', () => {
+  const text = "NameError: name 'torch' is not defined";
+  expect(sorted(['a', 'x', 'torch'], [{ text: '' }, { text }])).toEqual([
+    'torch',
+    'a',
+    'x'
+  ]);
 });

@@ -5,6 +5,7 @@ import { formatRanks, formatValue, unbroken } from '../../ui/figures/format';
 import { DebugModel, DebugView } from '../model/model';
 import { AcrossRow } from '../model/variables';
 import { IDifferences } from '../model/variables';
+import { OnlyOnSome } from './onlyOnSome';
 
 interface IProps {
   model: DebugModel;
@@ -130,6 +131,9 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   }
   return (
     <>
+      {!left && (
+        <OnlyOnSome only={found.only} ranks={view.ranks} trans={trans} />
+      )}
       <p className="jp-DtrainUi-under" role="status">
         {differencesText(found, trans)}
       </p>
@@ -182,13 +186,13 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
 
 /** The only rank that has variables, if all other ranks run; null otherwise, and while they are compared. */
 export function loneIn(
-  { unseen, left, rows, same, alike, lacking }: IDifferences,
+  { unseen, left, rows, same, alike, only }: IDifferences,
   { ranks }: Pick<DebugView, 'ranks'>
 ): number | null {
   const seen = ranks.filter(
     r => r.phase !== 'gone' && !unseen.includes(r.rank)
   );
-  const compared = rows.length + same + alike + lacking;
+  const compared = rows.length + same + alike + only.length;
   return !left && !compared && seen.length === 1 && seen[0].phase === 'paused'
     ? seen[0].rank
     : null;
@@ -196,7 +200,7 @@ export function loneIn(
 
 /** Number of variables that differ, and a summary of the others. */
 export function differencesText(
-  { rows, same, alike, lacking, unknown, beyond, left }: IDifferences,
+  { rows, same, alike, unknown, beyond, left }: IDifferences,
   trans: TranslationBundle
 ): string {
   if (left) {
@@ -210,11 +214,10 @@ export function differencesText(
       '%1 are the same on the ranks that were looked at',
       alike
     ),
-    trans._n('%1 is not on all ranks', '%1 are not on all ranks', lacking),
     trans._n('%1 was not compared', '%1 were not compared', unknown),
     trans._n('%1 more was not looked at', '%1 more were not looked at', beyond)
   ];
-  const counts = [1, same, alike, lacking, unknown, beyond];
+  const counts = [1, same, alike, unknown, beyond];
   const told = parts.filter((_, i) => counts[i]);
   return `${told.join(', ')}.`;
 }

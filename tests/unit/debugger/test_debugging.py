@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
+from dtrain_lab.debugger import visible
 from dtrain_lab.debugger.state import Dap
+from dtrain_lab.rank.debugger import plain_summary, value_summary
 from dtrain_lab.services.debugger.debugging import Debugging
 from tests.unit.debugger.test_debug import paused
 
@@ -42,3 +45,16 @@ def test_a_cluster_whose_head_has_gone_has_ended() -> None:
     made, _ = debugging(2, head_ended=True)
     made._closed()
     assert (phases(made), made.state.ended, made.holds) == (["gone", "gone"], True, None)
+
+
+def test_names_that_only_some_ranks_have_are_found_among_ranks_in_the_same_module() -> None:
+    def told(names: str, module: str = "__main__") -> Any:
+        seen = dict.fromkeys([*names.split(), "In", "_x"], 0)
+        return json.loads(value_summary.glance(visible.Visible({**seen, "__name__": module})))
+
+    # as in a frame: some are global there, some local
+    seen = eval(visible.EXPRESSION, {"__name__": "__main__", "only0": 5}, {"x": 0})
+    first = json.loads(plain_summary.glance(seen))
+    assert first == told("only0 x")
+    found = {0: first, 1: told("x n"), 2: told("x n"), 3: told("self", "train")}
+    assert visible.only_on_some(found) == (visible.Only((0,), ("only0",)), visible.Only((1, 2), ("n",)))
