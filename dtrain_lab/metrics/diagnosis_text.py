@@ -6,18 +6,22 @@ from collections.abc import Callable
 
 from dtrain_lab.metrics.units import share_text
 from dtrain_lab.wire.metrics.diagnosis import Check
+from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 TELLING = 0.10
 """Share of a step below which neither matters, however rough the figure is."""
 WORTH_A_CHANGE = 0.20
 """Share of a step from which verdicts and advice consider communication, or waiting for data."""
+UNSTEADY = "too unsteady to tell"
 Say = Callable[[float, float, float, float, float], str]
 """Returns a sentence, given share, error, and the seconds of a step with it, without it, and as a whole."""
 
 
 def communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
     """Sentence on communication; arguments as of `Say`."""
+    if vague(share, error):
+        return f"Communication: {UNSTEADY} ({share_text(share, error)} of a step)."
     if not share:
         return f"Communication takes {share_text(share, error)} of a step: a step without it is no faster."
     if step_s == with_s:
@@ -33,6 +37,8 @@ def communication(share: float, error: float, with_s: float, without_s: float, s
 
 def data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
     """Sentence on waiting for data; arguments as of `Say`."""
+    if vague(share, error):
+        return f"Waiting for data: {UNSTEADY} ({share_text(share, error)} of a step)."
     if not share:
         same = "a step with the loader is no slower than one with the same batch again"
         return f"Waiting for data takes {share_text(share, error)} of a step: {same}."
@@ -50,10 +56,10 @@ def verdict(communication: Check | None, data: Check | None, size: int, own: flo
     shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
     if own_leads(communication, data, own):
         return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
-    what, most = ("waiting for data", data) if fed > shared else ("communication", communication)
-    if max(shared, fed) >= TELLING and most is not None and most.share <= most.error:
+    if (unsteady := _unsteady(communication, data)) is not None:
+        what, check = unsteady
         return (
-            f"Too unsure to say: {what} takes {share_text(most.share, most.error)} of a step. "
+            f"{UNSTEADY.capitalize()}: {what} takes {share_text(check.share, check.error)} of a step. "
             "Diagnose again when the machine is less busy."
         )
     if max(shared, fed) < WORTH_A_CHANGE:
@@ -62,6 +68,22 @@ def verdict(communication: Check | None, data: Check | None, size: int, own: flo
     if fed > shared:
         return f"Input-bound: {fed * 100:.0f} % of a step waits for data."
     return f"Communication-bound: {shared * 100:.0f} % of a step."
+
+
+def _unsteady(communication: Check | None, data: Check | None) -> tuple[str, Check] | None:
+    """The share that is too uncertain for a verdict: the larger one, or one that might be the larger."""
+    named = (("communication", communication), ("waiting for data", data))
+    known = [(what, check) for what, check in named if check is not None]
+    what, most = max(known, key=lambda one: one[1].share)
+    if vague(most.share, most.error) or TELLING <= most.share <= most.error:
+        return what, most
+    others = (one for one in known if vague(one[1].share, one[1].error))
+    return next(others, None) if most.share < WORTH_A_CHANGE else None
+
+
+def vague(share: float, error: float) -> bool:
+    """Whether a share is so uncertain that it may as well be too small to matter."""
+    return error >= VAGUE_SHARE and share - error < WORTH_A_CHANGE
 
 
 def own_leads(communication: Check | None, data: Check | None, own: float) -> bool:

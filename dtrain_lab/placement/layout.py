@@ -40,7 +40,7 @@ def check_request(request: Request, possible: str) -> None:
     for key in ("ranks", "nodes", "ranks_per_node"):
         value = getattr(request, key)
         if value is not None and value < 1:
-            message = f"{key} is {value}; there must be at least one rank."
+            message = f"{key} is {value}; there must be at least one {'node' if key == 'nodes' else 'rank'}."
             raise BadSize(message, possible, details={"field": key})
     if request.ranks is not None and (request.nodes or request.ranks_per_node):
         raise BadSize(

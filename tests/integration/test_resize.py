@@ -35,7 +35,10 @@ def test_a_world_grows_and_shrinks_and_its_models_train_on() -> None:
     with dt.start(ranks=2) as cluster:
         cluster.run(SETUP)
         said = cluster.resize(3)
-        assert said.startswith(f"{cluster.name} has 3 ranks now. Process group 1")
+        assert said.startswith(
+            f"{cluster.name} has 3 ranks now. Rank 2 is empty: run the set-up cells there, %%distributed 2, "
+            "or copy rank 0's variables: %distributed restart 2 --from 0. Process group 1"
+        )
         assert "no connection to the new group on ranks 0–1" in said
         cluster.run("import torch, torch.distributed as dist", ranks=[2])
         assert set(cluster.run(SUM).stdout.values()) == {"3.0 3 3\n"}

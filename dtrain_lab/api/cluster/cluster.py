@@ -100,11 +100,12 @@ class Cluster(Cells, Variables, Measurements):
         """
         if type(ranks) is not int:  # True is an int, too
             raise BadSize(f"{ranks!r} is not a number of ranks.", "Give a whole number.")
+        before = self.cluster().world.size
         info: Info = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
         self._size = info.world.size
         left = [v for v in info.metrics.verdicts if v.code == "left_behind"]
         text = f"{self.name} has {rank_sets.count(self.size)} now."
-        return " ".join([text, *(f"{v.text} {v.hint}" for v in left)])
+        return " ".join([text, *_come_empty(before, self.size), *(f"{v.text} {v.hint}" for v in left)])
 
     async def resize_async(self, ranks: int) -> str:
         """Async twin of `resize`."""
@@ -216,3 +217,14 @@ class Cluster(Cells, Variables, Measurements):
                 f"Rank {source} can't give its variables: rank {source} is restarted, too.",
                 "Name the ranks to restart, and another one to copy from.",
             )
+
+
+def _come_empty(before: int, size: int) -> list[str]:
+    """Say that the ranks which a change of size has added have no variables; nothing if it added none."""
+    if size <= before:
+        return []
+    one = size - before == 1
+    added = f"{before}" if one else f"{before}-{size - 1}"  # as the magics read it
+    name = rank_sets.sentence_name(range(before, size))
+    empty = f"{name} {'is' if one else 'are'} empty: run the set-up cells there, %%distributed {added},"
+    return [f"{empty} or copy rank 0's variables: %distributed restart {added} --from 0."]

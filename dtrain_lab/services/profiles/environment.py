@@ -152,10 +152,14 @@ def kernel_python(name: str | None) -> str:
         return sys.executable
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
+    manager = KernelSpecManager()
     try:
-        spec = KernelSpecManager().get_kernel_spec(name)
+        spec = manager.get_kernel_spec(name)
     except NoSuchKernel as error:
-        raise EnvironmentUnfit(f'There is no kernel "{name}".', "Choose a kernel of this server.") from error
+        known = ", ".join(sorted(manager.find_kernel_specs())) or "none"
+        raise EnvironmentUnfit(
+            f'There is no kernel "{name}".', f"Kernels on this machine: {known}."
+        ) from error
     first = spec.argv[0] if spec.argv else ""
     if os.path.basename(first).startswith("python") and os.path.isabs(first):
         return first

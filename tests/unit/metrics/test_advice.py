@@ -106,7 +106,7 @@ def test_what_was_diagnosed_promises_nothing_where_it_may_be_waiting(
 
 
 def test_a_share_of_waiting_for_data_that_is_too_unsure_promises_nothing() -> None:
-    """As found by hand: "Too unsure to say: 24 % ± 47", and beside it "about 32 % faster"."""
+    """As found by hand: "Too unsteady to tell: 24 % ± 47", and beside it "about 32 % faster"."""
     hungry = replace(HUNGRY, data_s=0.03)
     unsure = with_diagnosis(hungry, Diagnosis("", "replayed", None, Check(0.24, 0.47, 0.1, 0.076, "")))
     assert ids(unsure) == []

@@ -193,9 +193,25 @@ def test_what_advice_does_not_find_worth_a_change_is_no_verdict_either() -> None
 def test_a_share_within_its_error_is_no_verdict() -> None:
     found = from_live(Metrics(step_s=0.1, comm_overhead=0.12, comm_overhead_error=0.15))
     assert found.text == (
-        "Too unsure to say: communication takes 12 % ± 15 of a step. "
+        "Too unsteady to tell: communication takes 12 % ± 15 of a step. "
         "Diagnose again when the machine is less busy."
     )
+
+
+@pytest.mark.parametrize(("share", "error"), [(0.17, 0.83), (0.02, 0.98), (0.78, 0.63)])
+def test_a_share_that_may_be_anything_is_no_verdict_and_said_to_be_unsteady(
+    share: float, error: float
+) -> None:
+    found = from_live(Metrics(step_s=0.1, comm_overhead=share, comm_overhead_error=error))
+    assert found.text.startswith(f"Too unsteady to tell: communication takes {share * 100:.0f} % ± ")
+    assert found.communication is not None
+    assert found.communication.text == (
+        f"Communication: too unsteady to tell ({share * 100:.0f} % ± {error * 100:.0f} of a step)."
+    )
+    certain = from_live(Metrics(step_s=0.1, comm_overhead=share, comm_overhead_error=error, data_s=0.9 * 0.1))
+    assert certain.text == "Input-bound: 90 % of a step waits for data."
+    sure = from_live(Metrics(step_s=0.1, comm_overhead=0.9, comm_overhead_error=0.31))
+    assert sure.text == "Communication-bound: 90 % of a step.", "the least that it may be is much"
 
 
 def test_what_was_measured_counts_also_where_nothing_was_estimated() -> None:

@@ -65,7 +65,7 @@ def test_the_givengives_the_size_and_the_request_overrides_it() -> None:
 
 @pytest.mark.parametrize("request_", [{"ranks": 0}, {"ranks": -1}, {"nodes": 0}, {"ranks_per_node": 0}])
 def test_no_ranks_is_refused_and_says_what_the_machine_has(request_: dict[str, int]) -> None:
-    with pytest.raises(BadSize, match="at least one rank") as error:
+    with pytest.raises(BadSize, match=f"at least one {'node' if 'nodes' in request_ else 'rank'}") as error:
         plan(CPU, **request_)
     assert "8 cores and no GPU" in error.value.hint
 
