@@ -28,6 +28,7 @@ from dtrain_lab.rank.cells.shell_errors import quiet
 from dtrain_lab.rank.cells.transforms import quick_transform
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.ipykernel import main_lock
+from dtrain_lab.rank.notes import Notes
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.training import log
 from dtrain_lab.training.gradients import unused
@@ -229,6 +230,8 @@ class _Leave(ExitAutocall):  # type: ignore[misc]
     """`exit` and `quit`: end the cell, as they end a script, but not the rank."""
 
     def __call__(self, code: object = None) -> None:
+        if not code:  # otherwise the cell fails, and that says enough
+            Notes().say("exit ended this cell, and the ranks go on. To stop them: %distributed stop")
         raise SystemExit(code)
 
 
