@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
 import { record } from '../testing/record';
-import { CellRecord, Verdict } from '../tokens';
+import { CellRecord, Cluster, Verdict } from '../tokens';
 import { IRun } from './runs/run';
 import {
   glyphOf,
@@ -127,6 +127,20 @@ it('says whom a cell waits for', () => {
   );
   expect(of([{ cell: null, notebook: null }])).toContain('a program');
   expect(of([])).toBe('waiting for ranks');
+  const debugged = { cell: '%debug', notebook: '/home/u/work/a.ipynb' };
+  expect(of([debugged])).toBe(
+    'waiting until the ranks in the debugger continue'
+  );
+  const waits = standing({
+    state: 'waiting',
+    started_at: null,
+    waits_for: [debugged]
+  });
+  const running = [{ cell: '%debug', ranks: [1] }] as Cluster['running'];
+  const cluster = { ...waits.cluster!, running };
+  expect(timeText({ ...waits, cluster }, trans)).toBe(
+    'waiting until rank 1, paused in the debugger, continues'
+  );
 });
 
 it('tells of trouble on its own ranks, of what needs somebody first', () => {

@@ -16,6 +16,9 @@ import { isDetached, showsEarlier } from './runs/cellOutput';
 import { IFound, IRun, isOver, RunState, stateOf } from './runs/run';
 import { SummaryPart } from './runs/outcome';
 
+/** Label of the cell in which ranks are paused where an earlier one failed. */
+const DEBUGGING = '%debug';
+
 /** State of a cell, as far as known. */
 export interface IStanding {
   state: RunState | null;
@@ -219,9 +222,9 @@ export function timeText(
   standing: IStanding,
   trans: TranslationBundle
 ): string {
-  const { state, record, seconds } = standing;
+  const { state, seconds } = standing;
   if (state === 'waiting') {
-    return waitsText(record, trans);
+    return waitsText(standing, trans);
   }
   if (seconds === null) {
     return '';
@@ -232,7 +235,7 @@ export function timeText(
 }
 
 function waitsText(
-  record: CellRecord | null,
+  { record, cluster }: Pick<IStanding, 'record' | 'cluster'>,
   trans: TranslationBundle
 ): string {
   if (!record) {
@@ -244,6 +247,19 @@ function waitsText(
   }
   if (!first.cell) {
     return trans.__('waiting for a program that uses these ranks');
+  }
+  if (first.cell === DEBUGGING) {
+    const { ranks = [] } =
+      cluster?.running.find(one => one.cell === DEBUGGING) ?? {};
+    if (!ranks.length) {
+      return trans.__('waiting until the ranks in the debugger continue');
+    }
+    return trans._n(
+      'waiting until rank %2, paused in the debugger, continues',
+      'waiting until ranks %2, paused in the debugger, continue',
+      ranks.length,
+      formatRanks(ranks)
+    );
   }
   const name = first.notebook && notebookName(first.notebook);
   const own = !first.notebook || first.notebook === record.notebook;
