@@ -192,6 +192,7 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     edit = page.locator(".jp-DtrainDebug-edit")
     edit.get_by_label("Stop if").fill("rank ==")
     in_view(edit.get_by_role("button", name="Save"))
+    in_view(edit.get_by_label("Stop if"))
     shot(page, "debugger-condition")
     edit.get_by_role("button", name="Save").click()
     edit.get_by_role("alert").get_by_text("The condition can't be read").wait_for()

@@ -5,6 +5,7 @@ import { divide, IWish, LEAST } from './heights';
 const grows = (wanted: number, turn: number, most = 1): IWish => ({
   wanted,
   least: LEAST,
+  first: 0,
   turn,
   most,
   weight: 1
@@ -12,6 +13,7 @@ const grows = (wanted: number, turn: number, most = 1): IWish => ({
 const takes = (weight: number): IWish => ({
   wanted: null,
   least: LEAST,
+  first: 0,
   turn: Infinity,
   most: 0,
   weight
@@ -35,6 +37,10 @@ it('serves those first whose turn comes first, and leaves each a little', () => 
   expect(divide(100, wishes)).toEqual([LEAST, LEAST, LEAST, LEAST]);
   wishes[1].least = 84;
   expect(divide(300, wishes)).toEqual([116, 84, LEAST, LEAST]);
+  // a form that is open, as far as there is room
+  wishes[3].first = 90;
+  expect(divide(300, wishes)).toEqual([76, 84, LEAST, 90]);
+  expect(divide(250, wishes)).toEqual([LEAST, 84, LEAST, 66]);
 });
 
 it('leaves no room unused where all sections grow', () => {

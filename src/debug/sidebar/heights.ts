@@ -10,6 +10,8 @@ export interface IWish {
   wanted: number | null;
   /** Its minimum height, px. */
   least: number;
+  /** The height of what must be seen whole, px: served before all turns. */
+  first: number;
   /** Priority: sections with a lower number are served first. */
   turn: number;
   /** The part of the remaining height that it may take. */
@@ -27,11 +29,17 @@ export interface IWish {
 export function divide(space: number, wishes: readonly IWish[]): number[] {
   const heights = wishes.map(({ least }) => least);
   let left = Math.max(0, space - heights.reduce((n, h) => n + h, 0));
+  wishes.forEach(({ first }, i) => {
+    const more = Math.min(Math.max(0, first - heights[i]), left);
+    heights[i] += more;
+    left -= more;
+  });
   const served = wishes
     .map((wish, i) => ({ ...wish, i }))
     .sort((a, b) => a.turn - b.turn);
-  for (const { wanted, least, most, i } of served) {
-    const more = Math.min(Math.max(0, (wanted ?? 0) - least), left * most);
+  for (const { wanted, most, i } of served) {
+    const lacks = Math.max(0, (wanted ?? 0) - heights[i]);
+    const more = Math.min(lacks, left * most);
     heights[i] += more;
     left -= more;
   }
@@ -53,6 +61,8 @@ export interface IGrowth {
   most: number;
   /** Whether it can't be made lower than its content. */
   firm: boolean;
+  /** The part of its content that must be seen whole, while there is one. */
+  first?: () => HTMLElement | null;
 }
 
 /** Gives sections of an accordion the height of their content, as far as there is room. */
@@ -140,9 +150,11 @@ export class ContentHeights {
 
   private _wish(section: Widget, place: number): IWish {
     const growth = this._growing.get(section);
+    const first = growth?.first?.();
     return {
       wanted: growth ? growth.content.offsetHeight + growth.beside : null,
       least: growth?.least ?? LEAST,
+      first: first ? first.offsetHeight + growth!.beside : 0,
       turn: growth?.turn ?? Infinity,
       most: growth?.most ?? 0,
       weight: this._weights[place] ?? 1

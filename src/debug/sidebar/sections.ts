@@ -63,7 +63,8 @@ export function addSections(
       heights.follow(breakpoints, element, {
         ...whole,
         beside: BESIDE_POINTS,
-        turn: 2
+        turn: 2,
+        first: () => element.querySelector('form')?.closest('li') ?? null
       });
   }
 }
