@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from array import array
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -78,6 +78,7 @@ def row(
     errors: Mapping[int, str],
     values: Mapping[int, str | None],
     running: tuple[int, ...] = (),
+    waiting: Collection[int] = (),
 ) -> AcrossRow:
     """Compare an expression's values on all ranks.
 
@@ -87,6 +88,7 @@ def row(
         errors: rank → why it could not be evaluated there.
         values: rank → numbers of the part that `wanted_leaf` chose, as base64 of float64.
         running: ranks on which it could not be evaluated, because they are running.
+        waiting: those of them that wait in a collective.
     """
     groups: dict[Any, list[int]] = {}
     for rank, found in sorted(answers.items()):
@@ -122,7 +124,7 @@ def row(
         first.path if first is not None else "",
         comparison.differing if comparison is not None else 0,
         comparison.total if comparison is not None else 0,
-        f"{made[0].text}, not compared" if opaque else _sentence(made, comparison, running),
+        f"{made[0].text}, not compared" if opaque else _sentence(made, comparison, running, waiting),
         running,
         not opaque,
     )
@@ -186,10 +188,15 @@ def _apart(reference: str | None, values: Mapping[int, str | None], ranks: list[
     return max((abs(a - b) for a, b in zip(one, two, strict=True)), default=0.0)
 
 
-def _sentence(groups: list[AcrossGroup], comparison: Comparison | None, running: tuple[int, ...]) -> str:
+def _sentence(
+    groups: list[AcrossGroup],
+    comparison: Comparison | None,
+    running: tuple[int, ...],
+    waiting: Collection[int],
+) -> str:
     """Describe the groups: "412 on all", "1.731 to 1.842", "differs first in layers.11.mlp.w2"."""
     if not groups:
-        return _running(running) if running else "no rank has it"
+        return _running(running, waiting) if running else "no rank has it"
     if len(groups) == 1:
         one = groups[0]
         everywhere = len(one.ranks) > 1 and not running
@@ -210,9 +217,15 @@ def _sentence(groups: list[AcrossGroup], comparison: Comparison | None, running:
     return f"{len(groups)} different values"
 
 
-def _running(ranks: tuple[int, ...]) -> str:
-    verb = "runs" if len(ranks) == 1 else "run"
-    return f"not looked at: {rank_names.name(ranks)} {verb}"
+def _running(ranks: tuple[int, ...], waiting: Collection[int]) -> str:
+    parts = []
+    for verb, some in (
+        ("run", [r for r in ranks if r not in waiting]),
+        ("wait", [r for r in ranks if r in waiting]),
+    ):
+        if some:
+            parts.append(f"{rank_names.name(some)} {verb}{'s' if len(some) == 1 else ''}")
+    return f"not looked at: {', '.join(parts)}"
 
 
 def _shape(shape: tuple[int, ...] | None) -> str:

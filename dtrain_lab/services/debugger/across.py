@@ -55,7 +55,8 @@ async def evaluate(world: Debugged, expression: str) -> compared.AcrossRow:
         order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
         bodies, _ = _split(await world.ask(order))
         values = {rank: body.get("values") for rank, body in bodies.items()}
-    return compared.row(expression, found, errors, values, tuple(world.state.running))
+    state = world.state
+    return compared.row(expression, found, errors, values, tuple(state.running), state.waiting)
 
 
 async def names(world: Debugged) -> tuple[visible.Only, ...]:

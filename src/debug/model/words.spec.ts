@@ -10,6 +10,7 @@ import {
   IKnownCells,
   isCell,
   placeOf,
+  runningText,
   sentence
 } from './words';
 
@@ -122,4 +123,14 @@ it('translates what it knows, and shows the rest as it is', () => {
   expect(sentence(off, true, trans)).toBe(
     'No ranks yet: run a distributed cell.'
   );
+});
+
+it('says of ranks that were not looked at what the headline says of them', () => {
+  const ranks = [0, 1, 2].map(
+    rank => ({ rank, operation: rank === 1 ? {} : null }) as RankView
+  );
+  const said = (...running: number[]): string =>
+    runningText({ running }, { ranks }, trans);
+  expect(said(0, 1, 2)).toBe('ranks 0, 2 run, rank 1 waits');
+  expect(said(1)).toBe('rank 1 waits');
 });

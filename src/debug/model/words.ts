@@ -142,6 +142,28 @@ export function noRanks(trans: TranslationBundle): string {
   return trans.__('No ranks yet: run a distributed cell.');
 }
 
+/** What the ranks do on which nothing was evaluated, as the headline says it: "rank 0 runs, rank 1 waits". */
+export function runningText(
+  { running }: { running: readonly number[] },
+  view: Pick<DebugView, 'ranks'> | null,
+  trans: TranslationBundle
+): string {
+  const waiting = new Set(
+    view?.ranks.filter(r => r.operation).map(r => r.rank)
+  );
+  const [wait, run] = [true, false].map(waits =>
+    running.filter(rank => waiting.has(rank) === waits)
+  );
+  return [
+    run.length &&
+      trans._n('rank %2 runs', 'ranks %2 run', run.length, formatRanks(run)),
+    wait.length &&
+      trans._n('rank %2 waits', 'ranks %2 wait', wait.length, formatRanks(wait))
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
 /** Ranks grouped by place, for worlds with too many to show each. */
 export function byPlace(
   view: DebugView,

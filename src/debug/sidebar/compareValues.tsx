@@ -5,6 +5,7 @@ import { formatRanks, formatValue, unbroken } from '../../ui/figures/format';
 import { DebugModel, DebugView } from '../model/model';
 import { AcrossRow } from '../model/variables';
 import { IDifferences } from '../model/variables';
+import { runningText } from '../model/words';
 import { OnlyOnSome } from './onlyOnSome';
 
 interface IProps {
@@ -227,7 +228,11 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
   const [first] = row.groups;
   return (
     <>
-      <div title={first ? details(first, trans) : undefined}>{row.text}</div>
+      <div title={first ? details(first, trans) : undefined}>
+        {first || !row.running.length
+          ? row.text
+          : trans.__('not looked at: %1', runningText(row, model.view, trans))}
+      </div>
       {row.groups.length > 1 &&
         row.groups.slice(0, MOST).map(group => (
           <div key={group.ranks[0]} data-outlier={group.outlier || undefined}>
@@ -251,12 +256,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
         ))}
       {row.running.length > 0 && row.groups.length > 0 && (
         <div className="jp-DtrainUi-under">
-          {trans._n(
-            'rank %2 runs',
-            'ranks %2 run',
-            row.running.length,
-            formatRanks(row.running)
-          )}
+          {runningText(row, model.view, trans)}
         </div>
       )}
       {row.groups.length > MOST && (

@@ -612,6 +612,7 @@ def test_ranks_that_run_are_not_said_to_have_the_value_of_the_others() -> None:
 def test_where_all_ranks_run_it_is_not_said_that_none_has_the_value() -> None:
     assert compared.row("x", {}, {}, {}, (0, 1)).text == "not looked at: ranks 0–1 run"
     assert compared.row("x", {}, {}, {}, (1,)).text == "not looked at: rank 1 runs"
+    assert compared.row("x", {}, {}, {}, (0, 1, 2), {1}).text == "not looked at: ranks 0, 2 run, rank 1 waits"
     assert compared.row("x", {}, {}, {}).text == "no rank has it"
 
 
