@@ -19,7 +19,12 @@ import {
 } from '../cluster/card/banners';
 import { ClusterCard } from '../cluster/card/card';
 import { Empty, NoJobs } from '../cluster/card/empty';
-import { ClusterList, countOf, listedClusters } from '../cluster/card/list';
+import {
+  ClusterList,
+  countOf,
+  listedClusters,
+  StoppedClusters
+} from '../cluster/card/list';
 import { PastCard, PastEmpty, PastNoJobs } from '../cluster/card/pastClusters';
 import { ProfileList } from '../cluster/profiles/list';
 import { RanksSection } from './ranksSection';
@@ -50,6 +55,7 @@ function Body(props: IBodyProps): JSX.Element {
   const selected = selection.cluster;
   const lost = model.link === 'lost';
   const mayWrite = site?.may_write ?? false;
+  const listed = listedClusters(model, selection);
   const living = selected && !isOver(selected) ? selected : null;
   return (
     <>
@@ -63,19 +69,20 @@ function Body(props: IBodyProps): JSX.Element {
         {selection.notebook.lacks && <KernelLacks trans={trans} />}
         <Section
           title={trans.__('Clusters')}
-          note={
-            lost
-              ? asOf(model, trans)
-              : countOf(listedClusters(model, selection), trans)
-          }
+          note={lost ? asOf(model, trans) : countOf(listed, trans)}
           {...section('clusters', true)}
         >
           {(model.clusters.length > 0 || selected) && (
-            <ClusterList {...props} disabled={lost || !mayWrite} />
+            <ClusterList
+              {...props}
+              clusters={listed}
+              disabled={lost || !mayWrite}
+            />
           )}
           {site && !mayWrite && selected && <ReadOnly trans={trans} />}
           {mayWrite && !lost && <OfNotebook {...props} />}
           <Shown {...props} />
+          <StoppedClusters {...props} disabled={lost || !mayWrite} />
         </Section>
         {living && living.state !== 'pending' && (
           <RanksSection {...props} cluster={living} section={section} />

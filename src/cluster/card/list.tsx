@@ -30,33 +30,57 @@ export function menuOfCluster(cluster: Cluster): IMenuItem[] {
   return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
 }
 
-/** Clusters in the list: all of them, and those that have ended, until they are closed or started again. */
+/** Clusters in the list: all of them, and the selected one even if it has ended. */
 export function listedClusters(
   model: IClusters,
   selection: ISelection
 ): Cluster[] {
+  const chosen = selection.cluster?.id;
   return [
     ...model.clusters,
-    ...selection.ended.filter(c => !model.clusters.some(m => m.id === c.id))
+    ...selection.ended.filter(
+      c => c.id === chosen && !model.clusters.some(m => m.id === c.id)
+    )
   ];
 }
 
-/** All clusters; those that have just ended come last. */
-export function ClusterList(props: {
+interface IListProps {
   model: IClusters;
   selection: ISelection;
   commands: CommandRegistry;
   trans: TranslationBundle;
   /** No actions: read permission only, or no server. */
   disabled: boolean;
-}): JSX.Element {
+}
+
+/** Clusters that have ended and are not shown above, folded: each can be started again. */
+export function StoppedClusters(props: IListProps): JSX.Element | null {
+  const { model, selection, trans } = props;
+  const above = new Set(listedClusters(model, selection).map(c => c.id));
+  // whose end the server has told: of another one nothing is known but that it is gone
+  const stopped = selection.ended.filter(
+    c => !above.has(c.id) && typeof c.summary.values.at === 'number'
+  );
+  return stopped.length ? (
+    <details className="jp-DtrainCluster-stopped">
+      <summary>
+        {trans._n('%1 stopped cluster', '%1 stopped clusters', stopped.length)}
+      </summary>
+      <ClusterList {...props} clusters={stopped.reverse()} />
+    </details>
+  ) : null;
+}
+
+/** Clusters, each to be selected. */
+export function ClusterList(
+  props: IListProps & { clusters: readonly Cluster[] }
+): JSX.Element {
   const { model, selection, commands, trans } = props;
   const selected = selection.cluster;
   const readOnly = model.site?.may_write === false;
-  const all = listedClusters(model, selection);
   return (
     <ul className="jp-DtrainUi-list">
-      {all.map(cluster => (
+      {props.clusters.map(cluster => (
         <li
           key={cluster.id}
           data-selected={cluster.id === selected?.id || undefined}

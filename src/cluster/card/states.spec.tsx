@@ -6,14 +6,14 @@ import { expect, it } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
-import { Cluster } from '../../tokens';
+import { Cluster, IClusters, ISelection } from '../../tokens';
 import { Actions } from './buttons';
 import { ClusterHead } from './card';
 import { diffLines } from '../commands/change';
 import { noteRuns, stillEnded } from '../model/endedRuns';
 import { lastLines } from '../model/lastOutput';
 import { leaveOut, leaveOutText } from '../model/shrink';
-import { countOf } from './list';
+import { countOf, listedClusters, StoppedClusters } from './list';
 import { PastCard } from './pastClusters';
 import { RestartBody, sourceFor } from '../dialogs/restart';
 
@@ -310,6 +310,32 @@ it('says that all is well only where nothing else is said', () => {
 
 it('counts one that has stopped as stopped', () => {
   expect(countOf([makeCluster({ state: 'stopped' })], trans)).toBe('1 stopped');
+});
+
+it('folds clusters that have stopped, if the server has told their end', () => {
+  const ended = (id: string, values: object): Cluster =>
+    makeCluster({
+      id,
+      name: id,
+      state: 'stopped',
+      summary: { code: 'stopped', values, text: '' } as Cluster['summary']
+    });
+  const runs = makeCluster({ id: 'runs' });
+  const model = { clusters: [runs], site: null } as unknown as IClusters;
+  const selection = {
+    cluster: runs,
+    ended: [ended('told', { at: 5 }), ended('vanished', {})]
+  } as unknown as ISelection;
+  expect(listedClusters(model, selection)).toEqual([runs]);
+  const commands = new CommandRegistry();
+  const folded = renderToStaticMarkup(
+    <StoppedClusters
+      {...{ model, selection, commands, trans, disabled: false }}
+    />
+  );
+  expect(folded).toContain('<summary>1 stopped cluster</summary>');
+  expect(folded).toContain('told');
+  expect(folded).not.toContain('vanished');
 });
 
 it('offers to go on where the debugger has stopped ranks, and to look at them', () => {
