@@ -7,7 +7,7 @@ import mmap
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dtrain_lab.backends.ssh_connections import Done
@@ -18,6 +18,10 @@ from dtrain_lab.machine import RUNTIME_VARIABLE, durable
 
 SMALL = 4 << 20
 """Bytes; files that describe a job's state are smaller."""
+SPECIAL = re.compile(rb"[\[\\.()*+?^$|{]")
+"""Characters that mean something in an extended regular expression."""
+WINDOW = 1 << 16
+"""Bytes searched at once: meanwhile, the server's other threads wait for the interpreter's lock."""
 ALLOWED = (
     "PATH",
     "HOME",
@@ -152,18 +156,57 @@ def _remove(folder: str) -> None:
         ) from error
 
 
+def in_any_case(text: bytes) -> bytes:
+    """Return a regular expression, of Python and of POSIX (extended), that matches a text in any case.
+
+    Args:
+        text: The text, in UTF-8.
+    """
+    return b"".join(_cases(character) for character in text.decode())
+
+
+def _cases(character: str) -> bytes:
+    cases = {character, *(case for case in (character.lower(), character.upper()) if len(case) == 1)}
+    found = sorted(SPECIAL.sub(rb"\\\g<0>", case.encode()) for case in cases)
+    if len(found) == 1:
+        return found[0]
+    # a choice of bytes is searched for faster
+    return b"[" + b"".join(found) + b"]" if character.isascii() else b"(" + b"|".join(found) + b")"
+
+
+def _finder(text: bytes, exact: bool) -> Callable[[bytes], int]:
+    """Return a function that finds a text in bytes: where it begins, or -1."""
+    if exact:
+        return lambda data: data.find(text)
+    if text.isascii():  # far faster than an expression
+        lower = text.lower()
+        return lambda data: data.lower().find(lower)
+    wanted = re.compile(in_any_case(text))
+    return lambda data: -1 if (found := wanted.search(data)) is None else found.start()
+
+
+def _next(find: Callable[[bytes], int], whole: mmap.mmap, offset: int, longest: int) -> int:
+    """Return where the next match begins, which has this many bytes at most; -1 if there is none."""
+    while offset < len(whole):
+        found = find(whole[offset : offset + WINDOW + longest])
+        if found >= 0:
+            return offset + found
+        offset += WINDOW
+    return -1
+
+
 def _find(path: str, text: bytes, offset: int, before: bytes) -> int | None:
-    start = re.compile(before)
+    start, find = re.compile(before), _finder(text, not before)
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
             # searching for the text is far faster than searching for the expression
-            while (found := whole.find(text, offset)) >= 0:
+            while (found := _next(find, whole, offset, 4 * len(text))) >= 0:
                 begin, end = whole.rfind(b"\n", 0, found) + 1, whole.find(b"\n", found)
                 line = whole[begin : end if end >= 0 else len(whole)]
                 if not before:
                     return begin
                 head = start.match(line) if begin >= offset else None
-                if head is not None and text in last_state(line[head.end() :]):
+                if head is not None and find(last_state(line[head.end() :])) >= 0:
                     return begin
                 offset = begin + len(
                     line

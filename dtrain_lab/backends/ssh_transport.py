@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-import re
 import tarfile
 from collections.abc import Mapping, Sequence
 
 from dtrain_lab.backends import ssh_connections
-from dtrain_lab.backends.local_transport import SMALL
+from dtrain_lab.backends.local_transport import SMALL, in_any_case
 from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.errors import NotFound, Unreachable
 
@@ -16,8 +15,6 @@ ABSENT = 3
 """Exit code of dtrain-lab's own commands for "does not exist"; other codes don't tell whether it exists."""
 READ = (0, 1, 2)
 """`tar` exits with 1 or 2 if a file was replaced or removed meanwhile; the archive has the other files."""
-SPECIAL = re.compile(rb"[\[\\.()*+?^$|{]")
-"""Characters that mean something in an extended regular expression."""
 SYNC = "{{ sync -- {} 2> /dev/null || :; }}"
 """Flush a file to disk, if this `sync` accepts file names."""
 
@@ -101,7 +98,7 @@ class Login:
         how, pattern = "-F", text
         if before:
             # only a line's last state is shown, see `cells.merge.last_state`
-            said = SPECIAL.sub(rb"\\\g<0>", text)
+            said = in_any_case(text)
             how, pattern = "-E", b"^" + before + b"(.*\r)?[^\r]*" + said + b"[^\r]*\r*$"
         line = f'tail -c "+$(($2 + 1))" -- "$1" | LC_ALL=C grep -a -b -m 1 {how} -f <(cat <&3) | cut -d: -f1'
         words = ["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)]

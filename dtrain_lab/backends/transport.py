@@ -69,8 +69,8 @@ class Transport(Protocol):
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
         """Find the first line that contains a text, from an offset on.
 
-        With `before`, the text is searched for in what the line shows in the end (`cells.merge.last_state`);
-        without, in all that it has.
+        With `before`, the text is searched for, in any case, in what the line shows in the end
+        (`cells.merge.last_state`); without, as it is in all that the line has.
 
         Args:
             path: The file.

@@ -239,7 +239,7 @@ def finds(view: Any, page: Any) -> None:
     """Its log is searched from what is in view on, then from its start; a filter that can't be is said."""
     view.get_by_role("button", name="End", exact=True).wait_for()  # it has ended: there is nothing to follow
     find = view.get_by_label("Find in the log")
-    for text, row in (("tick 3", "tick 3"), ("begins", "begins")):
+    for text, row in (("tick 3", "tick 3"), ("Begins", "begins")):
         find.fill(text)
         find.press("Enter")
         view.locator(".jp-DtrainJob-logRow[data-hit]").get_by_text(row).first.wait_for()

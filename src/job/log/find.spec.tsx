@@ -40,12 +40,12 @@ it('finds what is shown, then the next one, then asks for the rest', async () =>
   draw(reader);
   await vi.waitFor(() => expect(out.find).toBeDefined());
   for (const found of ['step 20', 'step 21']) {
-    out.find?.('step 2');
+    out.find?.('Step 2');
     await vi.waitFor(() => expect(out.hit).toBe(found));
   }
   expect(asked).not.toHaveBeenCalled();
-  out.find?.('step 2');
-  expect(asked).toHaveBeenCalledWith('step 2');
+  out.find?.('Step 2');
+  expect(asked).toHaveBeenCalledWith('Step 2');
   draw({ ...reader, lines: lines('step 9', 'step 22') });
   await vi.waitFor(() => expect(out.hit).toBe('step 22'));
   expect(show.mock.calls).toEqual([[1], [2], [1]]);

@@ -11,15 +11,21 @@ export interface IHit {
   key: string | null;
 }
 
+/** Matches a text in any case, as JupyterLab's own search does; its group is what it matched. */
+export function inAnyCase(text: string): RegExp {
+  return new RegExp(`(${text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')})`, 'iu');
+}
+
 /** The next row with a text; -1 if there is none. */
 export function nextRow(
   rows: readonly ILogRow[],
   text: string,
   from: number
 ): number {
+  const wanted = inAnyCase(text);
   return rows.findIndex(
     (row, i) =>
-      i >= from && [row.text, ...row.written].some(t => plain(t).includes(text))
+      i >= from && [row.text, ...row.written].some(t => wanted.test(plain(t)))
   );
 }
 

@@ -4,6 +4,7 @@ import React from 'react';
 import { plain } from '../../output/lines/ansi';
 import { Text } from '../../output/text/text';
 import { formatClock } from '../../ui/figures/format';
+import { inAnyCase } from './find';
 import { followsFrom, ICause, shortError } from './follows';
 import { ILogRow, placeOf } from './lines';
 
@@ -27,7 +28,7 @@ export function LogRow(props: {
   const shown = row.folded > 0 ? shortError(row.text) : row.text;
   const bare = plain(shown);
   const text =
-    props.found && bare.includes(props.found) ? (
+    props.found && inAnyCase(props.found).test(bare) ? (
       <Marked text={bare} found={props.found} />
     ) : (
       <Text text={shown} />
@@ -119,17 +120,16 @@ export function LogRow(props: {
 /** A text, with matches highlighted. */
 function Marked(props: { text: string; found: string }): JSX.Element {
   const { text, found } = props;
-  if (!found || !text.includes(found)) {
+  if (!found) {
     return <>{text}</>;
   }
   return (
     <>
-      {text.split(found).map((part, index) => (
-        <React.Fragment key={index}>
-          {index > 0 && <mark>{found}</mark>}
-          {part}
-        </React.Fragment>
-      ))}
+      {text
+        .split(inAnyCase(found))
+        .map((part, index) =>
+          index % 2 ? <mark key={index}>{part}</mark> : part
+        )}
     </>
   );
 }

@@ -27,6 +27,7 @@ LINES = (
     "100.004 1 e what (a+b)* {2}|$x^ is",
     "100.005 0 o 1 o loss",
     "100.006 0 o loss 6.5",
+    "100.007 0 o GRÖßE of [a]",
 )
 
 
@@ -66,6 +67,10 @@ async def found(
         ("loss", {1}, 1),
         ("loss", {11}, 2),
         ("loss 6", {0, 1}, 5),
+        ("LOSS 6", {0, 1}, 5),
+        ("WHAT (A+B)* ", None, 3),
+        ("größe", None, 6),
+        ("GRÖSSE", None, None),
         ("loss", {7}, None),
         # time, rank and stream of a line are no text of it
         ("1 o loss", None, 4),
@@ -89,7 +94,10 @@ async def test_the_next_search_does_not_find_what_was_found_before(
     reached = sum(len(line) + 1 for line in LINES[:2])
     at = await job_log.find(record, places, "loss", f"0:{reached}", job_log.written_by({0, 1}))
     lines, _, _ = await job_log.read(record, places, at or "", {0, 1})
-    assert [line.text for line in lines] == ["what (a+b)* {2}|$x^ is", "1 o loss", "loss 6.5"]
+    assert [line.text for line in lines] == [
+        "what (a+b)* {2}|$x^ is",
+        *("1 o loss", "loss 6.5", "GRÖßE of [a]"),
+    ]
 
 
 BARS = (
