@@ -73,18 +73,18 @@ export async function showDiagnosis(
 /** The new number of ranks of a cluster. */
 class SizeBody extends FormBody<number> {
   constructor(
-    size: number,
+    private _now: number,
     private _trans: TranslationBundle
   ) {
     super();
     const note = document.createElement('p');
     note.textContent = _trans.__(
       'It has %1. Ranks that stay keep their variables; those that go lose them.',
-      size
+      _now
     );
     this.node.append(note);
     this._size.inputMode = 'numeric';
-    this._size.value = String(size);
+    this._size.value = String(_now);
     this.add('ranks', _trans.__('Ranks'), this._size);
   }
 
@@ -94,6 +94,13 @@ class SizeBody extends FormBody<number> {
 
   faults(): Faults {
     const wrong = countFault(this._size.value.trim(), this._trans);
+    if (!wrong && this.getValue() === this._now) {
+      const same = this._trans.__(
+        'It has %1 now: enter another number.',
+        this._now
+      );
+      return { ranks: same };
+    }
     return wrong ? { ranks: wrong } : {};
   }
 
@@ -114,15 +121,13 @@ export async function askSize(
   const body = new SizeBody(cluster.world.size, trans);
   const attempt = async (size: number): Promise<Faults | null> => {
     try {
-      if (size !== cluster.world.size) {
-        await signedIn(trans, () => resize(size));
-      }
+      await signedIn(trans, () => resize(size));
       return null;
     } catch (error) {
       if (!(error instanceof RequestError)) {
         throw error;
       }
-      return { ranks: `${error.message} ${error.body.hint}`.trim() };
+      return { ranks: error.message };
     }
   };
   await new FormDialog(

@@ -61,21 +61,24 @@ it('says beside the field why a size can’t be', async () => {
       new RequestError(400, {
         code: 'bad_size',
         message: '300 ranks are too many.',
-        hint: '',
+        hint: 'Ask for at most 64.',
         details: {}
       })
     )
     .mockResolvedValue(undefined);
   const done = askSize(cluster, trans, resize);
   await vi.waitFor(() => expect(input().value).toBe('4'));
+  const said = (): string => document.querySelector('.jp-Dialog')!.textContent!;
+  accept().click();
+  expect(said()).toContain('It has 4 now: enter another number.');
   type('0');
   accept().click();
-  const said = (): string => document.querySelector('.jp-Dialog')!.textContent!;
   expect(said()).toContain('0 is too low. Enter 1 or more.');
   expect(resize).not.toHaveBeenCalled();
   type('300');
   accept().click();
   await vi.waitFor(() => expect(said()).toContain('300 ranks are too many.'));
+  expect(said().split('Ask for at most 64.')).toHaveLength(2);
   type('2');
   expect(said()).not.toContain('too many');
   accept().click();

@@ -84,6 +84,25 @@ export class NameBody extends FormBody<string> {
   private _name = document.createElement('input');
 }
 
+/** One of the existing profiles. */
+class ChoiceBody extends FormBody<string> {
+  constructor(known: readonly string[], trans: TranslationBundle) {
+    super();
+    known.forEach(name => this._names.add(new Option(name)));
+    this.add('name', trans.__('Profile'), this._names);
+  }
+
+  getValue(): string {
+    return this._names.value;
+  }
+
+  faults(): Faults {
+    return {};
+  }
+
+  private _names = document.createElement('select');
+}
+
 /** Edit and check profiles. */
 export function addProfileCommands(
   commands: CommandRegistry,
@@ -102,15 +121,16 @@ export function addProfileCommands(
   } as const;
   const nameOf = async (
     given: unknown,
-    title: string
+    title: string,
+    Body: typeof NameBody | typeof ChoiceBody,
+    next: string
   ): Promise<string | null> => {
     if (typeof given === 'string') {
       return given;
     }
     const known = model.profiles.map(p => p.name);
-    const body = new NameBody(known, trans);
+    const body: FormBody<string> = new Body(known, trans);
     const attempt = async (): Promise<null> => null;
-    const next = trans.__('Continue');
     const dialog = new FormDialog(title, body, next, attempt, trans);
     const { value, button } = await dialog.launch();
     return button.accept ? value : null;
@@ -122,7 +142,9 @@ export function addProfileCommands(
     isEnabled: () => model.site?.may_write ?? true,
     execute: args =>
       reportErrors(trans, async () => {
-        const name = await nameOf(args.name, trans.__('Add or edit a profile'));
+        const title = trans.__('Add or edit a profile');
+        const next = trans.__('Continue');
+        const name = await nameOf(args.name, title, NameBody, next);
         if (name) {
           await edit(name, model, settings, trans);
         }
@@ -136,7 +158,9 @@ export function addProfileCommands(
     isEnabled: () => model.site?.may_write ?? true,
     execute: args =>
       reportErrors(trans, async () => {
-        const name = await nameOf(args.name, trans.__('Check a profile'));
+        const title = trans.__('Check a profile');
+        const next = trans.__('Check');
+        const name = await nameOf(args.name, title, ChoiceBody, next);
         if (name) {
           await once(name, () => check(name, settings, trans));
         }
