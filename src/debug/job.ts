@@ -4,7 +4,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { attachedTo } from '../cluster/model/notebookCluster';
+import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
 import { currentFile, kernelPath, lastCluster } from '../places/kernelPath';
 import { openFile } from '../places/open';
 import { CommandIDs } from '../commands';
@@ -122,23 +122,43 @@ async function failed(
   const own = (): Cluster | null =>
     attachedTo(clusters.clusters, kernelPath(panel), lastCluster(panel));
   if (!own()) {
+    // the one that the toolbar names: without a cell, the notebook is not attached to it yet
+    const next = usedBy(
+      clusters.clusters,
+      kernelPath(panel),
+      lastCluster(panel)
+    );
+    const use =
+      next && Dialog.okButton({ label: trans.__('Use %1', next.name) });
     const asked = await openDialog({
       title: trans.__('Debug %1 in a cluster', job.name),
-      body: trans.__(
-        'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
-      ),
+      body: next
+        ? trans._n(
+            'Cells of this notebook run on %2 (%1 rank; the job had %3). Use it, or start another: in the debugger, cells stop where a rank fails.',
+            'Cells of this notebook run on %2 (%1 ranks; the job had %3). Use it, or start another: in the debugger, cells stop where a rank fails.',
+            next.world.size,
+            next.name,
+            job.world.size
+          )
+        : trans.__(
+            'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
+          ),
       buttons: [
         Dialog.cancelButton({ label: trans.__('Not now') }),
-        Dialog.okButton({ label: trans.__('Start a cluster…') })
+        Dialog.okButton({ label: trans.__('Start a cluster…') }),
+        ...(use ? [use] : [])
       ]
     });
     if (!asked.button.accept) {
       return;
     }
-    const id = (await app.commands.execute(CommandIDs.startCluster, {
-      ranks: job.world.size,
-      ask: true
-    })) as string | null;
+    const id =
+      next && asked.button.label === use?.label
+        ? next.id
+        : ((await app.commands.execute(CommandIDs.startCluster, {
+            ranks: job.world.size,
+            ask: true
+          })) as string | null);
     if (!id) {
       return;
     }
