@@ -266,9 +266,9 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
 
 def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) -> None:
     world.run(SETUP.format(compute=0.02, data=0.06, send=0.0))
-    with pytest.raises(NotFound, match="no advice named “nonsense”"):
+    with pytest.raises(NotFound, match='no advice named "nonsense"'):
         world.try_advice("nonsense")
-    with pytest.raises(NotFound, match="no advice “workers” on the loop that trained last"):
+    with pytest.raises(NotFound, match='no advice "workers" on the loop that trained last'):
         world.try_advice("workers")
 
     async def train(then: Callable[[], Awaitable[object]]) -> None:

@@ -120,12 +120,12 @@ class Diagnoses:
         advice = next((a for a in known_now if a.id == order.advice), None)
         if advice is None and order.advice not in NUMBERS:
             raise NotFound(
-                f"There is no advice named “{order.advice}”.", f"What can be tried: {', '.join(NUMBERS)}."
+                f'There is no advice named "{order.advice}".', f"What can be tried: {', '.join(NUMBERS)}."
             )
         if advice is None:
             known = ", ".join(a.id for a in known_now if change(a) is not None)
             raise NotFound(
-                f"There is no advice “{order.advice}” on the loop that trained last.",
+                f'There is no advice "{order.advice}" on the loop that trained last.',
                 f"What can be tried: {known}."
                 if known
                 else info.metrics.no_advice or "Train some steps first, then ask for advice.",
@@ -133,7 +133,7 @@ class Diagnoses:
         wanted = change(advice)
         if wanted is None:
             raise BadRequest(
-                f"“{advice.change}” can't be tried by itself.", "Make the change in a cell, and compare."
+                f'"{advice.change}" can\'t be tried by itself.', "Make the change in a cell, and compare."
             )
         if info.running and self._cells.known(order.cell) is None:
             raise Conflict("A cell is running.", "Try the change once the cell has ended.")
