@@ -109,7 +109,7 @@ export function JobBody(props: IJobProps): JSX.Element {
             <span role={failed ? 'alert' : 'status'}>{job.summary.text}</span>
           </h1>
           <p className="jp-DtrainUi-under">
-            {notebookFile(job)}
+            {job.name} · {notebookFile(job)}
             {at?.cell && at.line ? (
               <>
                 ,{' '}
