@@ -160,6 +160,8 @@ export interface ISelection {
   readonly changed: ISignal<ISelection, void>;
   /** The cluster that the panel shows; it may have ended. */
   readonly cluster: Cluster | null;
+  /** The cluster that menus act on: the one of the current notebook, else the panel's. */
+  readonly current: Cluster | null;
   select(id: string): void;
   /** Show a cluster that was just requested, instead of ended ones. */
   begin(id: string): void;

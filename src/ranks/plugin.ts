@@ -33,9 +33,9 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
     commands.addCommand(CommandIDs.showRanks, {
       label: trans.__('Ranks View'),
       caption: trans.__('Charts, heat map and table of all ranks'),
-      isEnabled: args => !!args.id || !!selection.cluster,
+      isEnabled: args => !!args.id || !!selection.current,
       execute: async args => {
-        const id = (args.id as string | undefined) ?? selection.cluster?.id;
+        const id = (args.id as string | undefined) ?? selection.current?.id;
         const found = model.clusters.find(c => c.id === id);
         const name = found?.name ?? (args.name as string | undefined);
         if (!id || !name) {

@@ -62,7 +62,8 @@ export function PanelToolbar(props: {
           aria-label={trans.__('More')}
           onClick={event => {
             const at = event.currentTarget.getBoundingClientRect();
-            openMenu(commands, menu(commands), at.left, at.bottom);
+            const shown = props.selection.cluster?.id ?? null;
+            openMenu(commands, menu(commands, shown), at.left, at.bottom);
           }}
         >
           ⋯
@@ -73,9 +74,9 @@ export function PanelToolbar(props: {
 }
 
 /** Further actions; those that are not installed are left out. */
-function menu(commands: CommandRegistry): IMenuItem[] {
+function menu(commands: CommandRegistry, shown: string | null): IMenuItem[] {
   const items: IMenuItem[] = [
-    { command: CommandIDs.showRanks, args: {} },
+    { command: CommandIDs.showRanks, args: shown ? { id: shown } : {} },
     { command: CommandIDs.showJobs, args: {} },
     { command: CommandIDs.goToTrouble, args: {} },
     { command: CommandIDs.editProfile, args: {} },

@@ -42,7 +42,7 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
 
     const wanted = (args: ReadonlyPartialJSONObject): IStacksOf | null => {
       const kind = args.job ? 'job' : 'cluster';
-      const id = (args.id as string | undefined) ?? selection.cluster?.id;
+      const id = (args.id as string | undefined) ?? selection.current?.id;
       const known =
         kind === 'job'
           ? model.jobs.find(j => j.id === id)
@@ -63,7 +63,7 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
       caption: trans.__('Where the ranks are: their stacks, equal ones folded'),
       isEnabled: args => {
         const cluster =
-          model.clusters.find(c => c.id === args.id) ?? selection.cluster;
+          model.clusters.find(c => c.id === args.id) ?? selection.current;
         return !!args.job || (cluster?.may.includes('stacks') ?? !!args.id);
       },
       execute: async args => {

@@ -30,6 +30,11 @@ it('shows how long a cluster ran that was stopped from its menu beside another',
   selection.setNotebook({ path: 'x.ipynb', kernel: 'python3', lacks: false });
   hear(one, two);
   expect(selection.cluster?.id).toBe('b');
+  // menus act on the current notebook's cluster, whatever the panel shows, and name it
+  selection.select('a');
+  expect([selection.cluster?.id, selection.current?.id]).toEqual(['a', 'b']);
+  expect(commands.label(CommandIDs.diagnose)).toBe('Diagnose (b)');
+  expect(commands.label(CommandIDs.diagnose, { id: 'a' })).toBe('Diagnose');
   await commands.execute(CommandIDs.stopCluster, { id: 'a', ask: false });
   expect([selection.cluster?.id, selection.cluster?.state]).toEqual([
     'a',

@@ -8,6 +8,7 @@ import { TOAST_MS } from '../../ui/action';
 import { isTrouble } from '../../ui/verdicts/sentence';
 import { isHang } from '../../ui/verdicts/verdict';
 import { Add, addAdviceCommands, Args } from './adviceActions';
+import { othersText } from '../model/notebookCluster';
 import { leaveOut, leaveOutText } from '../model/shrink';
 import { askSize, confirmLoss, showDiagnosis } from '../dialogs/dialogs';
 import { reportErrors } from './reportErrors';
@@ -52,12 +53,18 @@ export function addClusterCommands(
 ): void {
   const target = (args: Args): Cluster | null =>
     [...model.clusters, ...selection.ended].find(c => c.id === args.id) ??
-    (args.id === undefined ? selection.cluster : null);
+    (args.id === undefined ? selection.current : null);
 
   const added: string[] = [];
   const add: Add = (id, label, may, execute) => {
     commands.addCommand(id, {
-      label,
+      label: args => {
+        // where it is one of several, a menu without a cluster of its own says which
+        const of = args.id === undefined ? target(args) : null;
+        return of && model.clusters.length > 1
+          ? trans.__('%1 (%2)', label, of.name)
+          : label;
+      },
       isEnabled: args => {
         const cluster = target(args);
         return !!cluster && (may === null || cluster.may.includes(may));
@@ -91,11 +98,16 @@ export function addClusterCommands(
         cluster.state === 'failed' ||
         (await confirmLoss(
           trans.__('Stop %1?', cluster.name),
-          trans._n(
-            'Its rank ends, and its variables are lost.',
-            'Its %1 ranks end, and their variables are lost.',
-            cluster.world.size
-          ),
+          [
+            trans._n(
+              'Its rank ends, and its variables are lost.',
+              'Its %1 ranks end, and their variables are lost.',
+              cluster.world.size
+            ),
+            othersText(cluster, selection.notebook, trans)
+          ]
+            .join(' ')
+            .trim(),
           trans.__('Stop'),
           trans
         ));

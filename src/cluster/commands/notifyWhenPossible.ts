@@ -13,7 +13,7 @@ export function notifyWhenPossible(
   let before = '';
   const look = (): void => {
     const now = JSON.stringify([
-      selection.cluster?.id,
+      selection.current?.id,
       ...model.clusters.map(c => [
         c.id,
         ...c.may,

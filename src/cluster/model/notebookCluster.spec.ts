@@ -1,8 +1,9 @@
 import { PageConfig } from '@jupyterlab/coreutils';
+import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
-import { attachedTo, usedBy } from './notebookCluster';
+import { attachedTo, othersText, usedBy } from './notebookCluster';
 
 it('tells notebooks of one name in two folders apart', () => {
   PageConfig.setOption('serverRoot', '~/work');
@@ -55,6 +56,17 @@ it('is no other one where its own has ended, until one is started for it', () =>
   // its kernel takes the one that the panel has started for it, whatever else runs
   const third = makeCluster({ id: 'c', notebooks: [] });
   expect(usedBy([other, third], 'e.ipynb', 'c')?.id).toBe('c');
+});
+
+it('is used by others, too, which its end concerns', () => {
+  const trans = nullTranslator.load('');
+  const said = (...notebooks: string[]): string =>
+    othersText({ notebooks }, { path: 'a.ipynb' }, trans);
+  expect(said('a.ipynb')).toBe('');
+  expect(said('a.ipynb', 'x/b.ipynb')).toBe('b.ipynb uses it, too.');
+  expect(said('c.ipynb', 'b.ipynb', 'd.ipynb')).toBe(
+    'c.ipynb, b.ipynb and d.ipynb use it, too.'
+  );
 });
 
 it('is of several that name the notebook the one that its kernel used last', () => {

@@ -1,6 +1,8 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
 import { isNotebook } from '../../places/find';
-import { serverRoot } from '../../places/kernelPath';
-import { Cluster } from '../../tokens';
+import { notebookName, serverRoot } from '../../places/kernelPath';
+import { Cluster, ICurrentNotebook } from '../../tokens';
 
 /**
  * The cluster that a notebook uses: the attached one that its kernel used last, else the newest attached one,
@@ -26,6 +28,27 @@ export function attachedTo(
       .pop() ??
     null
   );
+}
+
+/** That notebooks other than the current one use a cluster; empty if none does. */
+export function othersText(
+  cluster: Pick<Cluster, 'notebooks'>,
+  { path, startedAs }: Pick<ICurrentNotebook, 'path' | 'startedAs'>,
+  trans: TranslationBundle
+): string {
+  const own = startedAs ?? path;
+  const others = cluster.notebooks.filter(
+    notebook => !own || !isNotebook(own, notebook, serverRoot())
+  );
+  const last = others.length - 1;
+  const names = others.map(notebookName);
+  return last < 1
+    ? names.map(name => trans.__('%1 uses it, too.', name)).join('')
+    : trans.__(
+        '%1 and %2 use it, too.',
+        names.slice(0, last).join(', '),
+        names[last]
+      );
 }
 
 /** States in which a cluster runs no cell any more. */

@@ -1,7 +1,7 @@
 import { Signal } from '@lumino/signaling';
 
 import { Cluster, IClusters, ICurrentNotebook, ISelection } from '../../tokens';
-import { attachedTo } from './notebookCluster';
+import { attachedTo, usedBy } from './notebookCluster';
 import { noteRuns, stillEnded } from './endedRuns';
 
 /** Maximum number of remembered dismissals: ids of clusters are never reused. */
@@ -26,6 +26,14 @@ export class Selection implements ISelection {
       clusters[clusters.length - 1] ??
       null
     );
+  }
+
+  get current(): Cluster | null {
+    const { path, startedAs, lastCluster } = this._notebook;
+    const named = startedAs ?? path;
+    const { clusters } = this._clusters;
+    const own = named ? usedBy(clusters, named, lastCluster ?? null) : null;
+    return own ?? this.cluster;
   }
 
   select(id: string): void {
