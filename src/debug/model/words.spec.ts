@@ -11,7 +11,8 @@ import {
   isCell,
   placeOf,
   runningText,
-  sentence
+  sentence,
+  whoseVariables
 } from './words';
 
 const trans = nullTranslator.load('');
@@ -133,4 +134,14 @@ it('says of ranks that were not looked at what the headline says of them', () =>
     runningText({ running }, { ranks }, trans);
   expect(said(0, 1, 2)).toBe('ranks 0, 2 run, rank 1 waits');
   expect(said(1)).toBe('rank 1 waits');
+});
+
+it('says whose variables are listed where they are no rank’s', () => {
+  const ranks = [rank(0), rank(1, { phase: 'idle' })];
+  expect(whoseVariables(view(ranks, { focus: 0 }), trans)).toBe('');
+  expect(whoseVariables(view(ranks, { focus: 1 }), trans)).toBe(
+    'Of the kernel, not of a rank:'
+  );
+  expect(whoseVariables(view(ranks, { on: false }), trans)).toBe('');
+  expect(whoseVariables(null, trans)).toBe('');
 });

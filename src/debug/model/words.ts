@@ -137,6 +137,19 @@ export function sentence(
   }
 }
 
+/** Whose variables JupyterLab lists while ranks are debugged: empty for those of the paused rank in focus. */
+export function whoseVariables(
+  view: Pick<DebugView, 'on' | 'focus' | 'ranks'> | null,
+  trans: TranslationBundle
+): string {
+  const rank = view?.ranks.find(r => r.rank === view.focus);
+  if (!view?.on || !view.ranks.length || rank?.phase === 'paused') {
+    return '';
+  }
+  // one line: on a small screen the section has little more
+  return trans.__('Of the kernel, not of a rank:');
+}
+
 /** What is said while the debugger is on and has no ranks. */
 export function noRanks(trans: TranslationBundle): string {
   return trans.__('No ranks yet: run a distributed cell.');

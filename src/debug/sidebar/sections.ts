@@ -6,7 +6,8 @@ import {
   CompareValuesSection,
   IDebugWidgets,
   PointsSection,
-  RanksSection
+  RanksSection,
+  WhoseVariables
 } from './widgets';
 
 /** Parts of JupyterLab's sidebar that are not in its interface. */
@@ -14,6 +15,7 @@ interface IParts {
   content?: Panel;
   breakpoints?: Panel;
   kernelSources?: Panel;
+  variables?: Panel;
 }
 
 /** Padding above and below a section's content, px. */
@@ -29,11 +31,13 @@ export function addSections(
   sidebar: IDebugger.ISidebar,
   args: IDebugWidgets
 ): void {
-  const { content, breakpoints, kernelSources } = sidebar as unknown as IParts;
+  const { content, breakpoints, kernelSources, variables } =
+    sidebar as unknown as IParts;
   const ranks = new RanksSection(args);
   sidebar.insertWidget(0, ranks);
   const across = new CompareValuesSection(args);
   sidebar.insertWidget(1, across);
+  variables?.insertWidget(0, new WhoseVariables(args));
   if (!(content instanceof AccordionPanel)) {
     return;
   }

@@ -10,7 +10,7 @@ import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
 import { DebugModel } from '../model/model';
 import { CellNames, runningOf } from '../model/names';
-import { noRanks } from '../model/words';
+import { noRanks, whoseVariables } from '../model/words';
 import { pointsOf } from '../model/breakpoints';
 import { Ranks } from './ranks';
 
@@ -117,6 +117,23 @@ export class RanksSection extends Section {
         onError={onError}
       />
     );
+  }
+}
+
+/** A line above JupyterLab's variables that says whose they are, where they are no rank's. */
+export class WhoseVariables extends Widget {
+  constructor({ model, trans }: Pick<IDebugWidgets, 'model' | 'trans'>) {
+    super();
+    this.addClass('jp-Dtrain');
+    this.addClass('jp-DtrainDebug-whose');
+    this.addClass('jp-DtrainUi-under');
+    const tell = (): void => {
+      const text = whoseVariables(model.view, trans);
+      this.node.textContent = text;
+      this.setHidden(!text);
+    };
+    model.changed.connect(tell, this);
+    tell();
   }
 }
 
