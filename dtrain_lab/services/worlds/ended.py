@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from dtrain_lab.services import folders
 from dtrain_lab.wire.clients import Lease
 from dtrain_lab.wire.endings import Ending
 
+log = logging.getLogger("dtrain_lab.client")
 KEPT_S = 7 * 86400.0
 SUFFIX = ".ended"
 
@@ -29,14 +31,19 @@ def by(lease: Lease) -> Ending:
 def note(identity: str, ending: Ending) -> None:
     """Note who stops a cluster, and forget those that ended more than a week ago.
 
+    On a full or read-only disk, the cluster is stopped all the same, and nobody knows by whom.
+
     Args:
         identity: Id of the cluster.
         ending: Its end.
     """
-    for path in folders.records().glob(f"*{SUFFIX}"):
-        if (old := _read(path)) is None or time.time() - old.at > KEPT_S:
-            path.unlink(missing_ok=True)
-    durable.swap(_path(identity), msgspec.json.encode(ending))
+    try:
+        for path in folders.records().glob(f"*{SUFFIX}"):
+            if (old := _read(path)) is None or time.time() - old.at > KEPT_S:
+                path.unlink(missing_ok=True)
+        durable.swap(_path(identity), msgspec.json.encode(ending))
+    except OSError as error:
+        log.warning("could not note who has stopped cluster %s: %s", identity, error)
 
 
 def of(identity: str) -> Ending | None:

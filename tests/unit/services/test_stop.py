@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,9 +12,9 @@ import pytest
 
 from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import NotFound, Unreachable
-from dtrain_lab.machine import supervision
+from dtrain_lab.machine import durable, supervision
 from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
-from dtrain_lab.services.worlds import heads
+from dtrain_lab.services.worlds import ended, heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
@@ -106,3 +107,15 @@ async def test_requests_say_whether_the_head_was_silent_or_the_connection_broke(
     assert broke.value.code == BROKE
     connection.close()
     await supervision.here().close()
+
+
+async def test_a_full_disk_stops_no_stop(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(durable, "swap", full)
+    assert await heads.end(cast(Connection, Head(None)), Ending("kernel", "a.ipynb", 5.0))
+    assert "No space left" in caplog.text
+    assert ended.of("1") is None
