@@ -33,6 +33,13 @@ it('reads once more what somebody asks for while an answer is on its way', async
   await vi.waitFor(() => expect(records.byRequest('m1')).not.toBeNull());
   expect(records.isRead).toBe(true);
   expect(records.knows(record().id)).toBe(true);
+
+  // a restart that no frame has seen: the cluster was ready before, and is now
+  const { world } = makeCluster();
+  const clusters = [makeCluster({ world: { ...world, generation: 9 } })];
+  Object.assign(model, { clusters });
+  (model.changed as Signal<IClusters, void>).emit();
+  await vi.waitFor(() => expect(answers).toHaveLength(3));
   Object.assign(model, { link: 'lost' });
   expect(records.isRead).toBe(false);
   records.dispose();

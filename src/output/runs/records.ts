@@ -90,12 +90,13 @@ export class CellRecords implements IDisposable {
     return found;
   }
 
-  /** Poll if a cell has started or ended, or if a verdict has changed. */
+  /** Poll if a cell has started or ended, ranks were restarted, or a verdict has changed. */
   private _look(): void {
     const seen = JSON.stringify(
       this._model.clusters.map(c => [
         c.id,
         c.state,
+        c.world.generation, // a quick restart is over before the next frame
         c.running.map(r => [r.cell_id, r.started_at]),
         c.metrics.verdicts.map(v => v.id)
       ])
