@@ -87,7 +87,7 @@ it('tells jobs of one name apart: when each was submitted, and which goes on wit
 });
 
 it('names the file of a notebook, never that of another of its name', () => {
-  const of = { notebook: 'a.ipynb', source: '/work/jobs/a.ipynb' };
+  const of = { notebook: 'a.ipynb', source: '/home/ada/jobs/a.ipynb' };
   expect(notebookFile({ ...of, notebook_path: 'jobs/a.ipynb' })).toBe(
     'jobs/a.ipynb'
   );
