@@ -58,6 +58,10 @@ class DebugBroker:
     def acquire(self, client: bytes, order: clients.HoldDebugger) -> None:
         """Take or keep the debugger for a client.
 
+        Args:
+            client: Socket identity of the client.
+            order: The request, with the process whose end releases the debugger.
+
         Raises:
             Conflict: Another client holds the debugger.
         """

@@ -25,19 +25,41 @@ class Executor(Protocol):
         """Fork processes for ranks."""
 
     def form(self, generation: int, joining: tuple[int, ...]) -> None:
-        """Tell all ranks to form the process group of a generation."""
+        """Tell all ranks to form the process group of a generation.
+
+        Args:
+            generation: Number of the new group.
+            joining: Ranks with new processes, which have no group yet.
+        """
 
     def signal(self, ranks: tuple[int, ...], number: int) -> None:
-        """Send a signal to ranks."""
+        """Send a signal to ranks.
+
+        Args:
+            ranks: Ranks that get it, with their child processes.
+            number: Number of the signal, such as SIGINT.
+        """
 
     def end_ranks(self, ranks: tuple[int, ...]) -> None:
         """Tell ranks to exit by themselves."""
 
     def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
-        """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
+        """Abort the collectives that ranks wait in.
+
+        Args:
+            ranks: The ranks.
+            hooks: Also interrupt the Python code that backward runs on torch's own threads.
+        """
 
     def fail_cell(self, rank: int, message: str, *, stopped: bool, ending: Ending | None) -> None:
-        """Fail the cell of a rank that will never reply."""
+        """Fail the cell of a rank that will never reply.
+
+        Args:
+            rank: Number of the rank.
+            message: How it ended, for the user.
+            stopped: The rank was stopped with its cluster; False if it died.
+            ending: Who stopped the cluster; None if unknown, or if nobody did.
+        """
 
     def give_up(self, ranks: tuple[int, ...]) -> None:
         """End the cells of unresponsive ranks without them."""
@@ -98,7 +120,12 @@ class Membership:
             self._waiting.remove(entry)
 
     async def until_done(self, future: asyncio.Future[Any], wanted: Callable[[State], bool]) -> None:
-        """Wait until a future is done, or the state meets a condition."""
+        """Wait until a future is done, or the state meets a condition.
+
+        Args:
+            future: The future; it is not cancelled if the condition is met first.
+            wanted: The condition, evaluated at each change of the state.
+        """
         met = asyncio.ensure_future(self.until(wanted))
         waiting: set[asyncio.Future[Any]] = {future, met}
         try:

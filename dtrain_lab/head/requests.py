@@ -37,7 +37,12 @@ class Requests:
         self._send = say
 
     def received(self, client: bytes, frame: bytes) -> None:
-        """Decode a client's frame, and answer its request."""
+        """Decode a client's frame, and answer its request.
+
+        Args:
+            client: Socket identity of the client.
+            frame: The encoded request.
+        """
         try:
             call = clients.decode_to_head(frame)
         except WireMismatch as error:

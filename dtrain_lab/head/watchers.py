@@ -30,7 +30,12 @@ class Watchers:
         self._changed = False
 
     async def watch(self, client: bytes, order: clients.Watch) -> None:
-        """Start, renew or (with a period of 0 s) end a client's watch."""
+        """Start, renew or (with a period of 0 s) end a client's watch.
+
+        Args:
+            client: Socket identity of the client.
+            order: The request, with the least time between two notifications in seconds.
+        """
         if order.period_s <= 0:
             self._watchers.pop(client, None)
         else:

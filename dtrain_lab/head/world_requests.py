@@ -47,7 +47,12 @@ class World(Protocol):
         """Make more ranks, or end some."""
 
     def stop(self, why: str = "", ending: Ending | None = None) -> None:
-        """End the world."""
+        """End the world.
+
+        Args:
+            why: The reason that running cells report; empty for a client's request.
+            ending: Who stops the world; None if unknown.
+        """
 
 
 class WorldRequests:

@@ -70,6 +70,10 @@ class CellRequests:
     def run(self, client: bytes, order: clients.Run) -> None:
         """Queue a cell.
 
+        Args:
+            client: Socket identity of the client, which gets the output unless the cell is detached.
+            order: The request, with the cell's code.
+
         Raises:
             BadRankSet: The world has no such ranks.
             Conflict: The ranks can't run cells now.
@@ -79,6 +83,10 @@ class CellRequests:
 
     def follow(self, client: bytes, order: clients.Follow) -> None:
         """Send a client all output of a cell, past and future.
+
+        Args:
+            client: Socket identity of the client.
+            order: The request: which cell, and how many of its outputs the client already has.
 
         Raises:
             NotFound: The cell is not known.
@@ -225,7 +233,14 @@ class CellRequests:
 
 
 def chosen(state: State, ranks: tuple[int, ...] | None) -> tuple[int, ...]:
-    """Check a request's ranks; all ranks where the request names none.
+    """Check a request's ranks.
+
+    Args:
+        state: State of the world, whose size limits the ranks.
+        ranks: The ranks that the request names; None for all.
+
+    Returns:
+        The checked ranks; all ranks of the world where the request names none.
 
     Raises:
         BadRankSet: The world has no such ranks.

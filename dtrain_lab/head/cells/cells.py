@@ -135,7 +135,12 @@ class Cells(KnownCells):
         return True
 
     def output(self, output: links.CellOutput, frame: bytes) -> None:
-        """A rank printed or displayed something: journal it, and forward the frame unchanged."""
+        """A rank printed or displayed something: journal it, and forward the frame unchanged.
+
+        Args:
+            output: The decoded message.
+            frame: The same message as it arrived, which is what clients get.
+        """
         cell = self.known(output.cell)
         widget = output.kind.startswith("comm_")
         if cell is None:
@@ -178,7 +183,14 @@ class Cells(KnownCells):
         self._leave(cell, reply.rank)
 
     def lose(self, rank: int, message: str, *, stopped: bool = False, ending: Ending | None = None) -> None:
-        """A rank was lost, or stopped with its cluster, so its cell fails on that rank."""
+        """A rank was lost, or stopped with its cluster, so its cell fails on that rank.
+
+        Args:
+            rank: Number of the rank.
+            message: How it ended, for the user.
+            stopped: Its cluster was stopped; False for a rank that died by itself.
+            ending: Who stopped the cluster; None if unknown, or if nobody did.
+        """
         cell = self.of_rank(rank)
         if cell is not None:
             cell.ending = ending
@@ -200,7 +212,12 @@ class Cells(KnownCells):
                 self._tell_without_silent(cell)
 
     def called(self, rank: int, calls: tuple[Call, ...]) -> None:
-        """Note the last collectives of a rank that has died."""
+        """Note the last collectives of a rank that has died.
+
+        Args:
+            rank: Number of the rank.
+            calls: Signatures of its last collectives, oldest first, to be compared with those of its peers.
+        """
         cell = self.of_rank(rank)
         if cell is not None:
             cell.calls[rank] = calls

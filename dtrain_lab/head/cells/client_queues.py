@@ -103,11 +103,22 @@ class Outlets:
         return outlet is None or not (outlet.full or cell in outlet.behind)
 
     def say(self, client: bytes, frame: bytes) -> None:
-        """Queue a frame that must arrive."""
+        """Queue a frame that must arrive.
+
+        Args:
+            client: Socket identity of the client.
+            frame: The encoded message. It is queued however far the client is behind.
+        """
         self._add(client, _Leaving(frame))
 
     def output(self, client: bytes, frame: bytes, piece: Piece) -> None:
-        """Queue an output that the journal has too."""
+        """Queue an output that the journal has too.
+
+        Args:
+            client: Socket identity of the client.
+            frame: The encoded output.
+            piece: Its position in the journal, from where it is read if the client falls behind.
+        """
         outlet = self._outlets.get(client)
         if outlet is None or piece.cell not in outlet.behind:
             self._add(client, _Leaving(frame, piece=piece))

@@ -38,7 +38,12 @@ class Loop(Protocol):
         """Its last figures; None before any training."""
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
-        """It was diagnosed, on `size` ranks: that replaces the monitor's estimates."""
+        """Replace the monitor's estimates by those of a diagnosis.
+
+        Args:
+            found: The diagnosis.
+            size: Number of ranks that took part in it.
+        """
 
     def tried(self, found: Tried) -> None:
         """Advice on it was tried."""
@@ -78,6 +83,13 @@ class Diagnoses:
     async def diagnose(self, client: bytes, order: clients.Diagnose) -> Diagnosis:
         """Run both checks on idle ranks; while a training cell runs, conclude from its metrics instead.
 
+        Args:
+            client: Socket identity of the client that waits for the measurement.
+            order: The request, with the id of its turn.
+
+        Returns:
+            The diagnosis; times in seconds per step.
+
         Raises:
             BadRequest: No training has run yet, or the model can't be run again.
             Conflict: A cell that does not train is running, or the ranks failed.
@@ -109,6 +121,13 @@ class Diagnoses:
 
     async def try_advice(self, client: bytes, order: clients.TryAdvice) -> Tried:
         """Run steps with a change and without it on idle ranks, and take the change back.
+
+        Args:
+            client: Socket identity of the client that waits for the measurement.
+            order: The request, with the ids of its turn and of the advice.
+
+        Returns:
+            The measured gain of the change.
 
         Raises:
             NotFound: There is no such advice now.

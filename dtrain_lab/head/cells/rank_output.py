@@ -26,7 +26,12 @@ class RankOutput:
         self._confirmed = OutputOffsets()
 
     def received(self, message: links.CellOutput, frame: bytes) -> None:
-        """A rank has printed or displayed something."""
+        """A rank has printed or displayed something.
+
+        Args:
+            message: The decoded message.
+            frame: The same message as it arrived; forwarded unchanged if clients lack all of it.
+        """
         left = self._confirmed.not_shown(message)
         if left is not None:  # otherwise the agent has already delivered it
             self._cells.output(left, frame if left is message else links.encode(left))

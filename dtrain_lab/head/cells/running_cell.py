@@ -59,7 +59,7 @@ class Running:
 
     @property
     def end(self) -> tuple[bytes, int] | None:
-        """The frame that tells a client the cell's end, and the number of outputs before it."""
+        """The frame that tells a client the cell's end, and the number of outputs before it; else None."""
         return (
             (clients.encode(clients.CellEnded(self.result)), self.pieces) if self.result is not None else None
         )
@@ -123,7 +123,15 @@ class Running:
 
 
 def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, ...]:
-    """Say how a cell failed, its cause first, then what became of its ranks; empty if no rank failed."""
+    """Say how a cell failed, its cause first, then what became of its ranks.
+
+    Args:
+        cell: The cell, which has ended.
+        failures: Failures of its ranks.
+
+    Returns:
+        The sentences of the result; empty if no rank failed.
+    """
     if not failures:
         return ()
     if any(f.type == "NotRun" for f in failures):

@@ -44,7 +44,12 @@ class TurnQueue:
                 begin()
 
     def keep(self, name: str, ranks: set[int]) -> None:
-        """Reduce a turn to the ranks that it still needs; `go_on` starts those that this lets begin."""
+        """Reduce a turn to the ranks that it still needs; `go_on` starts those that this lets begin.
+
+        Args:
+            name: Id of the turn's cell.
+            ranks: Ranks that it still needs; the others are free for other turns.
+        """
         self._turns, begun = pure.keep(self._turns, name, frozenset(ranks))
         self._pending = [*self._pending, *begun]
 

@@ -91,7 +91,12 @@ class Figures:
         self._samples.ended(rank)
 
     def cell_began(self, ranks: Sequence[int], code: str) -> None:
-        """Clear what the samples of these ranks say about the previous cell."""
+        """Clear what the samples of these ranks say about the previous cell.
+
+        Args:
+            ranks: Ranks of the new cell.
+            code: Its code; advice and diagnosis refer to it.
+        """
         self.loops.begun(code, time.monotonic())
         self._pace.forget()
         self._trained = False

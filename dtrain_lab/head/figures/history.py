@@ -82,7 +82,12 @@ class History:
             self._period_s *= 2
 
     def rests(self, at: float, generation: int) -> bool:
-        """Whether `rest` is due: nothing was kept for a while, or the world's group was rebuilt since."""
+        """Whether `rest` is due: nothing was kept for a while, or the world's group was rebuilt since.
+
+        Args:
+            at: The time now, in seconds since 1970.
+            generation: The world's current generation.
+        """
         if self._idle_s is None:
             return False
         last = max(
@@ -91,7 +96,12 @@ class History:
         return last is None or generation != last.generation or not 0 <= at - last.at < self._idle_s
 
     def rest(self, at: float, cluster: Cluster) -> None:
-        """Add a point without figures of steps: ranks' samples keep those of their last ones."""
+        """Add a point without figures of steps: ranks' samples keep those of their last ones.
+
+        Args:
+            at: The time now, in seconds since 1970.
+            cluster: Snapshot of the world, from which the point is made.
+        """
         made = point(at, cluster.metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
         self._idle.append(replace(made, **dict.fromkeys(FIGURES)))
 
@@ -107,7 +117,12 @@ class History:
         return not self._points or not 0 <= at - self._points[-1].at < seconds
 
     def since(self, at: float, *, idle: bool = False) -> list[Point]:
-        """Points after a time (seconds since 1970), oldest first; `idle`: also those without training."""
+        """Return the points after a time, oldest first.
+
+        Args:
+            at: Seconds since 1970; 0 for the whole history.
+            idle: Include points at which no rank trained.
+        """
         own = {when: tuple(None if isnan(s) else round(s, 6) for s in times) for when, times in self._own}
         trained = [replace(p, own_s=own.get(p.at, ())) for p in self._points if p.at > at]
         rested = [p for p in self._idle if p.at > at] if idle else []

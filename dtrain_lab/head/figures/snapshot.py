@@ -64,7 +64,12 @@ class Snapshot:
             self._phases["load"] = (began, time.monotonic())
 
     def launched(self, name: str, owner: str) -> None:
-        """The world was asked for: its start counts from now."""
+        """The world was asked for: its start counts from now.
+
+        Args:
+            name: The cluster's name.
+            owner: The user who started it.
+        """
         self.name, self.owner = name, owner
         self.created_at, self._launched_at = time.time(), time.monotonic()
 

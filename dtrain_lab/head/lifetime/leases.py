@@ -45,7 +45,12 @@ class Leases:
         return bool(self._held)
 
     def take(self, lease: Lease, *, attach: bool) -> None:
-        """Take a lease; taking it again has no effect, but may attach its notebook."""
+        """Take a lease; taking it again has no effect, but may attach its notebook.
+
+        Args:
+            lease: The lease; its process is watched if it runs on this machine.
+            attach: Count its notebook among those that use the cluster.
+        """
         self._cancel()
         if attach:
             self._attached.add(lease)

@@ -122,8 +122,12 @@ def _nothing() -> None:
 
 
 def adoption_s(settings: HeadSettings, snapshot: Snapshot) -> float:
-    """Seconds for which a head without a holder waits to be adopted.
+    """Return the seconds for which a head without a holder waits to be adopted.
 
     Short for a warm head: it has nothing to lose, and only a start that claims it would adopt it.
+
+    Args:
+        settings: The head's settings, with the usual time.
+        snapshot: Tells whether the head is warm: its name is then still the head's own id.
     """
     return settings.adoption_s if snapshot.name != settings.id else min(settings.adoption_s, WARM_S)

@@ -60,7 +60,12 @@ class Attempts:
         """Agent whose ranks all succeeded → the attempt, and since when it asks about the others."""
 
     def joined(self, agent: bytes, told: links.Attached) -> None:
-        """An agent has connected; it may be too late to have heard that a rank of its attempt failed."""
+        """An agent has connected; it may be too late to have heard that a rank of its attempt failed.
+
+        Args:
+            agent: Socket identity of the agent.
+            told: Its message: the node, the attempt and the ranks that it has started.
+        """
         for rank, _, pid in told.ranks:
             self._ranks[rank] = Watched(told.name, told.restart, pid, agent)
         if told.restart in self._failed:
@@ -73,6 +78,11 @@ class Attempts:
 
     def ended(self, rank: int, pid: int, code: int) -> bool:
         """A rank has ended. On failure its peers are ended too: without a shared folder they can't see it.
+
+        Args:
+            rank: Number of the rank.
+            pid: Its process.
+            code: Exit code; negative is the number of the signal that ended it.
 
         Returns:
             Whether it was the rank's current process, not one of an earlier attempt.

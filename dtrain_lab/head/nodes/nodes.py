@@ -84,7 +84,14 @@ class Nodes:
         return len(self._peers)
 
     def start(self, node: int, name: str, gpus: int, variables: dict[str, str]) -> None:
-        """Start an agent on the head's own node."""
+        """Start an agent on the head's own node.
+
+        Args:
+            node: Index of the node in the plan.
+            name: Its name.
+            gpus: Number of GPUs that it has.
+            variables: Environment variables of the agent, which its ranks inherit.
+        """
         settings = self._settings
         self._started[node] = name, gpus, variables
         inherits = settings.inherits and node == 0
@@ -125,11 +132,21 @@ class Nodes:
             self.send(node, links.LeaveWorld(heir if node == 0 else ""))
 
     async def close(self, within_s: float, *, handing_on: bool = False) -> None:
-        """Wait for the head's own agents."""
+        """Wait for the head's own agents.
+
+        Args:
+            within_s: Seconds after which those that still run are killed.
+            handing_on: An agent first passes its fork server to another head's agent, which takes longer.
+        """
         await self._own.close(within_s, handing_on=handing_on)
 
     def received(self, peer: bytes, message: links.Message) -> None:
-        """Handle an agent's message about its node."""
+        """Handle an agent's message about its node.
+
+        Args:
+            peer: Socket identity of the agent.
+            message: The message.
+        """
         match message:
             case links.NodeHello():
                 self._joined(peer, message)

@@ -26,7 +26,15 @@ class Place:
 
 
 def by_node(plan: Plan, ranks: tuple[int, ...]) -> Iterator[tuple[int, NodePlan, tuple[int, ...]]]:
-    """Ranks by node: index, node, its ranks; nodes without any of the ranks are left out."""
+    """Group ranks by node; nodes without any of the ranks are left out.
+
+    Args:
+        plan: The world's plan.
+        ranks: The ranks.
+
+    Returns:
+        Index of each node in the plan, the node, and those of the ranks that it has.
+    """
     for index, node in enumerate(plan.nodes):
         mine = tuple(r for r in ranks if node.first_rank <= r < node.first_rank + node.ranks)
         if mine:

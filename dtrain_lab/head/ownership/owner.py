@@ -334,7 +334,13 @@ class Owner:
     # ---- link and cells
 
     def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
-        """Handle a message of a rank or an agent."""
+        """Handle a message of a rank or an agent.
+
+        Args:
+            peer: Socket identity of the sender.
+            message: The decoded message.
+            frame: The same message as it arrived, which is what clients get of an output.
+        """
         match message:
             case links.Samples(node):
                 self.nodes.note_alive(node)

@@ -34,7 +34,12 @@ class Peers:
         return self._peers.get(rank)
 
     def joined(self, rank: int, peer: bytes) -> None:
-        """A rank can be reached from now on."""
+        """A rank can be reached from now on.
+
+        Args:
+            rank: Number of the rank.
+            peer: Socket identity under which it is reached: its own, or its agent's.
+        """
         self._peers[rank] = peer
         self._seen.add(rank)
 

@@ -96,7 +96,15 @@ class Policy(Protocol):
         """
 
     def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
-        """Notebook and cell id for a stack frame; None if unknown."""
+        """Find the notebook and the cell of a stack frame.
+
+        Args:
+            rank: Number of the rank whose frame it is.
+            frame: The frame.
+
+        Returns:
+            Path of the notebook and id of the cell; None for what is unknown.
+        """
 
     def asked(self) -> None:
         """A client has connected to this head."""

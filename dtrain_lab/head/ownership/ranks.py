@@ -64,7 +64,12 @@ class Ranks:
             self._store.forget(rank)
 
     def hold_slots(self, node: int, ranks: int) -> None:
-        """Show this cluster as the holder of slots on our own nodes; a scheduler assigns slots itself."""
+        """Show this cluster as the holder of slots on our own nodes; a scheduler assigns slots itself.
+
+        Args:
+            node: Index of the node in the plan.
+            ranks: Number of slots, one per rank.
+        """
         assert self._plan is not None
         if not self._plan.traits.schedules:
             self._nodes.send(node, links.ReserveSlots(self._id, self._snapshot.name, ranks))
@@ -82,7 +87,13 @@ class Ranks:
             self._groups.pop(rank, None)
 
     def signal(self, plan: Plan, ranks: tuple[int, ...], number: int) -> None:
-        """Send a signal to ranks, located by the given plan."""
+        """Send a signal to ranks, located by the given plan.
+
+        Args:
+            plan: Tells on which node each rank is.
+            ranks: The ranks.
+            number: Number of the signal.
+        """
         self._note_operations(ranks)
         for index, _, keys in orders.by_node(plan, ranks):
             self._nodes.send(index, links.Signal(keys, number))
@@ -100,14 +111,25 @@ class Ranks:
             self.hold_slots(index, node.ranks)
 
     def begin(self, ranks: tuple[int, ...], code: str) -> None:
-        """Reset what belongs to the previous cell of these ranks."""
+        """Reset what belongs to the previous cell of these ranks.
+
+        Args:
+            ranks: Ranks of the cell that begins.
+            code: Its code.
+        """
         self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
         self._figures.unpointed.clear()
         self._figures.values.cell_began(ranks)
         self._figures.cell_began(ranks, code)
 
     def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
-        """Handle a message of a rank, or of an agent about a rank."""
+        """Handle a message of a rank, or of an agent about a rank.
+
+        Args:
+            peer: Socket identity of the sender.
+            message: The decoded message.
+            frame: The same message as it arrived.
+        """
         match message:
             case links.CellOutput():
                 self._output.received(message, frame)
