@@ -24,6 +24,10 @@ class Forwards:
     async def path(self, host: str, target: str) -> str:
         """Return the path of a local unix socket that is forwarded to one on a host.
 
+        Args:
+            host: The host, as SSH knows it.
+            target: Path of the socket on the host.
+
         Raises:
             Unreachable: The host refuses the forward, or can't be reached.
         """
@@ -46,6 +50,11 @@ class Forwards:
 
     async def port(self, host: str, address: str, port: int) -> int:
         """Return a loopback port that is forwarded through a host to an address.
+
+        Args:
+            host: The host through which the connection goes, as SSH knows it.
+            address: The address, as seen from the host.
+            port: The port at that address.
 
         Raises:
             Unreachable: The host refuses the forward, or can't be reached.

@@ -123,6 +123,10 @@ def next_free(ports: range, count: int = 1) -> str:
     """Return a line that takes the next free port of a range, or the first of several free ones in a row.
 
     Possible only if one script chooses the port for all nodes.
+
+    Args:
+        ports: The range; the search wraps around at its end.
+        count: Number of consecutive ports that are needed.
     """
     step = f"port=$((port < {ports[-1]} ? port + 1 : {ports[0]}))"
     if count == 1:
@@ -147,7 +151,12 @@ def nodes_of(record: JobRecord, addresses: str) -> list[str]:
 
 
 def variables(record: JobRecord, node: int) -> list[str]:
-    """Return lines that set the variables of a job's processes; an unreadable secret ends the job."""
+    """Return lines that set the variables of a job's processes; an unreadable secret ends the job.
+
+    Args:
+        record: The job.
+        node: Index of the node on which the lines run.
+    """
 
     def never_starts(name: str, path: str) -> list[str]:
         """Write the reason to a file for clients: no process that could report it runs yet."""
@@ -217,7 +226,13 @@ def head(python: str) -> list[str]:
 
 
 def ending(node: int, notify: str | None, *, staging: bool) -> list[str]:
-    """Return lines that end head and data keeper, write the exit file, and run the notification command."""
+    """Return lines that end head and data keeper, write the exit file, and run the notification command.
+
+    Args:
+        node: Index of the node; the head runs on node 0.
+        notify: The user's shell command; None for none.
+        staging: The node has a data keeper.
+    """
     return [
         "",
         *(["kill $head 2> /dev/null; wait $head 2> /dev/null"] if node == 0 else []),
@@ -235,7 +250,12 @@ def ending(node: int, notify: str | None, *, staging: bool) -> list[str]:
 
 
 def exit_line(node: int, code: str) -> str:
-    """Return a line that writes a node's exit file."""
+    """Return a line that writes a node's exit file.
+
+    Args:
+        node: Index of the node; node 0 writes the job's own exit file.
+        code: Shell expression of the exit code, such as `$code`.
+    """
     file = job_files.EXIT if node == 0 else f"{job_files.EXIT}.{node}"
     told = f'printf \'{{"code": %d, "at": %s}}\\n\' {code} "$(date +%s.%N)"'
     return f"{told} > .{file} && mv .{file} {file}"

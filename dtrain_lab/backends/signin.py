@@ -44,7 +44,12 @@ _askers: dict[int, Asker] = {}
 
 
 def asked_by(loop: asyncio.AbstractEventLoop, asker: Asker) -> None:
-    """Set the function that asks the user, for connections that this loop makes."""
+    """Set the function that asks the user, for connections that this loop makes.
+
+    Args:
+        loop: The event loop.
+        asker: Asks the user a host's questions, and returns the answers; None if the user gives none.
+    """
     _askers[id(loop)] = asker
 
 
@@ -102,7 +107,15 @@ class SignIn:
             self.asked.clear()
 
     def answer(self, identity: str, answers: Sequence[str]) -> bool:
-        """Pass answers to the host; False if they belong to another attempt."""
+        """Pass answers to the host.
+
+        Args:
+            identity: Id of the attempt that asked.
+            answers: One answer per question, in their order.
+
+        Returns:
+            False if they belong to another attempt, or nothing is asked.
+        """
         if identity != self._id or self._answers is None or self._answers.done():
             return False
         self.asked.clear()

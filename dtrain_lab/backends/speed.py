@@ -26,6 +26,10 @@ class Pair(Struct, frozen=True):
     def of(cls, checks: dict[str, Check], profile: Profile) -> Pair | None:
         """Return the first two nodes; None if there is only one.
 
+        Args:
+            checks: Results of the nodes' checks, by name, with the interfaces that they have.
+            profile: Its network section chooses interface and ports.
+
         Raises:
             StartFailed: A node has no interface to the others.
         """

@@ -273,7 +273,15 @@ READ_SCRIPT = 'IFS= read -r script && eval "$(printf %s "$script" | base64 -d)"'
 
 
 def shell(profile: Profile, words: Sequence[str]) -> Shell:
-    """Wrap a command so that it runs in a profile's environment."""
+    """Wrap a command so that it runs in a profile's environment.
+
+    Args:
+        profile: Its environment section names Python, modules and variables.
+        words: Words of the command.
+
+    Returns:
+        The command line for SSH, and the script to be written to its standard input.
+    """
     environment = profile.environment
     script = command.script(environment, environment.variables, list(words))
     login = "-lc" if command.login_needed(environment) else "-c"

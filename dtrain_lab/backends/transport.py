@@ -24,6 +24,10 @@ class Transport(Protocol):
             words: Words of the command.
             stdin: Standard input of the command.
             within_s: Timeout in seconds.
+
+        Raises:
+            NotFound: The machine has no such command.
+            Unreachable: The machine can't be reached, or the command does not end in time.
         """
 
     async def home(self) -> str:
@@ -39,21 +43,42 @@ class Transport(Protocol):
 
         Returns:
             The content; None if the file does not exist.
+
+        Raises:
+            Unreachable: The file exists and can't be read.
         """
 
     async def write(self, folder: str, files: Mapping[str, bytes]) -> None:
-        """Create a folder that only the user can enter, with files that only the user can read."""
+        """Create a folder that only the user can enter, with files that only the user can read.
+
+        Args:
+            folder: Absolute path of the folder.
+            files: Name → content.
+        """
 
     async def replace(self, path: str, data: bytes) -> None:
-        """Replace a file atomically: readers see the old or the new content."""
+        """Replace a file atomically: readers see the old or the new content.
+
+        Args:
+            path: Absolute path of the file; its folder exists.
+            data: The new content.
+        """
 
     async def small(
         self, folder: str, patterns: Sequence[str], within_s: float = 60.0
     ) -> dict[str, bytes] | None:
         """Read all small files of a folder that match the patterns.
 
+        Args:
+            folder: Absolute path of the folder.
+            patterns: Shell patterns, relative to the folder.
+            within_s: Timeout in seconds on another machine; ignored on this one.
+
         Returns:
             Relative path → content; None if the folder does not exist.
+
+        Raises:
+            Unreachable: The folder can't be read.
         """
 
     async def remove(self, folder: str) -> None:
@@ -93,6 +118,11 @@ def transport(login: str | None) -> Transport:
 
 
 async def free_space(way: Transport, folder: str) -> FreeSpace:
-    """Return the free space and quota at a folder, which need not exist yet."""
+    """Return the free space and quota at a folder, which need not exist yet.
+
+    Args:
+        way: Transport to the machine.
+        folder: Absolute path of the folder.
+    """
     done = await way.run(["bash", "-c", quota.SCRIPT, "bash", folder])
     return quota.read(done.out.decode(errors="replace"), folder)

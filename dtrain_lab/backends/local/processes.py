@@ -69,7 +69,13 @@ def of_script() -> dict[str, str]:
 
 
 def handle(identity: str, pid: int, directory: str) -> Handle:
-    """Return the handle of a process of this machine."""
+    """Return the handle of a process of this machine.
+
+    Args:
+        identity: Id of the job or cluster.
+        pid: The process.
+        directory: Folder of the job or cluster.
+    """
     started = processes.started(pid)
     return Handle(identity, socket.gethostname(), pid, started, directory, system=processes.system())
 
@@ -90,6 +96,12 @@ def process(handle: Handle) -> psutil.Process | None:
 
 def must_be_here(record: JobRecord, host: str, system: str) -> None:
     """Check that a job was started on this machine, so that a missing process means that it has ended.
+
+    Args:
+        record: The job.
+        host: Name of the machine on which it was started.
+        system: Boot and PID namespace of its process (`machine.processes.system`); empty if unknown: then the
+            names are compared.
 
     Raises:
         Unreachable: It was started in another container, or on another machine that shares the folder.

@@ -95,7 +95,14 @@ async def start(cluster: ClusterRecord, way: Transport) -> Handle:
 
 
 async def end(cluster: ClusterRecord, way: Transport) -> None:
-    """Cancel a cluster's steps; a process that has its pid by now, or has it elsewhere, is left alone."""
+    """Cancel a cluster's steps.
+
+    A process that has its pid by now, or has it elsewhere, is left alone.
+
+    Args:
+        cluster: The cluster, which has a handle.
+        way: Transport to the machine from which the steps were started.
+    """
     handle = cluster.handle
     assert handle is not None
     line = '[ "$(began "$1")" = "$2" ] && kill -TERM -- "-$1"'

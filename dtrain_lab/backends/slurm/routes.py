@@ -26,6 +26,10 @@ class Routes:
     async def to_client(self, submission: Submission, endpoints: Endpoints) -> Way:
         """Return an address of the head's client socket.
 
+        Args:
+            submission: The cluster or job.
+            endpoints: Addresses and keys that its head has written.
+
         Raises:
             Unreachable: The login node can't reach the head.
         """
@@ -48,7 +52,13 @@ class Routes:
         )
 
     async def to_port(self, submission: Submission, endpoints: Endpoints, port: str) -> Way:
-        """Return a local address for "address:port" on the head's node."""
+        """Return a local address for "address:port" on the head's node.
+
+        Args:
+            submission: The cluster or job.
+            endpoints: Addresses and keys that its head has written.
+            port: The address, as seen from the head's node.
+        """
         login = submission.profile.ssh.login
         address, _, number = port.rpartition(":")
         if login is not None:

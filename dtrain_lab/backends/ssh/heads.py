@@ -74,7 +74,15 @@ def _process(handle: Handle) -> HostProcess:
 
 
 async def find(cluster: ClusterRecord, among: Sequence[str]) -> Handle | None:
-    """Find a head on one of the hosts."""
+    """Find a head on one of the hosts.
+
+    Args:
+        cluster: The cluster.
+        among: Hosts to search.
+
+    Returns:
+        The head's process; None if no host has its record.
+    """
     line = f"cat -- {shlex.quote(cluster.directory)}/record.json"
     said = await asyncio.gather(*(ssh_connections.run(host, line) for host in among))
     for host, done in zip(among, said, strict=True):

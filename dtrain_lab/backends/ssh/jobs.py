@@ -84,6 +84,13 @@ async def status(record: JobRecord, used: Sequence[str]) -> Status:
 async def find(record: JobRecord, host: str) -> Handle | None:
     """Find a script on the first host that runs or has run.
 
+    Args:
+        record: The job.
+        host: Its first host.
+
+    Returns:
+        The script's process, or the one that it had; None if the script never started.
+
     Raises:
         Unreachable: The host does not answer.
     """

@@ -65,7 +65,12 @@ def last_word(done: Done) -> str:
 
 
 def unsaid(host: str, done: Done) -> Unreachable:
-    """Return the error for a host whose answer does not tell whether a process runs."""
+    """Return the error for a host whose answer does not tell whether a process runs.
+
+    Args:
+        host: The host.
+        done: Result of the command that asked.
+    """
     return Unreachable(
         f"{host} does not report whether the process is running: {done.why}.",
         "dtrain-lab keeps asking.",
