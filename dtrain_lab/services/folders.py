@@ -68,7 +68,12 @@ def must_have_room() -> None:
 
 
 def no_room(folder: Path, error: OSError) -> StartFailed:
-    """Return the error of a head whose folder, in this one, can't be written."""
+    """Return the error of a head whose folder, in this one, can't be written.
+
+    Args:
+        folder: Folder of the records, or of temporary files.
+        error: The operating system's error.
+    """
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return _full(folder)
     return StartFailed(f"{error.filename or folder} can't be written: {error.strerror}.", ELSEWHERE)

@@ -38,7 +38,12 @@ def _record(name: str, kind: str) -> Path:
 
 
 def remember(notebook: str, used: Used) -> None:
-    """Remember which cluster a notebook uses."""
+    """Remember which cluster a notebook uses.
+
+    Args:
+        notebook: Path of the notebook.
+        used: The cluster, and how the notebook got it.
+    """
     durable.swap(_path(notebook), msgspec.json.encode(used))
 
 
@@ -51,7 +56,12 @@ def last(notebook: str) -> Used | None:
 
 
 def tell(kernel: str, use: KernelUse) -> None:
-    """Record what a kernel, named by its server's id, calls its notebook, and which cluster it used last."""
+    """Record what a kernel calls its notebook, and which cluster it used last.
+
+    Args:
+        kernel: The kernel's id on its Jupyter server.
+        use: The notebook and the cluster.
+    """
     durable.swap(_record(kernel, "kernel"), msgspec.json.encode(use))
 
 

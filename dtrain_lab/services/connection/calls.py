@@ -61,7 +61,15 @@ class Calls:
                 future.set_result(result)
 
     def refuse(self, number: int | None, error: DtrainError) -> bool:
-        """Fail one call; returns whether it was pending."""
+        """Fail one call.
+
+        Args:
+            number: The call's number; None, which no call has, does nothing.
+            error: Its error.
+
+        Returns:
+            Whether the call was pending.
+        """
         future = self.get(number)
         if future is None or future.done():
             return False

@@ -45,7 +45,12 @@ class Cells:
             self._late.pop(next(iter(self._late)))
 
     def keep_output(self, cell: str, on_output: OnOutput | None) -> None:
-        """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
+        """Keep receiving a cell's output after its end, because it has widgets.
+
+        Args:
+            cell: Id of the cell.
+            on_output: Called with each output; None stops that.
+        """
         if on_output is None:
             self._speaking.pop(cell, None)
         else:

@@ -91,6 +91,13 @@ class Connection:
     async def ask_head(self, body: clients.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
         """Send a request to the head itself; times in the answer are left in the head's clock.
 
+        Args:
+            body: The request.
+            within_s: Timeout in seconds; None for no limit.
+
+        Returns:
+            The answer, of the type that `clients.RESULTS` names for the request.
+
         Raises:
             DtrainError: The head refused the request.
             Unreachable: The head ended, or did not answer in time.
@@ -185,6 +192,10 @@ class Connection:
 
     async def follow(self, cell: str, on_output: OnOutput) -> CellResult:
         """Receive all output of a running cell from its start, and its result, as if this client had run it.
+
+        Args:
+            cell: Id of the cell.
+            on_output: Called with each output.
 
         Raises:
             NotFound: The head no longer knows the cell.
@@ -283,7 +294,12 @@ class Connection:
         return self._calls.get(number)
 
     def keep(self, cell: str, on_output: OnOutput | None) -> None:
-        """Keep receiving a cell's output after its end, because it has widgets; None stops that."""
+        """Keep receiving a cell's output after its end, because it has widgets.
+
+        Args:
+            cell: Id of the cell.
+            on_output: Called with each output; None stops that.
+        """
         self._cells.keep_output(cell, on_output)
 
     def send(self, call: clients.Call) -> None:

@@ -41,7 +41,14 @@ async def try_advice(connection: Connection, advice: str) -> Tried:
 
 
 async def rank_set(connection: Connection, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
-    """Parse a set of the cluster's ranks; None for all.
+    """Parse a set of the cluster's ranks.
+
+    Args:
+        connection: Connection to the cluster's head, which tells the number of ranks.
+        ranks: The set, as the user gave it; None for all.
+
+    Returns:
+        The ranks in ascending order; None for all.
 
     Raises:
         BadRankSet: The set can't be parsed, or names ranks that the cluster does not have.

@@ -240,7 +240,12 @@ class Debugging:
         self._emit(events.told(self.state))
 
     def cell_ended(self, ranks: Sequence[int], outcome: Outcome) -> None:
-        """Called when a cell of this client has ended."""
+        """Called when a cell of this client has ended.
+
+        Args:
+            ranks: Ranks of the cell.
+            outcome: How it ended.
+        """
         self._show(events.cell_ended(self.state, ranks, outcome))
 
     def _received(self, rank: int, data: bytes) -> None:

@@ -88,7 +88,12 @@ class EditorPoints:
 
 
 def same_file(one: str, other: str) -> bool:
-    """Whether two paths of this machine are one file."""
+    """Whether two paths of this machine are one file.
+
+    Args:
+        one: A path.
+        other: The other path. A path that this machine does not have equals only itself.
+    """
     try:
         return one == other or os.path.samefile(one, other)
     except OSError:  # a cell, or a file that only the ranks have

@@ -37,7 +37,16 @@ class EditorSources:
         return str(source["path"])
 
     def source(self, state: State, source: Dap) -> Dap:
-        """Return the description of a source for the editor."""
+        """Return the description of a source for the editor.
+
+        Args:
+            state: The debugger's state, with the cells' paths.
+            source: The source in DAP's form, as the ranks have it.
+
+        Returns:
+            The source with its `sourceReference`: 0 if this machine has the file; otherwise a number by which
+            the editor requests the text.
+        """
         path = str(source.get("path") or "")
         if not path or is_here(path):
             return {**source, "sourceReference": 0}

@@ -55,6 +55,14 @@ class Index:
     async def ask(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """Call a method of the store in the thread.
 
+        Args:
+            work: The method.
+            *args: Its arguments.
+            **named: Its keyword arguments.
+
+        Returns:
+            The method's result.
+
         Raises:
             Unreachable: The file can't be used.
         """

@@ -110,6 +110,10 @@ class Store:
     def change(self, identity: str, **changes: Any) -> JobRecord:
         """Change fields of a record, keeping concurrent changes of other fields.
 
+        Args:
+            identity: Id of the job.
+            **changes: New values of the record's fields.
+
         Returns:
             The changed record.
 
@@ -156,6 +160,10 @@ class Store:
     def take_out(self, identity: str, folder: str) -> tuple[Row | None, list[tuple[str, str]]]:
         """Remove a job, unless other jobs have their checkpoints in its folder.
 
+        Args:
+            identity: Id of the job.
+            folder: Folder of its checkpoints.
+
         Returns:
             The removed row, for `put_back` if the folder can't be removed; and id and name of those other
             jobs, in which case nothing was removed.
@@ -201,6 +209,9 @@ class Store:
 
     def find(self, name: str) -> tuple[JobRecord, Job | None] | None:
         """Find a job by its id, a prefix of its id, or its name (the newest of that name).
+
+        Returns:
+            The job's record, and its state as last seen, if it was; None if there is no such job.
 
         Raises:
             WireMismatch: This version can't read the job.

@@ -26,7 +26,15 @@ class SmallFiles(NamedTuple):
 
 
 async def small(folder: str, place: Place) -> SmallFiles | DtrainError:
-    """Read the small files of a job's folder on one host; the error is returned, not raised."""
+    """Read the small files of a job's folder on one host.
+
+    Args:
+        folder: Path of the folder.
+        place: The host, with the transport to it.
+
+    Returns:
+        The files, with the difference of the clocks in seconds; or the error, which is not raised.
+    """
     try:
         files = await place.transport.small(folder, PATTERNS, ASK_WITHIN_S) or {}
         return SmallFiles(files, await place.transport.ahead())
@@ -35,12 +43,25 @@ async def small(folder: str, place: Place) -> SmallFiles | DtrainError:
 
 
 def on_disk_here(record: JobRecord, place: Place) -> bool:
-    """Whether the job's folder is on a disk of this machine, where a file is seen once it is written."""
+    """Whether the job's folder is on a disk of this machine, where a file is seen once it is written.
+
+    Args:
+        record: The job.
+        place: Where its folder is.
+    """
     return isinstance(place.transport, Here) and filesystems.is_local(Path(record.directory))
 
 
 async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
-    """Read the exit file, which may appear late on a network file system."""
+    """Read the exit file, which may appear late on a network file system.
+
+    Args:
+        record: The job.
+        place: Where its folder is.
+
+    Returns:
+        The file's name → its content; empty if it does not appear.
+    """
     for wait_s in (0.0,) if on_disk_here(record, place) else LATE_AFTER_S:
         await asyncio.sleep(wait_s)
         found = await place.transport.small(record.directory, (job_files.EXIT,)) or {}
@@ -50,7 +71,12 @@ async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
 
 
 async def checkpoint(record: JobRecord, place: Place) -> int | None:
-    """The step of the last complete checkpoint; None without one."""
+    """The step of the last complete checkpoint; None without one.
+
+    Args:
+        record: The job.
+        place: Where its folder is.
+    """
     marks = await place.transport.small(record.checkpoints, ("step-*/complete",)) or {}
     steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
     return max(steps, default=None)

@@ -71,7 +71,7 @@ class Jobs:
         return (await self.planned(request, file, ask=ask))[0]
 
     async def planned(self, request: JobRequest, file: Path, *, ask: bool = False) -> tuple[JobPlan, Planned]:
-        """Plan a job as `plan` does, and return also what the plan was made from."""
+        """Plan a job, and return also what the plan was made from; the arguments are those of `plan`."""
         return await self._plans.preview(request, file, await self._first_job(request), ask=ask)
 
     async def submit(

@@ -49,6 +49,8 @@ async def read(
     """Read a piece of the log.
 
     Args:
+        record: The job.
+        places: Where its folders are.
         offset: See `parse`.
         ranks: Ranks whose lines are returned; None for all.
 

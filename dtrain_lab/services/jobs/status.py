@@ -181,6 +181,13 @@ class StateReader:
     async def change(self, identity: str, **changes: Any) -> JobRecord:
         """Change fields of a record in the index and in the job's folder, keeping concurrent changes.
 
+        Args:
+            identity: Id of the job.
+            **changes: New values of the record's fields.
+
+        Returns:
+            The changed record.
+
         Raises:
             NotFound: There is no such job.
             Unreachable: The index can't be written.

@@ -28,6 +28,10 @@ class Sources(Struct, frozen=True):
 def read(request: JobRequest, file: Path) -> Sources:
     """Return the current sources; of the files, only the profile's is read.
 
+    Args:
+        request: The user's request.
+        file: Path of the notebook.
+
     Raises:
         NotFound, BadProfile: The profile can't be used.
     """

@@ -159,7 +159,16 @@ async def prepare(
 
 
 def ranks_per_node(request: JobRequest, profile: Profile, *, one_process: bool) -> int | None:
-    """Return the ranks per node that a request asks for; one for a single process, unless a size is given."""
+    """Return the ranks per node that a request asks for.
+
+    Args:
+        request: The user's request.
+        profile: The profile, which may give a size as well.
+        one_process: The notebook trains in one process: without any size, it gets one rank.
+
+    Returns:
+        The number of ranks; None to leave it to the profile and the nodes.
+    """
     given = request.ranks or request.ranks_per_node or profile.ranks_per_node
     return 1 if one_process and not given else request.ranks_per_node
 

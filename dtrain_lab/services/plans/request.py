@@ -47,6 +47,11 @@ def settings(request: JobRequest, profile: Profile, backend: Backend) -> Setting
 def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLauncher:
     """Return the launcher that starts the ranks; torchrun starts torch's ranks only.
 
+    Args:
+        request: The user's request, which may name a launcher.
+        profile: The profile, which may name one as well.
+        traits: The back-end's, with the launchers that it has, the usual one first.
+
     Raises:
         BadRequest, BadProfile: The back-end has no such launcher.
     """

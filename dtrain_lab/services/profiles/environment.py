@@ -37,7 +37,12 @@ CHECK_WITHIN_S = 30.0
 
 
 def key(python: str, profile: Environment) -> str:
-    """Return a hash of an environment; a start can claim a warm head only if their keys are equal."""
+    """Return a hash of an environment; a start can claim a warm head only if their keys are equal.
+
+    Args:
+        python: Path of the interpreter.
+        profile: The profile's environment section.
+    """
     known = variables(profile).items()
     lasting = {k: v for k, v in known if k not in PASSING and not k.startswith(PASSING_PREFIXES)}
     folder = os.path.dirname(python)
@@ -121,6 +126,10 @@ async def check(
 
 async def missing_modules(python: str, names: tuple[str, ...]) -> list[str]:
     """Return those modules that an interpreter can't find.
+
+    Args:
+        python: Path of the interpreter.
+        names: Names of the modules.
 
     Raises:
         EnvironmentUnfit: The interpreter can't be run.

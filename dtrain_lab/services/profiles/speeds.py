@@ -24,7 +24,12 @@ class Measured(Struct, frozen=True):
 
 
 def keep(profile: Profile, between: Between) -> None:
-    """Store a measured speed of a profile; replaces an earlier one."""
+    """Store a measured speed; it replaces an earlier one.
+
+    Args:
+        profile: The profile whose nodes were measured.
+        between: Latency and bandwidth between two of its nodes.
+    """
     durable.replace(_file(profile), msgspec.json.encode(Measured(time.time(), _network(profile), between)))
 
 

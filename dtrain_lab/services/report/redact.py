@@ -49,7 +49,12 @@ def text(given: str, known: Iterable[str] = ()) -> str:
 
 
 def value(given: Any, known: Iterable[str] = ()) -> Any:
-    """Redact secrets in a JSON value: private fields are emptied, strings are searched."""
+    """Redact secrets in a JSON value: private fields are emptied, strings are searched.
+
+    Args:
+        given: The value; it is not changed.
+        known: Secrets to look for, beside those that their form gives away.
+    """
     secrets = tuple(known)
     if isinstance(given, Mapping):
         return {

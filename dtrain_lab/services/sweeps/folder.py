@@ -102,7 +102,15 @@ def asked(folder: Path) -> Asked:
 
 
 def ask(folder: Path, wish: Wish) -> Asked:
-    """Write a client's request for a sweep."""
+    """Write a client's request for a sweep.
+
+    Args:
+        folder: The sweep's folder.
+        wish: "run", to continue the sweep, or "stop".
+
+    Returns:
+        The request with its number, one above that of the last request.
+    """
     with durable.locked(folder / f"{ASKED}.lock"):
         made = Asked(asked(folder).number + 1, wish)
         durable.replace(folder / ASKED, msgspec.json.encode(made))
