@@ -89,7 +89,14 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         self.attach(self)
 
     def start_heartbeat(self, hb_ping: str, hb_pong: str, hb_period: int, identity: bytes) -> None:
-        """Begin to answer heartbeats, once there is a controller that sends some."""
+        """Begin to answer heartbeats, once there is a controller that sends some.
+
+        Args:
+            hb_ping: Address for pings; it ends with ":hb_ping" as long as there is no controller.
+            hb_pong: Address for pongs.
+            hb_period: Milliseconds between two pings; 0 if unknown.
+            identity: Identity of the engine.
+        """
         if not hb_ping.endswith(":hb_ping"):
             super().start_heartbeat(hb_ping, hb_pong, hb_period, identity)
 

@@ -95,6 +95,16 @@ class Launchers:
     ) -> Any:
         """Replace `mp.start_processes`, which frameworks call: run `fn` as this rank.
 
+        Args:
+            fn: Called with the index of the process and `args`.
+            args: Arguments for `fn`.
+            nprocs: Number of processes that the caller wants.
+            join: Wait for the end; else something is returned on which the caller can wait.
+            daemon: Ignored.
+            start_method: Ignored.
+            what: Name of the launcher, for the error.
+            argument: Name of the argument that gives the number, for the error.
+
         Raises:
             Conflict: `nprocs` is neither the number of ranks nor that of this node.
         """

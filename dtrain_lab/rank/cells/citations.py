@@ -76,7 +76,12 @@ def in_tracebacks(place: Place) -> None:
 
 
 def in_shell(shell: Any, place: Place) -> None:
-    """Cite cells where IPython shows an exception that a library has caught."""
+    """Cite cells where IPython shows an exception that a library has caught.
+
+    Args:
+        shell: IPython's shell.
+        place: Maps a file and line of compiled code to the cell.
+    """
     usual = shell.compile.format_code_name
 
     def format_code_name(name: str) -> tuple[str, str] | None:

@@ -55,6 +55,13 @@ def leaf_value(name: str, path: str) -> Any:
 def values_of(value: Any, path: str) -> Any:
     """One numeric leaf of a value, as an array of complex128 or float64.
 
+    Args:
+        value: The value, such as a tensor or a nested container of tensors.
+        path: Path of the leaf in it; empty if the value is the leaf.
+
+    Returns:
+        A numpy array of the leaf's shape.
+
     Raises:
         KeyError: the value has no such leaf.
     """

@@ -170,7 +170,12 @@ def _same(value: Any) -> Any:
 
 
 def cached(function: Any, parameters: dict[str, Any]) -> Any:
-    """A function of a cell behind `functools.lru_cache`, with nothing in the cache."""
+    """A function of a cell behind `functools.lru_cache`, with nothing in the cache.
+
+    Args:
+        function: The function.
+        parameters: Those of `lru_cache`: `maxsize` and `typed`.
+    """
     return functools.lru_cache(**parameters)(function)
 
 

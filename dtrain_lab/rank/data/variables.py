@@ -74,7 +74,12 @@ def paths() -> tuple[str, list[str]]:
 
 
 def use_paths(folder: str, others: list[str]) -> None:
-    """Take over another rank's directory and module path, because values may need classes found there."""
+    """Take over another rank's directory and module path, because values may need classes found there.
+
+    Args:
+        folder: The other rank's working directory; ignored if this node doesn't have it.
+        others: Its `sys.path`.
+    """
     if os.path.isdir(folder):
         os.chdir(folder)
     sys.path += [path for path in others if path not in sys.path]

@@ -21,7 +21,15 @@ class CellFiles(Protocol):
     """Maps files of compiled code to cells, and back."""
 
     def place(self, file: str, line: int) -> tuple[str | None, int]:
-        """Label and line of a cell; None and the line where the file is not a cell."""
+        """Map a line of compiled code to a cell.
+
+        Args:
+            file: File name of the compiled code.
+            line: Line in it, from 1.
+
+        Returns:
+            The cell's label and the user's line; None and the same line if the file is not a cell.
+        """
 
     def name(self, file: str) -> str | None:
         """The debugger's name for a cell's file; None if the file is not a cell."""
@@ -57,7 +65,15 @@ class Sources:
             self.dump(name, text)
 
     def dump(self, name: str, code: str) -> Dap:
-        """Write a cell's text to a file: pydevd accepts breakpoints in files only."""
+        """Write a cell's text to a file: pydevd accepts breakpoints in files only.
+
+        Args:
+            name: The debugger's name for the cell.
+            code: The cell's text.
+
+        Returns:
+            The body of DAP's answer.
+        """
         path = Path(self._cells.file(name) or "")
         path.parent.mkdir(mode=0o700, exist_ok=True)
         durable.swap(path, code.encode())
@@ -116,7 +132,12 @@ class Sources:
         return f"{CELL}{name}" if name else file
 
     def told(self, file: str, line: int) -> str:
-        """Name a line for the user: "line 3 of cell [7]", "train.py:3"."""
+        """Name a line for the user: "line 3 of cell [7]", "train.py:3".
+
+        Args:
+            file: File name of the compiled code.
+            line: Line as the user counts, from 1.
+        """
         label, _ = self._cells.place(file, line)
         return f"line {line} of cell {label}" if label else f"{os.path.basename(file)}:{line}"
 

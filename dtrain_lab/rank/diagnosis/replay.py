@@ -159,7 +159,12 @@ def iterator(loader: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def restored(model: Any, optimizers: list[Any]) -> Iterator[None]:
-    """Restore everything that training steps change: parameters, gradients, optimizers, random numbers."""
+    """Restore everything that training steps change: parameters, gradients, optimizers, random numbers.
+
+    Args:
+        model: The model.
+        optimizers: Its optimizers, whose state is kept as well.
+    """
     parameters = list(
         dict.fromkeys(
             [*model.parameters(), *(p for o in optimizers for g in o.param_groups for p in g["params"])]

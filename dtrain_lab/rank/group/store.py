@@ -133,7 +133,7 @@ class LinkStore(dist.Store):  # type: ignore[misc]
         self._timeout = DEFAULT_TIMEOUT
 
     def set(self, key: str, value: bytes | str) -> None:
-        """Set a key."""
+        """Set `key` to `value`."""
         self._ask("set", (key,), value=_bytes(value))
 
     def get(self, key: str) -> bytes:
@@ -141,11 +141,20 @@ class LinkStore(dist.Store):  # type: ignore[misc]
         return self._ask("get", (key,)).value
 
     def add(self, key: str, amount: int) -> int:
-        """Add to a counter; returns its new value."""
+        """Add `amount` to the counter `key`; returns its new value."""
         return self._ask("add", (key,), amount=amount).number
 
     def compare_set(self, key: str, expected: bytes | str, desired: bytes | str) -> bytes:
-        """Set a key if it has the expected value; returns the value it then has."""
+        """Set a key if it has the expected value.
+
+        Args:
+            key: The key.
+            expected: Value that it must have; an empty one if the key must not exist yet.
+            desired: The new value.
+
+        Returns:
+            The value that the key then has.
+        """
         return self._ask("compare_set", (key,), value=_bytes(desired), expected=_bytes(expected)).value
 
     def check(self, keys: Sequence[str]) -> bool:

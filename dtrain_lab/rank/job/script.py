@@ -277,7 +277,13 @@ def _last_value(tree: ast.Module, source: str) -> ast.Expression | None:
 
 
 def dtrain_write_stacks(file: int, number: int, frame: Any) -> None:
-    """Write stacks of all threads. The main thread does it while it holds the GIL, so no other one moves."""
+    """Write stacks of all threads. The main thread does it while it holds the GIL, so no other one moves.
+
+    Args:
+        file: Descriptor to which the stacks are written.
+        number: Number of the signal.
+        frame: The frame that it has interrupted.
+    """
     faulthandler.dump_traceback(file, all_threads=True)
 
 

@@ -12,7 +12,12 @@ WHOLE = (torch.int64, torch.int32)
 
 
 def first_tensor(batch: Any, depth: int = 0) -> torch.Tensor | None:
-    """The first tensor with a dimension in a batch of nested lists, tuples and dicts; None without one."""
+    """The first tensor with a dimension in a batch of nested lists, tuples and dicts; None without one.
+
+    Args:
+        batch: Tensors in lists, tuples and dicts.
+        depth: Level of nesting reached; the search ends at `DEPTH`.
+    """
     if isinstance(batch, torch.Tensor):
         return batch if batch.dim() else None
     if depth > DEPTH:
@@ -36,7 +41,15 @@ def sizes(batch: Any) -> tuple[int, int]:
 
 
 def batch_tensor(args: Any, kwargs: dict[str, Any]) -> torch.Tensor | None:
-    """The tensor from which the size of a batch is taken: `input_ids`, or the first tensor."""
+    """The tensor from which the size of a batch is taken: `input_ids`, or the first tensor.
+
+    Args:
+        args: Positional arguments of a forward pass.
+        kwargs: Its keyword arguments.
+
+    Returns:
+        A tensor whose first dimension is that of the samples; None without one.
+    """
     ids = kwargs.get("input_ids")
     return ids if isinstance(ids, torch.Tensor) and ids.dim() else first_tensor((args, kwargs))
 

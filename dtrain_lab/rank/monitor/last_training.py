@@ -93,7 +93,11 @@ class LastTraining:
         return Counter(self._steps).most_common(1)[0][0] if self._steps else ONE_PASS
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """Make arguments like those of the largest forward pass seen; None if they can't be made."""
+        """Make arguments like those of the largest forward pass seen.
+
+        Returns:
+            Arguments by position and by name; None if they can't be made.
+        """
         if self._arguments is None:
             return None
         made: tuple[tuple[Any, ...], dict[str, Any]] = autograd.map_leaves(
@@ -107,7 +111,12 @@ class LastTraining:
         return self._arguments is not None
 
     def again(self, model: Any, shape: tuple[int, ...]) -> bool:
-        """Whether model and shape of the batch are the same as in the last call."""
+        """Whether model and shape of the batch are the same as in the last call.
+
+        Args:
+            model: The model that is called.
+            shape: Shape of the batch's first tensor.
+        """
         if shape == self._last and self._ran is not None and self._ran() is model:
             return True
         self._ran, self._last = weakref.ref(model), shape

@@ -281,7 +281,11 @@ class Recorder(Waits):
         self._known += ANY
 
     def optimizer_began(self) -> tuple[int, int]:
-        """Called when an optimizer begins to step; returns a mark for `optimizer_ran`."""
+        """Called when an optimizer begins to step; returns times for `optimizer_ran`.
+
+        Returns:
+            Monotonic time, and the time that other parts of the step have taken so far, both in ns.
+        """
         began = now()
         cells = self._cells
         cells[DOING] = OPTIMIZER

@@ -29,7 +29,12 @@ Signature = tuple[int, int, int, int, int, tuple[int, ...]]
 
 
 def group_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The process group of a call; the default group where the call names no group."""
+    """The process group of a call; the default group where the call names no group.
+
+    Args:
+        args: Positional arguments of the call.
+        kwargs: Its keyword arguments.
+    """
     group = kwargs.get("group")
     if group is None:
         group = next((a for a in args if isinstance(a, dist.ProcessGroup)), None)

@@ -70,7 +70,12 @@ class Executed:
         self._changed.set()
 
     def stream(self, name: str, text: str) -> None:
-        """Add text of stdout or stderr to the running cell."""
+        """Add text of stdout or stderr to the running cell.
+
+        Args:
+            name: "stdout" or "stderr".
+            text: The text; what exceeds the cell's limit is left out.
+        """
         with self._lock:
             if self._cell is None or self._left <= 0:
                 return

@@ -47,7 +47,12 @@ class Widgets:
         return bool(self._queued)
 
     def keep(self, order: Comm, done: Callable[[], None]) -> None:
-        """Keep a message that came while no cell ran until `take`; on the IOPub thread."""
+        """Keep a message that came while no cell ran, until `take`. Called on the IOPub thread.
+
+        Args:
+            order: The widget's message.
+            done: Called once the message was handled.
+        """
         self._queued.append((order, done))
 
     async def take(self) -> None:

@@ -26,13 +26,18 @@ def version(tensor: torch.Tensor) -> int:
 
 
 def flatten(tensors: list[torch.Tensor]) -> torch.Tensor:
-    """Concatenate tensors into one flat tensor; needs `names.PROBE`."""
+    """Concatenate tensors into one of one dimension, in their order; needs `names.PROBE`."""
     flat: torch.Tensor = _flatten(tensors)
     return flat
 
 
 def copy_back(flat: torch.Tensor, tensors: list[torch.Tensor]) -> None:
-    """Copy a flat tensor back into the tensors it was made of; needs `names.PROBE`."""
+    """Copy a flat tensor back into the tensors it was made of; needs `names.PROBE`.
+
+    Args:
+        flat: What `flatten` made of the tensors, one-dimensional.
+        tensors: The tensors, in the same order; they are changed in place.
+    """
     torch._foreach_copy_(tensors, list(_unflatten(flat, tensors)))
 
 
@@ -61,7 +66,15 @@ def variables(outputs: Any) -> list[torch.Tensor]:
 
 
 def map_leaves(change: Callable[[Any], Any], value: Any) -> Any:
-    """Apply a function to each leaf of nested containers; returns containers of the same structure."""
+    """Apply a function to each leaf of nested containers.
+
+    Args:
+        change: The function.
+        value: Leaf, or dict, list or tuple of such values.
+
+    Returns:
+        Containers of the same structure.
+    """
     if _map is not None:
         return _map(change, value)
     if isinstance(value, dict):

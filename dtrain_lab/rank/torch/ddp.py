@@ -125,7 +125,12 @@ def watch_inner_forward(around: Callable[..., Any]) -> None:
 
 
 def time_every(module: Any, steps: int) -> None:
-    """Set the number of steps of which DDP times one backward pass; needs `names.BACKWARD`."""
+    """Set the number of steps of which DDP times one backward pass; needs `names.BACKWARD`.
+
+    Args:
+        module: The DDP model.
+        steps: One of so many backward passes is timed.
+    """
     module.__dict__[RATE] = steps
     module._set_ddp_runtime_logging_sample_rate(steps)
 

@@ -13,7 +13,12 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def watch(name: str, wrap: Wrap) -> None:
-    """Wrap a functional collective, where this torch has it."""
+    """Wrap a functional collective, where this torch has it.
+
+    Args:
+        name: Name of the functional collective.
+        wrap: Makes the wrapper of the original function.
+    """
     if not names.has(names.FUNCTIONAL):
         return
     import torch.distributed._functional_collectives as functional

@@ -250,6 +250,10 @@ def set_timeout(timeout: timedelta, group: Any = None) -> None:
     """Set the time-out of later operations of a group, or of the default group.
 
     Does nothing if this torch can't set it.
+
+    Args:
+        timeout: The time-out.
+        group: The process group; None for the default group.
     """
     if names.has(names.TIMEOUTS):
         public = getattr(dist, "set_timeout", None)  # torch 2.14 and newer, which warn of the private one

@@ -166,7 +166,12 @@ def _checksum(parameter: torch.Tensor) -> float:
 
 
 def names_of(found: list[torch.Tensor], differ: list[torch.Tensor]) -> list[str]:
-    """Parameters' names in the outermost module; without one, their positions in the optimizer."""
+    """Parameters' names in the outermost module; without one, their positions in the optimizer.
+
+    Args:
+        found: The optimizer's parameters, in its order.
+        differ: Those of them whose names are wanted.
+    """
     wanted = {id(p) for p in found}
     best: dict[int, str] = {}
     # type(), not isinstance, which asks lazy objects for their class and so loads modules

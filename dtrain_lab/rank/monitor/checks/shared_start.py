@@ -94,7 +94,12 @@ class SharedStart:
         self._compare(found, model.process_group, why, trained=model in self._trained)
 
     def reduced(self, tensor: Any, group: Any) -> None:
-        """Called when a tensor is summed over a group by hand."""
+        """Called when a tensor is summed over a group by hand.
+
+        Args:
+            tensor: The tensor: a gradient, or all gradients in a flat one.
+            group: The process group; None for the default group.
+        """
         if self._store is None or self._steps >= STEPS or not _has_place(tensor):
             return
         if len(self._reduced) < MOST:
