@@ -49,7 +49,12 @@ def check(point: Breakpoint) -> None:
 
 
 def for_rank(point: Breakpoint, rank: int) -> dict[str, object]:
-    """Return a breakpoint in DAP's form for one rank's debugger."""
+    """Return a breakpoint in DAP's form for one rank's debugger.
+
+    Args:
+        point: The breakpoint, as the user set it.
+        rank: Number that replaces `rank` in its condition and its log text.
+    """
     made: dict[str, object] = {"line": point.line}
     condition = _with_rank(point.condition, rank) if point.condition else ""
     if point.log:

@@ -79,7 +79,12 @@ def settled(state: State) -> Moved:
 
 
 def focus(state: State, rank: int) -> Moved:
-    """Focus a rank: the front end shows its stack and variables from now on."""
+    """Focus a rank: the front end shows its stack and variables from now on.
+
+    Args:
+        state: The debugger's state.
+        rank: The rank, paused or not.
+    """
     before = state.focus
     state = replace(state, focus=rank)
     events: list[Dap] = []
@@ -91,7 +96,13 @@ def focus(state: State, rank: int) -> Moved:
 
 
 def stands(state: State, rank: int, body: Dap) -> State:
-    """Record where a running rank is."""
+    """Record where a running rank is.
+
+    Args:
+        state: The debugger's state.
+        rank: The rank.
+        body: Its report: `place`, empty between cells, and the collective in which it waits as `operation`.
+    """
     if state.ranks[rank].phase == "paused":
         return state
     operation = body.get("operation")
@@ -105,7 +116,12 @@ def stands(state: State, rank: int, body: Dap) -> State:
 
 
 def cell_began(state: State, ranks: Sequence[int]) -> State:
-    """Record that ranks run a cell."""
+    """Record that ranks run a cell.
+
+    Args:
+        state: The debugger's state.
+        ranks: Ranks of the cell.
+    """
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "idle":
             state = state.rank(rank, phase="running", place=None, operation=None)
@@ -129,13 +145,23 @@ def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
 
 
 def post_mortem(state: State, outcome: Outcome) -> State:
-    """Focus a rank that raised an error, before ranks stop where a cell failed."""
+    """Focus a rank that raised an error, before ranks stop where a cell failed.
+
+    Args:
+        state: The debugger's state.
+        outcome: How the cell ended, with the ranks on which it raised.
+    """
     focus = next(iter((*outcome.raised, *outcome.unfinished)), state.focus)
     return replace(state, focus=focus)
 
 
 def stopped(state: State, rank: int) -> Dap:
-    """Make the event that has the front end show a rank's stack and variables."""
+    """Make the event that has the front end show a rank's stack and variables.
+
+    Args:
+        state: The debugger's state, in which the rank is paused.
+        rank: The rank, which is a thread for the front end.
+    """
     view = state.ranks[rank]
     body: Dap = {
         "threadId": FIRST_THREAD + rank,
@@ -156,7 +182,12 @@ def continued(rank: int) -> Dap:
 
 
 def thread(reason: str, rank: int) -> Dap:
-    """Make the event that has an editor list a rank ("started"), or drop it ("exited")."""
+    """Make the event by which an editor lists a rank, or drops it.
+
+    Args:
+        reason: "started" or "exited".
+        rank: The rank.
+    """
     return {"event": "thread", "body": {"reason": reason, "threadId": FIRST_THREAD + rank}}
 
 
@@ -171,7 +202,12 @@ def told(state: State) -> Dap:
 
 
 def path_of(state: State, path: str) -> str:
-    """Translate a rank's path to the front end's; the front end has its own paths for cells."""
+    """Translate a rank's path to the front end's; the front end has its own paths for cells.
+
+    Args:
+        state: The debugger's state, with the cells that the front end has announced.
+        path: A file's path on the ranks, or `dtrain-cell:NAME`.
+    """
     if not path.startswith(CELL):
         here, there = state.folders or ("", "\0")
         return here + path.removeprefix(there) if path.startswith(f"{there}/") else path

@@ -28,10 +28,22 @@ def for_rank(arguments: Dap) -> Dap:
 
 
 def all_attached(state: State, command: str, arguments: Dap) -> tuple[Order, ...]:
-    """Return an order to all attached ranks; none if there are none."""
+    """Return an order to all attached ranks; none if there are none.
+
+    Args:
+        state: The debugger's state.
+        command: Command of a DAP request.
+        arguments: Its arguments, the same for each rank.
+    """
     return (same(command, arguments, state.attached),) if state.attached else ()
 
 
 def same(command: str, arguments: Dap, ranks: Sequence[int]) -> Order:
-    """Return an order with the same arguments for some ranks."""
+    """Return an order with the same arguments for some ranks.
+
+    Args:
+        command: Command of a DAP request.
+        arguments: Its arguments.
+        ranks: The ranks that get it.
+    """
     return Order(command, {rank: arguments for rank in ranks})

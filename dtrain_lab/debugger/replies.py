@@ -106,12 +106,12 @@ def reply(
 
 
 def done(request: Dap, body: Dap | None = None) -> Dap:
-    """Build the reply to a request that was served."""
+    """Build the reply to a request that was served, with this body; without one, it is empty."""
     return _ok(request, body or {})
 
 
 def refused(request: Dap, message: str, code: str = "") -> Dap:
-    """Build the reply to a request that can't be served; `code` tells clients why, beside the text."""
+    """Build the reply to a request that can't be served: a message for people, and a code for clients."""
     reply = _no(request, message)
     return {**reply, "code": code} if code else reply
 

@@ -38,7 +38,12 @@ SLOW_S = 30.0
 
 
 def asks_kernel(state: State, request: Dap) -> bool:
-    """Whether a request also goes to the kernel's own debugger."""
+    """Whether a request also goes to the kernel's own debugger.
+
+    Args:
+        state: The debugger's state.
+        request: The front end's request.
+    """
     command, arguments = request["command"], request.get("arguments") or {}
     if command.startswith(OURS) or rank_of(arguments) is not None:
         return False
@@ -48,7 +53,12 @@ def asks_kernel(state: State, request: Dap) -> bool:
 
 
 def for_kernel(state: State, request: Dap) -> Dap:
-    """Return the request for the kernel's own debugger, without what is only for ranks: cells, conditions."""
+    """Return the request for the kernel's own debugger, without what is only for ranks: cells, conditions.
+
+    Args:
+        state: The debugger's state.
+        request: The front end's request.
+    """
     if request["command"] != "setBreakpoints":
         return request
     arguments = request["arguments"]
@@ -119,7 +129,12 @@ def orders(state: State, request: Dap, kernel: Dap | None) -> tuple[State, tuple
 
 
 def catch_up(state: State, ranks: Sequence[int]) -> tuple[Order, ...]:
-    """Return the orders that bring ranks up to date before a cell: cell texts, breakpoints, filters."""
+    """Return the orders that bring ranks up to date before a cell: cell texts, breakpoints, filters.
+
+    Args:
+        state: The debugger's state.
+        ranks: Ranks of the cell.
+    """
     made: list[Order] = []
     for path, code in state.cells.items():
         if state.points.get(path) and path not in state.names:
@@ -166,7 +181,12 @@ def _dumped(state: State, path: str, code: str) -> tuple[State, tuple[Order, ...
 
 
 def there_of(state: State, path: str) -> str:
-    """Translate the front end's path of a source to the ranks'."""
+    """Translate the front end's path of a source to the ranks'.
+
+    Args:
+        state: The debugger's state, with the cells, and the folders of a job that is debugged.
+        path: Path of a cell or file at the front end.
+    """
     if path in state.cells:
         return f"{CELL}{state.names.get(path) or cell_name(path)}"
     if state.folders is not None and path.startswith(f"{state.folders[0]}/"):

@@ -180,7 +180,12 @@ class State(Struct, frozen=True):
         return replace(self, held={r: name for r, name in self.held.items() if r not in ranks})
 
     def rank(self, rank: int, **changes: object) -> State:
-        """Return a copy with one rank's fields changed."""
+        """Return a copy with one rank's fields changed.
+
+        Args:
+            rank: Number of the rank.
+            **changes: New values of fields of its `RankView`.
+        """
         ranks = list(self.ranks)
         ranks[rank] = replace(ranks[rank], **changes)
         pausing = self.pausing
@@ -199,7 +204,12 @@ def sized(state: State, size: int) -> State:
 
 
 def outward(rank: int, number: int) -> int:
-    """Convert a rank's frame or variable id to the front end's."""
+    """Convert a rank's frame or variable id to the front end's.
+
+    Args:
+        rank: The rank.
+        number: Id of a frame or variable, valid in that rank only.
+    """
     return (rank + 1) * PER_RANK + number
 
 
@@ -232,6 +242,10 @@ def to_rank(state: State, request: Dap) -> Dap:
     """Direct a request for the stack of thread 1 to the focused rank, if that is paused.
 
     JupyterLab 4.2 asks for that thread, whichever has stopped. The kernel's own must not be paused.
+
+    Args:
+        state: The debugger's state.
+        request: The front end's request.
     """
     focus, arguments = state.focus, request.get("arguments") or {}
     if request["command"] != "stackTrace" or arguments.get("threadId") != 1 or focus not in state.paused:

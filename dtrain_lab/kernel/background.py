@@ -41,7 +41,12 @@ class BackgroundCells:
         self._waiting: list[tuple[Cluster, str]] = []
 
     def start(self, target: Cluster, order: clients.Run) -> None:
-        """Start a cell and return at once."""
+        """Start a cell and return at once.
+
+        Args:
+            target: The cluster.
+            order: The cell, which is detached.
+        """
         self._session.portal.call(target.start_order(order))
         self._waiting.append((target, order.cell))
         # it stays below the cell after the end: true then, too

@@ -31,7 +31,15 @@ class RankNames:
         kernel.do_inspect = self.inspect
 
     def complete(self, code: str, cursor_pos: int) -> Any:
-        """Replace the kernel's `do_complete`, which is used if no rank has an answer."""
+        """Replace the kernel's `do_complete`, which is used if no rank has an answer.
+
+        Args:
+            code: The cell's whole text, with its magic.
+            cursor_pos: Position of the cursor in it, in characters.
+
+        Returns:
+            Content of a `complete_reply`; an awaitable of it where the kernel's own method is asynchronous.
+        """
         found = self._ask(code, cursor_pos, inspect=False, detail=0)
         if found is None or not found[0].get("matches"):
             return self._complete(code, cursor_pos)
@@ -47,7 +55,17 @@ class RankNames:
         }
 
     def inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Any:
-        """Replace the kernel's `do_inspect`, which is used if no rank has an answer."""
+        """Replace the kernel's `do_inspect`, which is used if no rank has an answer.
+
+        Args:
+            code: The cell's whole text, with its magic.
+            cursor_pos: Position of the cursor in it, in characters.
+            detail_level: 0 for the documentation, 1 for the source code, too.
+            omit_sections: Passed to the kernel's own method only.
+
+        Returns:
+            Content of an `inspect_reply`; an awaitable of it where the kernel's own method is asynchronous.
+        """
         found = self._ask(code, cursor_pos, inspect=True, detail=detail_level)
         if found is None or not found[0].get("found"):
             return self._inspect(code, cursor_pos, detail_level, omit_sections)

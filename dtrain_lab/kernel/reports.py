@@ -55,7 +55,14 @@ def advise(cluster: Cluster, tried: str | None = None) -> None:
 
 
 def forecast(cluster: Cluster, nodes: int, ranks_per_node: int | None, profile: str | None) -> None:
-    """Print the throughput that the last training loop would have on more nodes."""
+    """Print the throughput that the last training loop would have on more nodes.
+
+    Args:
+        cluster: The cluster whose loop it was.
+        nodes: Number of nodes.
+        ranks_per_node: Ranks on each; None for as many as the cluster has.
+        profile: Profile of the nodes; None for the cluster's own.
+    """
     print(cluster.forecast(nodes, ranks_per_node, profile)["text"])
 
 

@@ -185,6 +185,10 @@ class Session:
 
         A notebook that runs again keeps the cluster of its first run. If the panel has started a cluster for
         the notebook, that cluster is used.
+
+        Args:
+            profile: Name of the profile.
+            **options: Other arguments of `dtrain_lab.start`.
         """
         began = time.monotonic()
         asked = self._mine()

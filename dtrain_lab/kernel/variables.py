@@ -17,6 +17,11 @@ LARGE = 256 << 20
 def push(target: Cluster, names: list[str], namespace: dict[str, Any]) -> None:
     """Assign variables of this kernel on all ranks.
 
+    Args:
+        target: The cluster.
+        names: Names of the variables.
+        namespace: The notebook's variables.
+
     Raises:
         BadRequest: A variable is not defined in this kernel.
     """
@@ -32,7 +37,14 @@ def push(target: Cluster, names: list[str], namespace: dict[str, Any]) -> None:
 
 
 def pull(target: Cluster, name: str, ranks: str, namespace: dict[str, Any]) -> None:
-    """Assign a variable of ranks in this kernel: the value of a single rank, or a dict by rank."""
+    """Assign a variable of ranks in this kernel: the value of a single rank, or a dict by rank.
+
+    Args:
+        target: The cluster.
+        name: Name of the variable, with attributes: `model.weight` is assigned to `weight`.
+        ranks: Set of ranks, such as "0,2-3"; empty for all, which gives a dict.
+        namespace: The notebook's variables, which get the value.
+    """
     values = target.pull(name, ranks or None)
     namespace[name.split(".")[-1]] = next(iter(values.values())) if ranks and len(values) == 1 else values
 

@@ -181,7 +181,15 @@ def known(state: State, command: str, arguments: Dap) -> None:
 
 
 def in_words(request: Dap, answer: Dap) -> Dap:
-    """Convert a refusal of pydevd to a message."""
+    """Convert a refusal of pydevd to a message.
+
+    Args:
+        request: The editor's request.
+        answer: pydevd's answer to it.
+
+    Returns:
+        The answer with a sentence for the user; the same answer if it is none of the known refusals.
+    """
     message = str(answer.get("message") or "")
     name = pydevd_texts.unchanged(message)
     if answer.get("success") or not (name is not None or pydevd_texts.is_gone(message)):

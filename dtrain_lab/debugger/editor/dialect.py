@@ -70,7 +70,15 @@ def numbering(arguments: Dap) -> Numbering:
 
 
 def nowhere(path: str, points: list[Dap]) -> dict[int, str]:
-    """Return why no breakpoint of a source can be set: line → reason; empty if ranks have to be asked."""
+    """Return why no breakpoint of a source can be set.
+
+    Args:
+        path: The source's path, as the editor sent it.
+        points: Its breakpoints in DAP's form.
+
+    Returns:
+        Line → reason; empty if ranks have to be asked.
+    """
     if path.endswith(".ipynb"):
         return dict.fromkeys((point["line"] for point in points), IN_A_NOTEBOOK)
     if not path.startswith((CELL, "/")):
@@ -159,6 +167,10 @@ def moving(state: State, request: Dap) -> State:
 
     All paused ranks move, so that a step over a collective takes all of them along; with `singleThread`
     only that one does.
+
+    Args:
+        state: The debugger's state.
+        request: The editor's request, with a thread that stands for a rank.
     """
     arguments = request.get("arguments") or {}
     rank = rank_of(arguments)

@@ -25,7 +25,15 @@ class Numbering(Struct, frozen=True):
     column: int = 1
 
     def inward(self, command: str, arguments: Dap) -> Dap:
-        """Convert the arguments of an editor's request."""
+        """Convert the arguments of an editor's request.
+
+        Args:
+            command: The request's command.
+            arguments: Its arguments, with the editor's line and column numbers.
+
+        Returns:
+            The arguments with numbers that start at 1.
+        """
         if command == "setBreakpoints" and isinstance(points := arguments.get("breakpoints"), list):
             moved = [self._moved(point, 1) if isinstance(point, dict) else point for point in points]
             return {**arguments, "breakpoints": moved}

@@ -81,6 +81,10 @@ class KernelDebugger:
         Breakpoints in the notebook's cells apply to the job as long as the cells' text is unchanged.
         If JupyterLab's debugger is off, debugging starts once it is turned on.
 
+        Args:
+            connection: Connection to the job's head, which stays open while the job is debugged.
+            code: The job's cells, as they were submitted.
+
         Raises:
             Conflict: Another client debugs the job.
         """
@@ -144,7 +148,13 @@ class KernelDebugger:
 
     @contextmanager
     def cell(self, cluster: Cluster, ranks: Sequence[int], cell: str) -> Iterator[Ran]:
-        """Context of a running `%%distributed` cell; if the debugger is on, set the breakpoints first."""
+        """Context of a running `%%distributed` cell; if the debugger is on, set the breakpoints first.
+
+        Args:
+            cluster: The cluster that runs it.
+            ranks: Its ranks.
+            cell: Id of the notebook's cell.
+        """
         self._cell = cell
         self._target = cluster
         ran = Ran()

@@ -33,6 +33,10 @@ class Captures:
     def see(self, rank: int, content: dict[str, Any]) -> bool:
         """Handle a widget's message, and replace its message id by the notebook's, which ranks don't know.
 
+        Args:
+            rank: The widget's rank.
+            content: Content of its `comm_msg`, changed in place.
+
         Returns:
             Whether the message starts or ends the capture of a rank's output.
         """

@@ -176,7 +176,16 @@ class Restoring:
         self._kernel.shell_handlers["comm_info_request"] = self._info
 
     def open(self, stream: Any, ident: Any, message: dict[str, Any]) -> Any:
-        """Handle a front end's `comm_open`."""
+        """Handle a front end's `comm_open`.
+
+        Args:
+            stream: The kernel's shell stream.
+            ident: Identities of the sender, as ipykernel passes them.
+            message: The message.
+
+        Returns:
+            What the kernel's own handler returns; None if the message was handled here.
+        """
         content = message["content"]
         if content.get("target_name") != CONTROL or not self._ranks():
             return self._open(stream, ident, message)
@@ -191,7 +200,13 @@ class Restoring:
         return None
 
     async def info(self, stream: Any, ident: Any, message: dict[str, Any]) -> None:
-        """Handle a front end's `comm_info_request`."""
+        """Handle a front end's `comm_info_request`.
+
+        Args:
+            stream: The kernel's shell stream.
+            ident: Identities of the sender, as ipykernel passes them.
+            message: The message.
+        """
         if self._ranks():
             await asyncio.to_thread(self._forget)
         answer = self._info(stream, ident, message)

@@ -252,6 +252,11 @@ def _captured(shell: Any) -> _Captured | None:
 
 
 def labelled_error(rank: int, content: dict[str, Any]) -> dict[str, Any]:
-    """Label an error that a library has caught and displays with its rank."""
+    """Label an error that a library has caught and displays with its rank.
+
+    Args:
+        rank: The rank that displays it.
+        content: Content of an `error` message.
+    """
     first, *rest = content["traceback"] or [""]
     return {**content, "traceback": [f"[{rank}] {first}", *rest]}

@@ -52,7 +52,15 @@ class LiveDisplays:
         self._texts.setdefault(rank, "")
 
     def place(self, rank: int, content: dict[str, Any]) -> str:
-        """Assign a display id to a display; returns the type of the message to send."""
+        """Assign a display id to a display.
+
+        Args:
+            rank: The rank that displays it.
+            content: Content of the message, whose `transient` gets the id; one that has an id keeps it.
+
+        Returns:
+            Type of the message to send: "display_data", or "update_display_data" in a place that exists.
+        """
         self._clear_now(rank)
         if content["transient"].get("display_id"):
             return "display_data"

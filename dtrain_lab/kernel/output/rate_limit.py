@@ -47,7 +47,12 @@ class Allowance:
         self._at = float("-inf")
 
     def wait(self, units: float, now: float) -> float:
-        """Seconds until this much may be sent; more than the bucket holds may be sent when it is full."""
+        """Seconds until this much may be sent; more than the bucket holds may be sent when it is full.
+
+        Args:
+            units: Bytes or messages, as this allowance counts.
+            now: Monotonic time in seconds.
+        """
         if not self._rate:
             return 0.0
         self._left = min(self._most, self._left + (now - self._at) * self._rate)
