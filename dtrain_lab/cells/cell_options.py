@@ -83,7 +83,11 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Raise an argparse error as a `BadRequest` in dtrain-lab's words."""
+        """Raise an argparse error as a `BadRequest` in dtrain-lab's words.
+
+        Raises:
+            BadRequest: Always.
+        """
         _, missing, names = message.partition("arguments are required: ")
         option, valueless, _ = message.removeprefix("argument ").partition(": expected one argument")
         told = f"{self.prog}: {message}."
@@ -163,6 +167,10 @@ def cell_parser() -> Parser:
 
 def parse(parser: Parser, line: str) -> argparse.Namespace:
     """Parse a magic's line.
+
+    Args:
+        parser: Parser of the magic.
+        line: The text after the magic's name.
 
     Raises:
         BadRequest: An unknown option, a missing value, or an unclosed quote.

@@ -23,6 +23,10 @@ class Turns(Struct, frozen=True):
 def add(turns: Turns, turn: Turn) -> tuple[Turns, tuple[Turn, ...]]:
     """Queue a cell.
 
+    Args:
+        turns: The queue.
+        turn: The cell, with its ranks.
+
     Returns:
         The new queue, and the turns that begin now.
     """
@@ -31,6 +35,10 @@ def add(turns: Turns, turn: Turn) -> tuple[Turns, tuple[Turn, ...]]:
 
 def end(turns: Turns, cell: str) -> tuple[Turns, tuple[Turn, ...]]:
     """Remove a cell that has ended or was withdrawn.
+
+    Args:
+        turns: The queue.
+        cell: Id of the cell.
 
     Returns:
         The new queue, and the turns that begin now.
@@ -46,6 +54,11 @@ def end(turns: Turns, cell: str) -> tuple[Turns, tuple[Turn, ...]]:
 def keep(turns: Turns, cell: str, ranks: frozenset[int]) -> tuple[Turns, tuple[Turn, ...]]:
     """Reduce a running cell to the ranks that it still needs.
 
+    Args:
+        turns: The queue.
+        cell: Id of the cell.
+        ranks: Ranks that it still needs; other cells may use the rest.
+
     Returns:
         The new queue, and the turns that begin now.
     """
@@ -57,6 +70,10 @@ def ahead_of(turns: Turns, cell: str) -> tuple[str, ...]:
     """Return the cells that a waiting cell waits for, in order.
 
     These are the running cells, and those queued before it, that share a rank with it.
+
+    Args:
+        turns: The queue.
+        cell: Id of the cell; one that doesn't wait has none before it.
     """
     mine = next((t for t in turns.waiting if t.cell == cell), None)
     if mine is None:

@@ -55,7 +55,12 @@ def stand(
 
 
 def lost(ranks: Mapping[int, RankSeen], attempt: int) -> list[int]:
-    """Return the ranks that were running when their host sent its last message, over `SILENT_S` ago."""
+    """Return the ranks that were running when their host sent its last message, over `SILENT_S` ago.
+
+    Args:
+        ranks: What the hosts last reported, by rank.
+        attempt: Number of the current attempt; ranks of others don't count.
+    """
     return sorted(
         rank
         for rank, seen in ranks.items()

@@ -30,7 +30,12 @@ def submit_command(request: JobRequest, notebook: str) -> str:
 
 
 def parameter(name: str, value: Any) -> str:
-    """Format a parameter for `--param`: as JSON, or as plain text where that is read as itself."""
+    """Format a parameter for `--param`: as JSON, or as plain text where that is read as itself.
+
+    Args:
+        name: Name of the parameter.
+        value: Its value, of a type that JSON has.
+    """
     if isinstance(value, str) and typed_value(value) == value:
         return f"{name}={value}"
     return f"{name}={json.dumps(value, ensure_ascii=False)}"

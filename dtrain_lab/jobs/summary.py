@@ -28,7 +28,17 @@ def summary_of(
     *,
     fresh: bool,
 ) -> Summary:
-    """Summarize the job in one sentence."""
+    """Summarize the job in one sentence.
+
+    Args:
+        record: The job.
+        found: What its folder says.
+        state: Its state.
+        reason: Why it waits, or why it ended; None if unknown.
+        error: The error that ended it; None without one.
+        ended_at: When it ended, in seconds since 1970; None while it runs.
+        fresh: Its head has written figures recently; older ones are left out.
+    """
     size = record.plan.size
     took = duration(ended_at - found.started_at) if ended_at and found.started_at else ""
     after = f" after {took}" if took else ""
@@ -61,7 +71,14 @@ def summary_of(
 
 
 def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence[Rank] = ()) -> Summary:
-    """Summarize a job whose ranks run: that a debugger has paused some, a problem, or that they keep pace."""
+    """Summarize a job whose ranks run: a debugger has paused some, there is a problem, or they keep pace.
+
+    Args:
+        values: Values that every summary of the job has.
+        size: Number of ranks.
+        metrics: Figures of the job, with the verdicts on it.
+        ranks: The ranks; empty if unknown.
+    """
     paused = [rank.rank for rank in ranks if rank.state == "paused"]
     if paused:
         counted = {"ranks": rank_names.compact(paused), "count": len(paused)}

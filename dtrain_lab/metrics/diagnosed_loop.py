@@ -18,7 +18,12 @@ OTHER = 1.5
 
 
 def alike(one: float, other: float) -> bool:
-    """Whether two step times, in seconds, may belong to the same loop."""
+    """Whether two step times, in seconds, may belong to the same loop.
+
+    Args:
+        one: A step time in seconds.
+        other: The other one.
+    """
     return one / OTHER < other < one * OTHER
 
 

@@ -50,7 +50,14 @@ def data(share: float, error: float, with_s: float, without_s: float, step_s: fl
 
 
 def verdict(communication: Check | None, data: Check | None, size: int, own: float = 0.0) -> str:
-    """The verdict in one sentence; `own` is the share of the loop's own code, outside model and loader."""
+    """The verdict in one sentence.
+
+    Args:
+        communication: Result of the check of communication; None if it was not made.
+        data: Result of the check of waiting for data; None if it was not made.
+        size: Number of ranks.
+        own: Share of a step that the loop's own code takes, outside model and loader, 0 to 1.
+    """
     if communication is None and data is None:
         return "Nothing could be measured."
     shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
@@ -82,7 +89,12 @@ def _unsteady(communication: Check | None, data: Check | None) -> tuple[str, Che
 
 
 def vague(share: float, error: float) -> bool:
-    """Whether a share is so uncertain that it may as well be too small to matter."""
+    """Whether a share is so uncertain that it may as well be too small to matter.
+
+    Args:
+        share: Share of a step, 0 to 1.
+        error: Its error, in the same unit.
+    """
     return error >= VAGUE_SHARE and share - error < WORTH_A_CHANGE
 
 
@@ -92,7 +104,12 @@ def own_leads(communication: Check | None, data: Check | None, own: float) -> bo
 
 
 def slow_rank(slow: Verdict, share: float) -> str:
-    """The verdict on a loop with a slow rank; `share` is the part of a step by which this rank is later."""
+    """The verdict on a loop with a slow rank.
+
+    Args:
+        slow: Names the rank, and those that wait for it.
+        share: Part of a step by which this rank is later, 0 to 1.
+    """
     waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
     return f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step."
 

@@ -93,7 +93,13 @@ def lines(
 
 
 def no_secret(name: str, path: str, where: str) -> str:
-    """Return the error message for a secret file that can't be read."""
+    """Return the error message for a secret file that can't be read.
+
+    Args:
+        name: Name of the variable.
+        path: Path of the file.
+        where: The machine that can't read it, as it follows "on".
+    """
     return f"[environment] secrets: {name} is not set, because {path} can't be read on {where}"
 
 
@@ -102,7 +108,13 @@ def _place(path: str) -> str:
 
 
 def script(environment: Environment, variables: Mapping[str, str], words: Sequence[str]) -> str:
-    """Return a script for `bash -c` that prepares the environment and then runs a command."""
+    """Return a script for `bash -c` that prepares the environment and then runs a command.
+
+    Args:
+        environment: The profile's section, with activation, modules and secrets.
+        variables: Variables set in addition.
+        words: Words of the command.
+    """
     return "\n".join([*lines(environment, variables), f"exec {shlex.join(words)}"])
 
 

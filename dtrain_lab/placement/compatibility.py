@@ -15,7 +15,12 @@ LEAST_SHM = 64 << 20
 
 
 def needed(framework: Framework, accelerator: Accelerator = "gpu") -> tuple[str, ...]:
-    """Return the packages that ranks need, in the same version on all nodes."""
+    """Return the packages that ranks need, in the same version on all nodes.
+
+    Args:
+        framework: Framework of the ranks.
+        accelerator: Kind of the devices; NPUs need torch_npu, too.
+    """
     if framework == "torch" and accelerator == "npu":
         return (*needed(framework), "torch_npu")
     return ("dtrain-lab", "torch", "ipyparallel") if framework == "torch" else ("dtrain-lab", framework)

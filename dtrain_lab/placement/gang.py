@@ -40,7 +40,12 @@ class Gang(Struct, frozen=True):
 
 
 def begin(size: int, now: float) -> Gang:
-    """Make a gang of `size` hosts without any reservation."""
+    """Make a gang without any reservation.
+
+    Args:
+        size: Number of hosts.
+        now: Monotonic time in seconds.
+    """
     return Gang((now,) * size)
 
 

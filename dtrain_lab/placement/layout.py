@@ -18,7 +18,12 @@ MOST_PER_CORE = 1
 
 
 def capacity(facts: NodeFacts, profile: Profile) -> int:
-    """Return how many ranks fit on a node: one per GPU, or one per `cpus_per_rank` cores without GPUs."""
+    """Return how many ranks fit on a node: one per GPU, or one per `cpus_per_rank` cores without GPUs.
+
+    Args:
+        facts: The node's GPUs and cores.
+        profile: Says how many cores a rank gets.
+    """
     return facts.gpus or max(1, MOST_PER_CORE * facts.cpus // (profile.cpus_per_rank or 1))
 
 

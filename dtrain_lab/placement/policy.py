@@ -18,6 +18,10 @@ from dtrain_lab.wire.traits import Traits
 def check_host(policy: Policy, host: str) -> None:
     """Check whether a host may be used.
 
+    Args:
+        policy: The administrator's policy; without patterns, every host may be used.
+        host: The host, with or without `user@`.
+
     Raises:
         Forbidden: the host matches none of the administrator's patterns.
     """
@@ -31,7 +35,12 @@ def check_host(policy: Policy, host: str) -> None:
 
 
 def applied(policy: Policy, profile: Profile) -> Profile:
-    """Give a profile without a port range the administrator's."""
+    """Give a profile without a port range the administrator's.
+
+    Args:
+        policy: The administrator's policy.
+        profile: The profile; a range of its own is kept.
+    """
     if profile.network.ports is not None or policy.ports is None:
         return profile
     return replace(profile, network=replace(profile.network, ports=policy.ports))

@@ -26,7 +26,15 @@ DISK = re.compile(r"\d+\s+\d+\s+(?P<free>\d+)\s+\S+\s+(?P<mount>/.*)$", re.MULTI
 
 
 def read(text: str, folder: str) -> FreeSpace:
-    """Parse the output of `SCRIPT` for a folder."""
+    """Parse the output of `SCRIPT` for a folder.
+
+    Args:
+        text: The output.
+        folder: Path of the folder, as it is displayed.
+
+    Returns:
+        Free bytes and what is left of the quota, in bytes and files; None for what is unknown.
+    """
     disk, *quotas = text.split(PART)
     found = DISK.search(disk)
     if found is None:

@@ -183,7 +183,12 @@ def turn(
 
 
 def keeps_earlier_waiting(tickets: Sequence[Ticket], mine: Ticket) -> bool:
-    """Whether a world that came before this holder is waiting."""
+    """Whether a world that came before this holder is waiting.
+
+    Args:
+        tickets: All tickets of the machine.
+        mine: This holder's.
+    """
     return any(t.ready and not t.holds and _place(t) < _place(mine) for t in tickets)
 
 
@@ -247,6 +252,10 @@ def listing(
 def node_of(nodes: Sequence[NodeSlots], identity: str) -> NodeSlots:
     """Find the machine on which a holder has slots.
 
+    Args:
+        nodes: The machines to search.
+        identity: The holder's id.
+
     Raises:
         NotFound: no machine has a slot with this holder's id.
     """
@@ -258,6 +267,10 @@ def node_of(nodes: Sequence[NodeSlots], identity: str) -> NodeSlots:
 
 def holder(node: NodeSlots, identity: str) -> Holder:
     """Find the holder of a slot of a machine by its id.
+
+    Args:
+        node: The machine.
+        identity: The holder's id.
 
     Raises:
         NotFound: no slot of the machine has this holder's id.

@@ -142,6 +142,10 @@ def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python:
 def partition_of(profile: Profile, facts: SlurmFacts) -> Partition:
     """Return the profile's partition; by default Slurm's.
 
+    Args:
+        profile: Its Slurm section may name the partition.
+        facts: Slurm's partitions.
+
     Raises:
         BadProfile: there is no such partition.
     """

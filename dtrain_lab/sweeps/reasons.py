@@ -15,7 +15,12 @@ FAILED = Summary("job_failed", {}, "The trial's job failed.")
 
 
 def not_finite(objective: str, last: Report) -> Summary:
-    """Say that a trial ended with an objective that is NaN or infinite."""
+    """Say that a trial ended with an objective that is NaN or infinite.
+
+    Args:
+        objective: Name of the objective.
+        last: Its last value, with the step.
+    """
     text = f"The last {objective} is {last.value}, at step {last.step}."
     return Summary("not_finite", _at(objective, last), text)
 

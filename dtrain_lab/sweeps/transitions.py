@@ -43,6 +43,10 @@ AGAIN_S = 5.0
 def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, ...]]:
     """Apply an event to a sweep.
 
+    Args:
+        record: The sweep.
+        event: What happened; times in it are in seconds since 1970.
+
     Returns:
         The new record, and all actions that are due.
     """

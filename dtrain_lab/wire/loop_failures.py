@@ -86,6 +86,10 @@ Event = Began | Failed
 def step(state: LoopState, event: Event) -> tuple[LoopState, float | None]:
     """Apply an event to a loop. A loop that keeps failing is retried every `MOST_S`, never abandoned.
 
+    Args:
+        state: State of the loop.
+        event: What happened to it; times in it are monotonic seconds.
+
     Returns:
         The new state, and the seconds until the restart; None if none is due.
     """

@@ -34,7 +34,12 @@ class Node(Struct, frozen=True):
 
 
 def with_use(node: Node, use: HostUse | None) -> Node:
-    """Return the node with the resource use filled in."""
+    """Return the node with the resource use filled in.
+
+    Args:
+        node: The node.
+        use: Its resource use; None if unknown.
+    """
     if use is None:
         return node
     return Node(

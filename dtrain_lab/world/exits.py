@@ -18,7 +18,15 @@ EXIT_WITHIN_S = 10.0
 
 
 def rank_exited(state: State, event: on.RankExited) -> Moved:
-    """Replace the process, note a loss, or continue the stop or the failed start that the exit belongs to."""
+    """Replace the process, note a loss, or continue the stop or the failed start that the exit belongs to.
+
+    Args:
+        state: State of the world.
+        event: The rank's exit; that of an earlier process is ignored.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     member = state.members[event.rank] if event.rank < state.size else None
     if member is None or member.pid != event.pid:
         return state, []
@@ -47,7 +55,15 @@ def rank_exited(state: State, event: on.RankExited) -> Moved:
 
 
 def stop_asked(state: State, event: on.StopAsked) -> Moved:
-    """End all ranks: idle ones by a normal exit, the others at once."""
+    """End all ranks: idle ones by a normal exit, the others at once.
+
+    Args:
+        state: State of the world.
+        event: Why it is stopped, and by whom.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     if state.phase == "stopping":
         return state, []
     failed: list[Action] = [
@@ -72,7 +88,17 @@ def stop_asked(state: State, event: on.StopAsked) -> Moved:
 
 
 def fail(state: State, code: str, message: str, hint: str) -> Moved:
-    """End a world that can't continue; code, message and hint are its reason."""
+    """End a world that can't continue.
+
+    Args:
+        state: State of the world.
+        code: Code of the reason, for programs.
+        message: What happened.
+        hint: What the user can do.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     failed: list[Action] = [do.FailCell(rank, message) for rank in state.busy]
     return replace(state, phase="failed", reason=(code, message, hint)), [*failed, do.EndWorld()]
 

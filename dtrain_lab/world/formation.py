@@ -17,7 +17,15 @@ FORM_WITHIN_S = 60.0
 
 
 def group_formed(state: State, event: on.GroupFormed) -> Moved:
-    """Note that a rank is in the group; with the last one the world is ready."""
+    """Note that a rank is in the group; with the last one the world is ready.
+
+    Args:
+        state: State of the world.
+        event: The rank's report; that of an earlier generation is ignored.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     if event.generation != state.generation or not state.forming:
         return state, []
     state = state.member(event.rank, generation=event.generation)
@@ -29,7 +37,15 @@ def group_formed(state: State, event: on.GroupFormed) -> Moved:
 
 
 def group_failed(state: State, event: on.GroupFailed) -> Moved:
-    """End a formation in which a rank could not connect."""
+    """End a formation in which a rank could not connect.
+
+    Args:
+        state: State of the world.
+        event: The rank's report, with the reason.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     if event.generation != state.generation or not state.forming:
         return state, []
     message = f"{rank_names.sentence_name([event.rank])} could not connect: {event.message}"
@@ -62,7 +78,15 @@ def _formation_failed(state: State, message: str, hint: str = "Restart all ranks
 
 
 def end_forming(state: State, apart_from: tuple[int, ...] = ()) -> list[Action]:
-    """Free ranks that still wait for others in the failed generation, because the next one needs them."""
+    """Free ranks that still wait for others in the failed generation, because the next one needs them.
+
+    Args:
+        state: State of the world.
+        apart_from: Ranks whose processes are replaced, and so need no abort.
+
+    Returns:
+        The actions; none if no rank waits.
+    """
     waiting = tuple(
         m.rank
         for m in state.members

@@ -22,7 +22,15 @@ PEERS_AFTER_S = 1.0
 
 
 def interrupt_asked(state: State, event: on.InterruptAsked) -> Moved:
-    """Interrupt those of the ranks that run a cell."""
+    """Interrupt those of the ranks that run a cell.
+
+    Args:
+        state: State of the world.
+        event: The request, with its ranks.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     running = tuple(rank for rank in event.ranks if state.members[rank].cell is not None)
     if not running:
         return state, []
@@ -31,7 +39,15 @@ def interrupt_asked(state: State, event: on.InterruptAsked) -> Moved:
 
 
 def interrupted(state: State, ranks: tuple[int, ...]) -> Moved:
-    """Note an interrupt; ranks that were interrupted before keep their deadline."""
+    """Note an interrupt; ranks that were interrupted before keep their deadline.
+
+    Args:
+        state: State of the world.
+        ranks: Ranks that are interrupted.
+
+    Returns:
+        The new state, and the timer of the abort if a rank has a new deadline.
+    """
     new = [r for r in ranks if not state.members[r].interrupted or state.members[r].deaf]
     if not new:
         return state, []
@@ -41,7 +57,15 @@ def interrupted(state: State, ranks: tuple[int, ...]) -> Moved:
 
 
 def abort(state: State, interrupt: int) -> Moved:
-    """Abort the collectives of ranks that a first signal did not free."""
+    """Abort the collectives of ranks that a first signal did not free.
+
+    Args:
+        state: State of the world.
+        interrupt: Number of the interrupt whose timer has expired.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     still = tuple(m.rank for m in state.members if _runs_on(m, interrupt))
     if not still:
         return state, []
@@ -56,7 +80,15 @@ def _runs_on(member: Member, interrupt: int) -> bool:
 
 
 def give_up(state: State, interrupt: int) -> Moved:
-    """Name the ranks that this interrupt did not free, and end their cell without them."""
+    """Name the ranks that this interrupt did not free, and end their cell without them.
+
+    Args:
+        state: State of the world.
+        interrupt: Number of the interrupt whose timer has expired.
+
+    Returns:
+        The new state, and the actions that follow.
+    """
     if not any(_runs_on(m, interrupt) for m in state.members):
         return state, []
     deaf = [m.rank for m in state.members if m.deaf or _runs_on(m, interrupt)]

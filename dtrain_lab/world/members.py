@@ -59,7 +59,12 @@ class Members(Sequence[Member]):
         self._pages = tuple(every[at : at + PAGE] for at in range(0, len(every), PAGE))
 
     def changed(self, rank: int, **changes: object) -> Members:
-        """Return a copy with one member's fields changed."""
+        """Return a copy with one member's fields changed.
+
+        Args:
+            rank: Number of the rank.
+            **changes: New values of fields of its `Member`.
+        """
         number, at = divmod(rank, PAGE)
         page = self._pages[number]
         page = (*page[:at], replace(page[at], **changes), *page[at + 1 :])

@@ -97,19 +97,34 @@ class State(Struct, frozen=True):
         return self.phase == "ready" or all(self.members[rank].joined for rank in ranks)
 
     def each(self, ranks: Collection[int], **changes: object) -> State:
-        """Return a copy with the same fields changed on each of these ranks."""
+        """Return a copy with the same fields changed on each of these ranks.
+
+        Args:
+            ranks: The ranks.
+            **changes: New values of fields of each rank's `Member`.
+        """
         wanted = frozenset(ranks)
         return replace(
             self, members=Members(replace(m, **changes) if m.rank in wanted else m for m in self.members)
         )
 
     def gone(self, rank: int, **changes: object) -> State:
-        """Return a copy in which a rank has no process; `changes` are applied to that rank too."""
+        """Return a copy in which a rank has no process.
+
+        Args:
+            rank: Number of the rank.
+            **changes: New values of other fields of its `Member`.
+        """
         without = {"pid": None, "joined": False, "cell": None, "generation": -1}
         return self.member(rank, **without, interrupted=False, aborted=False, deaf=False, **changes)
 
     def member(self, rank: int, **changes: object) -> State:
-        """Return a copy with one rank's fields changed."""
+        """Return a copy with one rank's fields changed.
+
+        Args:
+            rank: Number of the rank.
+            **changes: New values of fields of its `Member`.
+        """
         return replace(self, members=self.members.changed(rank, **changes))
 
 

@@ -208,7 +208,12 @@ def _failed(name: str, state: State) -> Summary:
 
 
 def interrupted(before: Cluster, ranks: str) -> str:
-    """Say what an interrupt of a rank set has done, by the cluster as it was before."""
+    """Say what an interrupt of a rank set has done, by the cluster as it was before.
+
+    Args:
+        before: The cluster before the interrupt.
+        ranks: The set of ranks, as the user gave it; empty for all.
+    """
     asked = rank_names.asked(ranks or None, before.world.size)
     if any(r.state in RUNNING for r in before.ranks if asked is None or r.rank in asked):
         return f"{before.name}: interrupted; variables are kept."

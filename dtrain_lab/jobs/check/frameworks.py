@@ -110,6 +110,11 @@ def keras(
 
     A custom loop works, and so does Keras 2, as `tf_keras` or by its variable. Other libraries have a `fit`,
     too: where the model can't be followed to Keras, that is a warning.
+
+    Args:
+        cells: The notebook's cells.
+        variables: Environment variables of the job, which may choose Keras 2.
+        files: Files that the cells import, directly or not.
     """
     parsed = [*cells, *(file.parsed for file in files)]
     made = [(one, node) for one, node, kind in _made(parsed) if kind == "multi_worker_mirrored"]

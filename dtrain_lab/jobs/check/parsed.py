@@ -27,7 +27,16 @@ class Parsed(Struct, frozen=True):
     def finding(
         self, severity: Severity, code: str, message: str, fix: str, node: ast.AST, diff: str = ""
     ) -> Finding:
-        """Make a finding at the line of a node of this cell; of a file, the message names it."""
+        """Make a finding at the line of a node of this cell; of a file, the message names it.
+
+        Args:
+            severity: "problem", "warning" or "note".
+            code: Code of the finding, for programs.
+            message: What is wrong.
+            fix: What to do about it.
+            node: Where it is.
+            diff: The change that mends it; empty if none is known.
+        """
         line = getattr(node, "lineno", None)
         if self.cell is None:
             return Finding(severity, code, f"{self.file}, line {line}: {message}", fix, diff=diff)

@@ -25,20 +25,48 @@ class Conversion:
         self.futures: list[str] = []
 
     def note(self, code: str, line: int, message: str) -> None:
-        """Add a note about a line."""
+        """Add a note about a line.
+
+        Args:
+            code: Code of the note, for programs.
+            line: The line in the cell, from 1.
+            message: The note.
+        """
         self.findings.append(Finding("note", code, message, "", self.cell.name, line))
 
     def warning(self, code: str, line: int, message: str, fix: str = "") -> None:
-        """Add a warning about a line."""
+        """Add a warning about a line.
+
+        Args:
+            code: Code of the warning, for programs.
+            line: The line in the cell, from 1.
+            message: What may be wrong.
+            fix: What to do about it.
+        """
         self.findings.append(Finding("warning", code, message, fix, self.cell.name, line))
 
     def problem(self, code: str, line: int, message: str, fix: str) -> str:
-        """Add a problem of a line, and return the expression that replaces its code."""
+        """Add a problem of a line, and return the expression that replaces its code.
+
+        Args:
+            code: Code of the problem, for programs.
+            line: The line in the cell, from 1.
+            message: Why a job can't run it.
+            fix: What to do about it.
+        """
         self.findings.append(Finding("problem", code, message, fix, self.cell.name, line))
         return NOTHING
 
     def words(self, text: str, line: int) -> list[str] | None:
-        """Split the arguments of a magic; None, with a problem, if a quote isn't closed."""
+        """Split the arguments of a magic.
+
+        Args:
+            text: The text after the magic's name.
+            line: The line in the cell, from 1, for a problem.
+
+        Returns:
+            The words; None, with a problem, if a quote isn't closed.
+        """
         try:
             return shlex.split(text)
         except ValueError:
@@ -46,7 +74,12 @@ class Conversion:
             return None
 
     def argument(self, text: str, line: int) -> str:
-        """Return the only argument of a magic, without quotes around it."""
+        """Return the only argument of a magic, without quotes around it.
+
+        Args:
+            text: The text after the magic's name.
+            line: The line in the cell, from 1, for a problem.
+        """
         if not set("{$") & set(text):
             return " ".join(self.words(text, line) or ())
         quoted = re.fullmatch(r"""(["'])(.*)\1""", text)  # other quotes may belong to an expression
@@ -61,7 +94,12 @@ class Conversion:
 
 
 def edited(source: str, edits: Sequence[tuple[ast.AST, str]]) -> str:
-    """Replace nodes by text, the last one first; columns are bytes. Removed lines are kept as empty lines."""
+    """Replace nodes of a syntax tree by text; removed lines are kept as empty lines.
+
+    Args:
+        source: Code from which the nodes were parsed.
+        edits: Nodes with the text for each, in any order; they don't overlap.
+    """
     lines = source.split("\n")
     for node, text in sorted(edits, key=lambda e: (e[0].lineno, e[0].col_offset), reverse=True):  # type: ignore[attr-defined]
         assert isinstance(node, ast.expr | ast.stmt)

@@ -19,7 +19,17 @@ SILENT = frozenset((
 
 
 def system(made: Conversion, command: str, line: int, *, captures: bool) -> str:
-    """Convert `!command`; `captures`: its output is assigned to a name."""
+    """Convert `!command`.
+
+    Args:
+        made: The conversion, which collects helpers and findings.
+        command: The text after the exclamation mark.
+        line: The line in the cell, from 1.
+        captures: Its output is assigned to a name.
+
+    Returns:
+        The expression that replaces it.
+    """
     installed = re.match(r"(?:\S*python\S*\s+-m\s+)?pip3?\s+install\s+(.*)", command.strip())
     if installed and not captures:
         return _install(made, installed[1], line)
@@ -41,7 +51,18 @@ def _install(made: Conversion, arguments: str, line: int) -> str:
 
 
 def line_magic(made: Conversion, name: str, arguments: str, statement: bool, line: int) -> str:
-    """Convert `%name arguments`; `statement`: its value is not used."""
+    """Convert a line magic.
+
+    Args:
+        made: The conversion, which collects helpers and findings.
+        name: Name of the magic, without `%`.
+        arguments: The text after the name.
+        statement: Its value is not used.
+        line: The line in the cell, from 1.
+
+    Returns:
+        The expression that replaces it.
+    """
     known = _MAGICS.get(name)
     if known is not None:
         return known(made, arguments.strip(), statement, line)

@@ -78,7 +78,12 @@ def without_magic(code: str) -> tuple[list[str], str]:
 
 
 def unified(before: list[str], after: list[str]) -> str:
-    """Return a unified diff of two versions of a cell."""
+    """Return a unified diff of two versions of a cell.
+
+    Args:
+        before: Lines of the cell, without line ends.
+        after: Lines of the changed cell.
+    """
     return "\n".join(difflib.unified_diff(before, after, "cell", "cell", lineterm="", n=2))
 
 

@@ -113,6 +113,10 @@ def batches(metrics: Metrics, cluster: Cluster) -> str:
 
     Scaling is described only if each rank reads its own part of the data, and if the ranks that were measured
     are those of now.
+
+    Args:
+        metrics: Figures of the loop.
+        cluster: The cluster, for its number of ranks.
     """
     ranks = cluster.world.size
     said = batch(metrics, ranks)

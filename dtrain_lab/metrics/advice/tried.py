@@ -94,7 +94,12 @@ def outcome(gain: float, error: float) -> str:
 
 
 def between(gain: float, error: float) -> str:
-    """Return a gain as a range: "18 to 98 % faster"."""
+    """Return a gain as a range: "18 to 98 % faster".
+
+    Args:
+        gain: Throughput with the change over that without it; 1 is no gain.
+        error: Error of the gain, in the same unit.
+    """
     if gain >= TIMES_GAIN:
         return f"{gain - error:.1f} to {gain + error:.1f} times as fast"
     return f"{percent(gain - 1 - error)} to {percent(gain - 1 + error)} % faster"

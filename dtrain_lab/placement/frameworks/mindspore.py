@@ -28,6 +28,10 @@ def worker(started: Started, rank: int) -> dict[str, str]:
     """Return the variables of a worker. Its numeric id becomes its rank.
 
     `DEVICE_ID` is for Ascend devices; CPUs and GPUs ignore it.
+
+    Args:
+        started: The job's addresses and size.
+        rank: Number of the worker.
     """
     own = {"MS_ROLE": "MS_WORKER", "MS_NODE_ID": str(rank), "DEVICE_ID": str(rank % started.per_node)}
     return {**own, **_common(started)}

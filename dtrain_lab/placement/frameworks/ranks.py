@@ -21,10 +21,20 @@ def variables(plan: FrameworkPlan, started: Started, rank: int) -> dict[str, str
 
 
 def ports(plan: FrameworkPlan | None, size: int) -> int:
-    """Return the number of consecutive ports that a job needs on its nodes."""
+    """Return the number of consecutive ports that a job needs on its nodes.
+
+    Args:
+        plan: The framework's part of the job's plan; None for torch.
+        size: Number of ranks.
+    """
     return size if plan is not None and plan.name == "tensorflow" and plan.roles else 1
 
 
 def listens(plan: FrameworkPlan, rank: int) -> bool:
-    """Whether a rank listens on its own port, that of `Started.address`."""
+    """Whether a rank listens on its own port, that of `Started.address`.
+
+    Args:
+        plan: The framework's part of the job's plan, with the ranks' roles.
+        rank: Number of the rank.
+    """
     return plan.name == "tensorflow" and bool(plan.roles) and plan.roles[rank] != "evaluator"

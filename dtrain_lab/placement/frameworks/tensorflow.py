@@ -78,6 +78,11 @@ def variables(plan: FrameworkPlan, started: Started, rank: int) -> dict[str, str
     """Return `TF_CONFIG` of a rank; none for strategies of one process.
 
     As TensorFlow requires, the evaluator is not in the cluster of any other process.
+
+    Args:
+        plan: The framework's part of the job's plan, with the ranks' roles.
+        started: The job's addresses and size.
+        rank: Number of the rank.
     """
     if not plan.roles:
         return {}
