@@ -195,7 +195,13 @@ def reach(name: str) -> Cluster:
 
 
 def done(target: Cluster, text: str, as_json: bool) -> None:
-    """Print that an action is done, or the cluster as JSON."""
+    """Print that an action is done, or the cluster as JSON.
+
+    Args:
+        target: The cluster.
+        text: The sentence to print.
+        as_json: Print the cluster instead, as it is now.
+    """
     if as_json:
         print_json(target.cluster())
     else:

@@ -65,7 +65,12 @@ def print_line(value: Any) -> None:
 
 
 def print_stacks(stacks: dict[int, str], *, as_json: bool) -> None:
-    """Print the stacks of ranks."""
+    """Print the stacks of ranks.
+
+    Args:
+        stacks: Rank → its stack as text.
+        as_json: Print a list of objects with `rank` and `text`.
+    """
     if as_json:
         print_json([{"rank": rank, "text": text} for rank, text in stacks.items()])
         return

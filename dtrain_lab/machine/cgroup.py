@@ -56,7 +56,12 @@ def cpu_quota(places: list[Path]) -> float | None:
 
 
 def oom_kills(places: list[Path], vmstat: Path = Path("/proc/vmstat")) -> int:
-    """Number of processes killed by the kernel for lack of memory: in the group, else on this machine."""
+    """Number of processes killed by the kernel for lack of memory: in the group, else on this machine.
+
+    Args:
+        places: The group's folders, as `folders` returns them.
+        vmstat: The kernel's counters, read if the group counts none.
+    """
     for folder in places:
         for name in ("memory.events", "memory.oom_control"):
             counted = _field(_read(folder / name), "oom_kill")

@@ -12,6 +12,10 @@ from pathlib import Path
 def replace(path: Path, data: bytes) -> None:
     """Replace a file atomically and durably: readers see the old or the new one, even after a power cut.
 
+    Args:
+        path: The file; its folder exists.
+        data: The new content.
+
     Raises:
         OSError: The file can't be written; the old one is still there.
     """

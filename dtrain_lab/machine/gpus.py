@@ -51,6 +51,10 @@ def only(names: Sequence[str]) -> dict[str, str]:
 def handle(nvml: Any, name: str) -> Any:
     """NVML's handle of a GPU.
 
+    Args:
+        nvml: The module `pynvml`, initialized.
+        name: Index of the GPU, or its UUID, as in CUDA_VISIBLE_DEVICES.
+
     Raises:
         pynvml.NVMLError: There is no such GPU.
     """

@@ -31,7 +31,12 @@ class Curve:
         self._authenticator.configure_curve_callback(DOMAIN, self)
 
     def callback(self, domain: str, key: bytes) -> bool:
-        """Called by ZeroMQ: whether a client's key (Z85) is accepted."""
+        """Called by ZeroMQ: whether a client may connect.
+
+        Args:
+            domain: ZAP domain of the socket.
+            key: The client's public key (Z85).
+        """
         return domain == DOMAIN and key.decode() == self.keys.client
 
     def serve(self, socket: zmq.Socket[bytes]) -> None:
@@ -56,7 +61,13 @@ def new_keys() -> tuple[Keys, str]:
 
 
 def introduce(socket: zmq.Socket[Any], url: str, keys: Keys) -> None:
-    """Set the keys on a client's socket for a URL; to be called before it connects."""
+    """Set the keys on a client's socket for a URL; to be called before it connects.
+
+    Args:
+        socket: The client's socket.
+        url: Address to which it will connect; with brackets, it is IPv6.
+        keys: The world's keys.
+    """
     socket.ipv6 = "[" in url
     socket.curve_serverkey = keys.server.encode()
     socket.curve_publickey = keys.client.encode()

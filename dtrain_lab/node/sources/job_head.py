@@ -118,7 +118,12 @@ class JobHead:
         )
 
     def ended(self, child: SpawnedRank, code: int) -> None:
-        """Report the exit of a rank."""
+        """Report the exit of a rank.
+
+        Args:
+            child: The rank.
+            code: Exit code; negative is the number of the signal that ended it.
+        """
         process = self._processes.pop(child.rank, None)
         self._ended.append(links.Exited(key=child.rank, pid=child.pid, code=code))
         if self.connected.is_set():

@@ -49,5 +49,10 @@ async def exit_code(process: asyncio.subprocess.Process | WarmRank) -> int:
 
 
 def signal_all(kept: SpawnedRank, number: signal.Signals) -> None:
-    """Signal a rank and its children; no effect if none is left, or only those that run as root (sudo)."""
+    """Signal a rank and its children; no effect if none is left, or only those that run as root (sudo).
+
+    Args:
+        kept: The rank, which leads its session.
+        number: The signal.
+    """
     processes.signal_group(kept.pid, kept.began, number)

@@ -29,7 +29,12 @@ T = TypeVar("T")
 
 
 async def allowed(handler: JupyterHandler, action: str) -> bool:
-    """Return whether a request's user may "read" or "write"."""
+    """Return whether a request's user may "read" or "write".
+
+    Args:
+        handler: Handler of the request, with its user.
+        action: "read" or "write".
+    """
     user = handler.current_user
     return bool(await ensure_async(handler.authorizer.is_authorized(handler, user, action, RESOURCE)))
 
@@ -65,6 +70,11 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
     def number(self, name: str, usual: int, least: int = 0) -> int:
         """Parse an integer query argument from `least` to `MOST_NUMBER`.
 
+        Args:
+            name: Name of the query argument.
+            usual: Its value if the request has none.
+            least: The smallest value allowed.
+
         Raises:
             BadRequest: The argument is not such an integer.
         """
@@ -95,13 +105,23 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         return found
 
     def answer(self, value: Any, code: int = 200) -> None:
-        """Send a value as JSON."""
+        """Send a value as JSON.
+
+        Args:
+            value: What msgspec can encode.
+            code: HTTP status.
+        """
         self.set_status(code)
         self.set_header("Content-Type", "application/json")
         self.finish(msgspec.json.encode(value))
 
     def file(self, points: Sequence[Point], kind: str) -> None:
-        """Send a metric history in a format; as a download, unless it is JSON."""
+        """Send a metric history in a format; as a download, unless it is JSON.
+
+        Args:
+            points: The history.
+            kind: The format, a key of `TYPES`: "json", "csv" and others.
+        """
         content, name = export(points, kind)
         self.set_header("Content-Type", TYPES[kind])
         if kind != "json":
@@ -122,7 +142,12 @@ class BaseHandler(ExtensionHandlerMixin, APIHandler):  # type: ignore[misc]
         return job if await self.may_write() else msgspec.structs.replace(job, may=())
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send a `DtrainError`, or that of a disk, as JSON without a traceback; others are the server's."""
+        """Send a `DtrainError`, or that of a disk, as JSON without a traceback; others are the server's.
+
+        Args:
+            status_code: HTTP status that tornado proposes.
+            **kwargs: As tornado's; `exc_info` has the exception.
+        """
         error = kwargs.get("exc_info", (None, None, None))[1]
         error = of_disk(error) or error
         if not isinstance(error, DtrainError):
