@@ -8,7 +8,7 @@ const OLD = '/tmp/ipykernel_1/7.py';
 const NEW = '/tmp/ipykernel_2/7.py';
 const POINT = { path: OLD, line: 5, condition: 'rank == 1', hit: '', log: '' };
 
-/** JupyterLab's service, as far as it is used. */
+/** The part of JupyterLab's debugger service that `Conditions` uses. */
 function made(hashed = false) {
   const texts: string[] = [];
   const sent: { command: string; args: object }[] = [];
@@ -37,7 +37,7 @@ function made(hashed = false) {
   new Conditions(debug as unknown as IDebugger, () => texts);
   const told = (...points: object[]): void =>
     message.emit({ event: 'dtrain/state', body: { on: true, points } });
-  /** What a kernel is given for line 5. */
+  /** The breakpoint that a kernel receives for line 5. */
   const given = async (path = NEW): Promise<object> => {
     const args = { source: { path }, breakpoints: [{ line: 5 }] };
     await session.sendRequest('setBreakpoints', args);
@@ -59,7 +59,7 @@ it('gives a new kernel the conditions that the one before had', async () => {
   expect(await given()).toEqual({ line: 5 });
   told(POINT);
   expect(await given()).toEqual(GIVEN);
-  // it was told of breakpoints before it knew ranks
+  // the kernel received its breakpoints before it had loaded our extension
   message.emit({ event: 'dtrain/conditions', body: {} });
   await Promise.resolve();
   expect(sent.at(-1)).toEqual({
@@ -76,7 +76,7 @@ it('keeps the condition of a breakpoint in a cell that is edited, at the line wi
   const { told, debug, sent, session, texts } = made(true);
   texts.push('a\nb\nc\nd\nif x:', 'other\nif x:');
   told(POINT);
-  // a new cell with the same line takes nothing
+  // a new cell that contains the same line doesn't take over the condition
   await debug.updateBreakpoints('other\nif x:', [{ line: 2 }]);
   texts[0] = 'a\nnew\nb\nc\nd\nif x:';
   await debug.updateBreakpoints(texts[0], [{ line: 6 }]);

@@ -27,12 +27,12 @@ type Service = Pick<
 };
 
 /**
- * Conditions of breakpoints on ranks, kept while the notebook's kernel restarts and while a cell is edited.
+ * Conditions of breakpoints on ranks. They survive a restart of the kernel and edits of a cell.
  *
- * JupyterLab keeps the lines of breakpoints itself, and gives them to the new kernel; its requests have no
- * conditions. They are added here. A kernel that was given its breakpoints before it had our extension, and
- * so has lost their conditions, asks for them ("dtrain/conditions"). An edited cell is another one for the
- * debugger, whose lines JupyterLab takes over.
+ * JupyterLab itself stores the lines of breakpoints and sends them to a new kernel, without conditions; this
+ * class adds the conditions to those requests. A kernel that received its breakpoints before it had loaded
+ * our extension requests the conditions ("dtrain/conditions"). For the debugger, an edited cell is a new
+ * source: JupyterLab moves the lines to it, and this class moves the conditions.
  */
 export class Conditions {
   /**
@@ -53,7 +53,7 @@ export class Conditions {
       this._keepOnly(to, lines);
       const from = path ? null : this._carry(code, to, lines);
       if (from) {
-        await this._clear(from).catch(() => undefined); // the session has not begun, or is over
+        await this._clear(from).catch(() => undefined); // the session hasn't started, or has ended
       }
       await update(code, points, path);
     };
@@ -71,7 +71,7 @@ export class Conditions {
     }
   }
 
-  /** The kernel tells all that it has, also what was removed from it: an empty condition. */
+  /** Store what the kernel reports; an empty condition means that the condition was removed. */
   private _learn({ path, line, condition, hit, log }: SetBreakpoint): void {
     const own = this._own();
     const key = keyOf(path, line);
@@ -83,7 +83,7 @@ export class Conditions {
     }
   }
 
-  /** Keep the text of a cell with conditions: only by it they find their lines after an edit. */
+  /** Store the text of a cell with conditions: after an edit, it is compared to find their new lines. */
   private _remember(path: string): void {
     const name = nameOf(path);
     if (isCell(path) && !this._texts.has(name)) {
@@ -98,9 +98,9 @@ export class Conditions {
   }
 
   /**
-   * Take the conditions of the cell whose text has become this one over.
+   * Move the conditions of an edited cell from its previous text to this one.
    *
-   * @returns the cell's path before; null if it had no conditions.
+   * @returns the cell's previous path; null if it had no conditions.
    */
   private _carry(
     code: string,
@@ -135,7 +135,7 @@ export class Conditions {
     return path;
   }
 
-  /** No cell has this text any more: its breakpoints on ranks would be listed beside the new ones. */
+  /** Remove a cell's breakpoints under its previous path; otherwise the list would show them twice. */
   private async _clear(path: string): Promise<void> {
     const args = { source: { path }, breakpoints: [] };
     await this._debug.session?.sendRequest('setBreakpoints', args);
@@ -176,7 +176,7 @@ export class Conditions {
     }) as Session['sendRequest'];
   }
 
-  /** Forget a breakpoint that was removed; one that is set there anew has no condition. */
+  /** Forget the conditions of removed breakpoints: a breakpoint that is set there later has none. */
   private _keepOnly(
     path: string,
     lines: readonly (number | undefined)[]
@@ -192,7 +192,7 @@ export class Conditions {
     }
   }
 
-  /** Those of the notebook that is debugged: a restart changes its kernel, and not its session. */
+  /** The conditions of the debugged notebook, by its session, which is the same after a kernel restart. */
   private _own(): Map<string, IGiven> {
     const id = this._debug.session?.connection?.id ?? '';
     const own = this._of.get(id) ?? new Map<string, IGiven>();
@@ -205,7 +205,7 @@ export class Conditions {
   private _texts = new Map<string, { path: string; text: string }>();
 }
 
-/** The place of a breakpoint, the same for each kernel: its folder of cells has another name. */
+/** Key of a breakpoint, without the folder of cells, whose name differs between kernels. */
 function keyOf(path: string, line: number): string {
   return `${nameOf(path)}:${line}`;
 }

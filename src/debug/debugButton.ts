@@ -2,7 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 
-/** Whether the kernel is being debugged, which the page learns late after a reload. */
+/** Whether the kernel is being debugged; after a reload, the page receives this state late. */
 export async function isDebugged(panel: NotebookPanel): Promise<boolean> {
   const kernel = panel.sessionContext.session?.kernel;
   const future = kernel?.requestDebug({
@@ -38,8 +38,8 @@ export async function pressDebugButton(
   turns: { ended(): Promise<void> }
 ): Promise<void> {
   await (bugOf(panel)?.onClick() as unknown as Promise<void> | undefined);
-  await turns.ended(); // the button tells of no end in newer versions of JupyterLab
-  // when it starts, JupyterLab stops following the frames of a rank that has stopped meanwhile
+  await turns.ended(); // newer versions of JupyterLab return no promise
+  // as it starts, JupyterLab drops the frames of a rank that has stopped meanwhile: reload them
   await service.restoreState(false);
   const { callstack } = service.model;
   const { frame } = callstack;

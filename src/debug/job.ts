@@ -108,7 +108,7 @@ async function running(
   );
 }
 
-/** Open its notebook at the line, with the debugger on, and say what to do next. */
+/** Debug a failed job again: open its notebook at the failing line, and say what to do next. */
 async function failed(
   job: Job,
   panel: NotebookPanel,
@@ -122,7 +122,7 @@ async function failed(
   const own = (): Cluster | null =>
     attachedTo(clusters.clusters, kernelPath(panel), lastCluster(panel));
   if (!own()) {
-    // the one that the toolbar names: without a cell, the notebook is not attached to it yet
+    // the cluster in the notebook's toolbar: the notebook is attached to it only once a cell has run
     const next = usedBy(
       clusters.clusters,
       kernelPath(panel),

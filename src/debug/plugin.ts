@@ -121,7 +121,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
             let stood: Promise<void> | undefined;
             if (args.failed && (args.cell || !stands())) {
               const { cell } = args;
-              await model.send('dtrain/postmortem', { cell }); // or the reason is shown
+              await model.send('dtrain/postmortem', { cell }); // throws with the reason if that is impossible
               // its response arrives once a rank has stopped, maybe before the event that says so
               stood = untilStands(model, trans);
             }
@@ -192,7 +192,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       isEnabled: args => !!model.view?.on || !!args.id,
       execute: async args => {
         if (args.id) {
-          // where a cell failed: its frames, and the variables that differ between ranks there
+          // for a failed cell: show its frames, and then compare the variables there
           const { id, rank, cell } = args;
           const looks = { id, rank, cell, failed: true };
           if (!(await commands.execute(CommandIDs.debugRank, looks))) {

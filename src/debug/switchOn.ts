@@ -27,7 +27,7 @@ const SHOWN_WITHIN = 10_000;
 /**
  * Turn on the debugger of the notebook whose cell a cluster runs.
  *
- * @returns false if the notebook can't be shown, of which the reason was shown.
+ * @returns false if the notebook can't be shown; the user has seen the reason.
  */
 export async function switchOnFor(
   cluster: Cluster,

@@ -7,7 +7,7 @@ import { expect, it, vi } from 'vitest';
 
 import { IUpdates, Turns } from './turns';
 
-/** JupyterLab's handler: it leads the session to a notebook's kernel, and back where that is not debugged. */
+/** JupyterLab's handler: connects the session to a notebook's kernel, and back if that isn't debugged. */
 function made(debugged: string[], front: string) {
   const bug = new ToolbarButton();
   bug.addClass('jp-DebuggerBugButton');
@@ -58,7 +58,7 @@ function made(debugged: string[], front: string) {
 }
 
 it('finds in JupyterLab what is not in its interfaces', async () => {
-  // where this fails after an upgrade: several notebooks share the session unordered, see turns.ts
+  // if this fails after an upgrade, notebooks use the session at the same time again: see turns.ts
   const service = { model: null } as unknown as Debugger.Service;
   const handler = new Debugger.Handler({
     type: 'notebook',

@@ -45,7 +45,7 @@ it('keeps what ranks hung in once they are interrupted, and names whose variable
   expect(said('interrupted', [0, 1], mere, { plain: true, record })).toBe(
     'Interrupted. Variables are kept.'
   );
-  // no cluster knows of it any more
+  // no cluster has a record of the run any more
   expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(
     'Interrupted.'
   );

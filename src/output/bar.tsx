@@ -42,7 +42,7 @@ export function Bar(props: {
   const { standing, ranks, trans, actions } = props;
   const { state, cluster } = standing;
   const trouble = troubleOf(standing);
-  // without a server its current state is unknown
+  // without a connection to the server, the current state is unknown
   const unheard = lostText(standing, trans);
   const failing = unheard ? '' : soFar(standing.record, trans);
   const alarm = (isAlarm(trouble) || !!failing) && !unheard;
@@ -146,7 +146,7 @@ export function Bar(props: {
   );
 }
 
-/** How a cell ended, in one flow of text: its time never stands alone in a line. */
+/** How a cell ended, and its time, in one inline text, so that the time is never alone in a line. */
 function Said(props: {
   head: string;
   text: string;

@@ -155,7 +155,7 @@ export class CellOutputView extends ReactWidget {
         if (!(error instanceof RequestError)) {
           throw error;
         }
-        // no server: retried later
+        // the server can't be reached: retried later
       });
     }
     const canShow = !output.left || !!whole || !!found;
@@ -249,7 +249,7 @@ export class CellOutputView extends ReactWidget {
     }
   }
 
-  /** Its figures are the panel's: it is drawn together with the panel, not a frame or two later. */
+  /** Render at once: the figures are those of the panel, which renders in the same frame. */
   private _heard(): void {
     if (this._ticks) {
       MessageLoop.sendMessage(this, Widget.Msg.UpdateRequest);

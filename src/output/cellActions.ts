@@ -84,7 +84,7 @@ export function lostIn(
   if (now.state === 'lost') {
     return trans.__('Rank %1 was lost.', rank);
   }
-  // a head of an earlier version doesn't report them
+  // `replaced` is missing in records of earlier versions
   return record?.replaced?.includes(rank)
     ? trans.__(
         'Rank %1 has had a new process since: its error is gone. Run the cell again.',

@@ -83,11 +83,11 @@ it('never says done of what is not known to be', () => {
   });
   const done: IRun = { ...kept, state: 'done' };
   expect(of(3, done)).toBe('done');
-  expect(of(null, done)).toBeNull(); // its outputs were stripped
+  expect(of(null, done)).toBeNull(); // outputs were stripped from the notebook
   expect(
     standingOf(cell(null, undefined, 1), null, done, false, false).state
-  ).toBe('done'); // saved in mid-run
-  // its cluster was stopped, and has taken the record along: the failure is told all the same
+  ).toBe('done'); // the notebook was saved during the run
+  // the cluster was stopped, so there is no record: the failure is still shown
   expect(standingOf(cell(3), null, run, false, true)).toMatchObject({
     state: 'failed',
     ranks: [0, 1]
@@ -98,7 +98,7 @@ it('never says done of what is not known to be', () => {
 it('says that the end of a run is not known, where no cluster knows it', () => {
   const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
   const known = standingOf(cell(null), null, run, false, false);
-  expect(glyphOf(known, trans)).toBeNull(); // it may still be found
+  expect(glyphOf(known, trans)).toBeNull(); // a cluster's record may still arrive
   expect(glyphOf({ ...known, noEnd: true }, trans)?.kind).toBe('off');
 });
 

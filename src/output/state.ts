@@ -88,7 +88,7 @@ export function standingOf(
   if (executionCount === null || isDetached(sharedModel.getSource())) {
     return { ...nothing, state: null };
   }
-  const done = earlier === 'output' ? null : 'done'; // the other cell may still run
+  const done = earlier === 'output' ? null : 'done'; // the cell whose output it shows may still run
   return { ...nothing, state: failed ? 'failed' : done };
 }
 

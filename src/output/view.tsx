@@ -154,7 +154,7 @@ function Block(props: {
   );
 }
 
-/** A rank's lines, as only its own. */
+/** A rank's lines, with that rank as their only one. */
 function ownLines(lines: readonly ILine[], rank: number): ILine[] {
   return linesOf(lines, rank).map(line => ({
     ...line,

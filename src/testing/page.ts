@@ -1,9 +1,9 @@
 import { PageConfig } from '@jupyterlab/coreutils';
 
-/** Options of the page that specs set. */
+/** Page options that specs set. */
 export const SET = ['dtrainRoot', 'notebookPage', 'serverRoot'];
 
-/** Forget what a spec has told of the page: the next one may run in the same document. */
+/** Reset the page options after a spec, because the next one may run in the same document. */
 export function forgetPage(): void {
   SET.forEach(name => PageConfig.setOption(name, ''));
 }

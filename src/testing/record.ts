@@ -1,6 +1,6 @@
 import { CellRecord } from '../tokens';
 
-/** A cell that has ended, as a head tells of it. */
+/** The record of an ended cell, as a head sends it. */
 export function record(more: Partial<CellRecord> = {}): CellRecord {
   return {
     id: 'x.1',

@@ -20,7 +20,7 @@ target.requestIdleCallback ??= (callback: () => void) => setTimeout(callback);
 HTMLCanvasElement.prototype.getContext = (() =>
   null) as unknown as typeof HTMLCanvasElement.prototype.getContext;
 
-// browsers have it, Node has not before 22: without it no test would see the objects that stand for 1.0
+// `JSON.rawJSON` for Node below 22: with it, tests use the same objects for 1.0 as browsers do
 if (!('rawJSON' in JSON)) {
   const MARK = '\u0001';
   const plain = JSON.stringify.bind(JSON);

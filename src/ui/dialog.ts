@@ -1,6 +1,6 @@
 import { Dialog } from '@jupyterlab/apputils';
 
-/** JupyterLab's dialog, which screen readers call by its title, and which a double click opens for good. */
+/** JupyterLab's dialog, named by its title for screen readers; the opening double click doesn't close it. */
 export class NamedDialog<T> extends Dialog<T> {
   constructor(options: Partial<Dialog.IOptions<T>>) {
     super(options);

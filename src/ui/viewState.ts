@@ -104,7 +104,7 @@ export function useViewScroll(
     const note = (): void => {
       const last = node.scrollHeight - node.clientHeight;
       if (waits && node.scrollTop >= last - 1) {
-        return; // it is as far down as can be: nobody has scrolled it
+        return; // the browser has limited the position: the user hasn't scrolled
       }
       end();
       at.current = node.scrollTop;

@@ -94,7 +94,7 @@ export abstract class VisibleWidget extends ReactWidget {
 
   protected override onCloseRequest(message: Message): void {
     super.onCloseRequest(message);
-    // otherwise its tracker would find it again, without a place to show it
+    // otherwise its tracker would return a widget that is no longer in the shell
     this.dispose();
   }
 

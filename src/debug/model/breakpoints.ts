@@ -9,9 +9,9 @@ export interface IPoint {
   name: string;
   path: string;
   line: number;
-  /** Null if no rank has it. */
+  /** The breakpoint on ranks; null if no rank has it. */
   asks: SetBreakpoint | null;
-  /** Null if only ranks have it. */
+  /** JupyterLab's own breakpoint; null if only ranks have it. */
   own: IDebugger.IBreakpoint | null;
 }
 
@@ -31,7 +31,7 @@ export function pointsOf(
   ours: (path: string) => string,
   kernel = ''
 ): IPoint[] {
-  // a restart gives cells another folder: what the kernel before it told is of no cell any more
+  // after a restart, cells have another folder: omit breakpoints that the previous kernel reported
   const folder = kernel.slice(0, kernel.lastIndexOf('/') + 1);
   asked = asked.filter(a => !isCell(a.path) || a.path.startsWith(folder));
   const name = (point: IDebugger.IBreakpoint): string =>

@@ -6,7 +6,7 @@ type Connection = Pick<Session.ISessionConnection, 'statusChanged'>;
 export class KernelEnd {
   constructor(private _ended: () => void) {}
 
-  /** Report that of this session's kernel from now on, and of no other. */
+  /** Watch this session's kernel instead of the previous one. */
   follow(connection: Connection | null): void {
     if (connection !== this._connection) {
       this._connection?.statusChanged.disconnect(this._heard, this);

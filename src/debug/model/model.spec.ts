@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 
 import { DebugModel } from './model';
 
-/** JupyterLab's debugger, as far as the model uses it. */
+/** The part of JupyterLab's debugger that the model uses. */
 function fake(
   answer: (command: string, args: Record<string, unknown>) => object = () => ({
     success: true
@@ -95,7 +95,7 @@ const PAUSED = { phase: 'paused', place: { file: 'a.py', line: 3 } };
 const ranks = (...them: object[]): object[] =>
   them.map((one, rank) => ({ rank, attached: true, ...one }));
 
-/** The debugger of ranks of which those that are given stand, each with a variable x. */
+/** Answers requests as a debugger in which the given ranks are paused, each with a variable `x`. */
 function standing(
   ...paused: number[]
 ): (command: string, args: Record<string, unknown>) => object {
@@ -200,6 +200,6 @@ it('refuses an expression that is not valid Python, and keeps none of it', async
   await expect(model.compare('rank*')).rejects.toThrow(message);
   expect(model.rows).toEqual([]);
   code = undefined;
-  await model.compare('rank'); // refused for now
+  await model.compare('rank'); // a refusal without a code may be temporary: the row stays
   expect(model.rows.map(({ row }) => row?.text)).toEqual([message]);
 });

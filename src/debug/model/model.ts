@@ -130,7 +130,7 @@ export class DebugModel {
     this._changed.emit();
   }
 
-  /** Ask the kernel how its ranks stand, where it may have told while nobody heard. */
+  /** Request the state of the ranks: the kernel may have sent it while this page was not listening. */
   refresh(): void {
     if (this.isStarted) {
       this.send('dtrain/state', {}).catch(() => undefined);
@@ -145,7 +145,7 @@ export class DebugModel {
   }
 
   private _titled(): void {
-    // if it was switched off, only that is reported
+    // no request if the debugger was turned off
     if (this.isStarted) {
       void this._ask();
     }
@@ -190,12 +190,12 @@ export class DebugModel {
     } else if (this._differences && (moved || looksAt)) {
       window.clearTimeout(this._again);
       this._again = window.setTimeout(() => {
-        // this time it was automatic: if it fails, the button appears again
+        // the user didn't request this comparison: if it fails, the button appears again
         this.compareVariables().catch(() => undefined);
       }, SETTLE);
     }
     if (this._view.on && (moved || !before?.on)) {
-      // also if ranks have become idle, or run on: earlier values are outdated. Ranks stop one after another: wait for all, instead of once per rank
+      // values are outdated, also if ranks run or are idle now; ranks stop one by one, so wait for all
       window.clearTimeout(this._timer);
       this._timer = window.setTimeout(() => {
         this._expressions.forEach(e => void this._evaluate(e));
@@ -204,7 +204,7 @@ export class DebugModel {
     this._changed.emit();
   }
 
-  /** @returns why the kernel refused, which is shown instead of values; null if it did not */
+  /** @returns the kernel's refusal, which is displayed instead of values; null if it answered. */
   private async _evaluate(expression: string): Promise<Refused | null> {
     if (!this._view?.on) {
       return null;
@@ -246,14 +246,14 @@ export class DebugModel {
     return answer && this._view?.on ? (answer.body as AcrossRow) : null;
   }
 
-  /** Names that only some ranks have; empty where that can't be told: comparing goes on. */
+  /** Names that only some ranks have; empty if the request fails, so that the comparison continues. */
   private async _onlyOnSome(): Promise<readonly Only[]> {
     const answer = await this.send('dtrain/names', {}).catch(() => null);
     return ((answer?.body ?? {}) as { only?: Only[] }).only ?? [];
   }
 
   private _again = 0;
-  /** What a kernel told ends with it; the next one tells nothing before it has our extension. */
+  /** Clears the state when the kernel ends: a new kernel sends none before it has loaded our extension. */
   private _kernel = new KernelEnd(() => this._clear());
   private _differences: IDifferences | null = null;
   /** Number of the current comparison of variables: older ones stop. */
@@ -263,12 +263,12 @@ export class DebugModel {
   private _rows = new Map<string, AcrossRow>();
   private _timer = 0;
   private _asked = 0;
-  /** Expression → its last evaluation: the answer to an older one may come late. */
+  /** Expression → number of its latest evaluation; answers to earlier ones are ignored. */
   private _latest = new Map<string, number>();
   private _changed = new Signal<this, void>(this);
 }
 
-/** The code of what is not valid Python (`dtrain_lab/services/debugger/across.py`). */
+/** Error code for an expression that is not valid Python (`dtrain_lab/services/debugger/across.py`). */
 const UNREADABLE = 'unreadable_expression';
 
 /** Ms from a stop until expressions are evaluated. */
@@ -282,7 +282,7 @@ function isPaused(rank: RankView): boolean {
   return rank.phase === 'paused';
 }
 
-/** States of all ranks, and where those are that have a frame to evaluate in. */
+/** States of all ranks, and positions of the paused ones, as text for comparison. */
 function places(view: DebugView | null): string {
   return JSON.stringify(
     view?.ranks.map(r => [r.phase, isPaused(r) ? r.place : null]) ?? null

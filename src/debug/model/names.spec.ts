@@ -40,7 +40,7 @@ it('tells whether another cell runs, and nothing of what a step changes', () => 
   expect(runningOf([next])).not.toBe(runningOf([cluster]));
 });
 
-/** A notebook of cells with these texts, whose kernel can be spoken for. */
+/** A notebook with cells of these texts; the test sends its kernel's messages. */
 function makePanel(texts: string[], kernel = '') {
   const widgets = texts.map((text, index) => {
     const model = {
@@ -148,7 +148,7 @@ it('forgets the number of a cell that has ended', () => {
   const { shown } = makeNames([one]);
   one.begin(0, 4);
   one.end(0, 4);
-  one.widgets[0].model.executionState = 'running'; // again, and its kernel has not said so yet
+  one.widgets[0].model.executionState = 'running'; // runs again, with no number from the kernel yet
   expect(shown(TEXT)).toBe('cell 1/1');
 });
 

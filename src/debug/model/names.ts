@@ -98,7 +98,7 @@ export class CellNames {
     _tracker.widgetAdded.connect((_, panel) => listen(panel));
   }
 
-  /** A cell starts, and its kernel sends its text and number before any rank can stop in it; or it ends. */
+  /** Note the start of a cell, whose number arrives before any rank can stop in it, and its end. */
   private _heard(panel: NotebookPanel, message: KernelMessage.IMessage): void {
     const input = message as KernelMessage.IIOPubMessage;
     const parent = (input.parent_header as Partial<KernelMessage.IHeader>)
@@ -107,12 +107,12 @@ export class CellNames {
       const { code, execution_count } = input.content;
       const cells = distributedOf(panel);
       const cell =
-        cells.find(one => requestOf(one) === parent) ?? // of this page
+        cells.find(one => requestOf(one) === parent) ?? // run by this page
         cells.find(one => textOf(one) === code);
       if (cell) {
         const count = Number(execution_count);
         this._begun.set(cell, { message: parent, count });
-        this._found.clear(); // another cell may have the same text: prefer the running one
+        this._found.clear(); // of cells with the same text, the running one is preferred
       }
     } else if (
       KernelMessage.isStatusMsg(input) &&
@@ -135,11 +135,11 @@ export class CellNames {
     return this.nameOf(source.path ?? '');
   }
 
-  /** The same for its path. */
+  /** The name of the cell with this path. */
   nameOf(path: string): string {
     const job = this._model.view?.cells?.[path];
     if (job) {
-      return cellName(job, this._trans); // whatever number it had in a cluster
+      return cellName(job, this._trans); // a job's own name, not the number that the cell had in a cluster
     }
     const all = this._cellsOf(path);
     const found = all.find(({ cell }) => isRunning(cell)) ?? all.at(-1);

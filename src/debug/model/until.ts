@@ -15,7 +15,7 @@ export function untilOn(model: Told, trans: TranslationBundle): Promise<void> {
   );
 }
 
-/** Wait until a rank has stopped where the last cell failed; an error if none does, or none can any more. */
+/** Wait until a rank has stopped where the last cell failed; an error if none does so in time, or can. */
 export function untilStands(
   model: Told,
   trans: TranslationBundle

@@ -42,7 +42,7 @@ it('finds what has a value in the frame of a rank', async () => {
 
 type Group = [ranks: number[], text: string];
 
-/** An answer of ranks; a text that ends in "defined" or "Error" is an error. */
+/** The ranks' answer for an expression; a value that ends in "defined" or "Error" is an error. */
 const row = (
   expression: string,
   groups: Group[],
@@ -70,7 +70,7 @@ const row = (
   }))
 });
 
-/** The last word of a comparison of these rows; a name without a row cannot be evaluated. */
+/** The final result of a comparison with these answers; a name without an answer can't be evaluated. */
 async function compared(
   names: string[],
   rows: AcrossRow[],
@@ -151,7 +151,7 @@ it('calls nothing the same on ranks that run, which were not looked at', async (
   expect(alone).toMatchObject({ same: 0, unknown: 1, unseen: [1, 2, 3] });
   const most = await compared(['x'], [row('x', [[[0, 1], '1']], [2])], 3);
   expect(most).toMatchObject({ same: 0, alike: 1, unseen: [2] });
-  // nor on one that was not asked, and so does not run as far as is known
+  // the same holds for a rank that gave no answer and is not known to be running
   const silent = await compared(['x'], [row('x', [[[0, 1], '1']])], 3);
   expect(silent).toMatchObject({ same: 0, alike: 1, unseen: [2] });
 });

@@ -99,7 +99,7 @@ function isValue({ name, type }: IVariable): boolean {
 /** Evaluate the answers of all ranks for one variable. */
 type Kind = 'differs' | 'same' | 'alike' | 'lacking' | 'unknown';
 
-/** Those ranks that are in no group of a row. */
+/** Ranks that have no answer in a row. */
 function silentIn(row: AcrossRow, ranks: readonly number[]): number[] {
   const heard = new Set(row.groups.flatMap(group => group.ranks));
   return ranks.filter(rank => !heard.has(rank));
@@ -127,7 +127,7 @@ function kindOf(row: AcrossRow, ranks: readonly number[]): Kind {
   return values[0].ranks.length > 1 ? 'alike' : 'unknown';
 }
 
-/** The same names with one more, which a row shows to be on some ranks only. */
+/** Add a name that only some ranks have, according to its row. */
 function withName(
   only: readonly Only[],
   name: string,

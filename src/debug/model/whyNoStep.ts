@@ -4,11 +4,11 @@ import { formatRanks } from '../../ui/figures/format';
 import { DebugView } from './model';
 
 /**
- * Why a step would move none of the ranks that the user has written; empty if it moves some of them, or
- * while no rank is paused.
+ * Why a step would move no rank, given the ranks that the user has entered; empty if it moves any of them, or
+ * if no rank is paused.
  *
- * @param written - the text of the field.
- * @param chosen - the ranks in it; none if it can't be read.
+ * @param written - text of the field.
+ * @param chosen - the ranks in that text; empty if it can't be parsed.
  */
 export function whyNoStep(
   view: Pick<DebugView, 'ranks'>,

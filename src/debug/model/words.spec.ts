@@ -71,7 +71,7 @@ it('says where a rank is in a few letters', () => {
   const gone = rank(0, { phase: 'gone', place: null });
   expect(placeOf(gone, false, cells, none, trans)).toBe('lost');
   expect(glyphOf(gone, false)).toBe('lost');
-  // the whole cluster has ended, as somebody wanted: none of its ranks was lost
+  // the whole cluster was stopped on purpose: none of its ranks counts as lost
   expect(placeOf(gone, true, cells, none, trans)).toBe('ended');
   expect(glyphOf(gone, true)).toBe('todo');
   expect(

@@ -137,7 +137,7 @@ export function sentence(
   }
 }
 
-/** Whose variables JupyterLab lists while ranks are debugged: empty for those of the paused rank in focus. */
+/** Note that the listed variables are the kernel's; empty if they are those of the focused, paused rank. */
 export function whoseVariables(
   view: Pick<DebugView, 'on' | 'focus' | 'ranks'> | null,
   trans: TranslationBundle
@@ -146,16 +146,16 @@ export function whoseVariables(
   if (!view?.on || !view.ranks.length || rank?.phase === 'paused') {
     return '';
   }
-  // one line: on a small screen the section has little more
+  // must fit in one line: on a small screen, the section is hardly higher
   return trans.__('Of the kernel, not of a rank:');
 }
 
-/** What is said while the debugger is on and has no ranks. */
+/** The headline while the debugger is on and has no ranks. */
 export function noRanks(trans: TranslationBundle): string {
   return trans.__('No ranks yet: run a distributed cell.');
 }
 
-/** What the ranks do on which nothing was evaluated, as the headline says it: "rank 0 runs, rank 1 waits". */
+/** State of the ranks on which nothing was evaluated, as in the headline: "rank 0 runs, rank 1 waits". */
 export function runningText(
   { running }: { running: readonly number[] },
   view: Pick<DebugView, 'ranks'> | null,

@@ -69,7 +69,7 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
           model.compare(text).catch((reason: unknown) => {
             const why =
               reason instanceof Error ? reason.message : String(reason);
-            // to be corrected, unless the next one is being typed
+            // restore the text to be corrected, unless the user is already typing the next expression
             setText(typed => typed || text);
             setWrong(field.value ? trans.__('%1: %2', text, why) : why);
           });
@@ -185,7 +185,7 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   );
 }
 
-/** The only rank that has variables, if all other ranks run; null otherwise, and while they are compared. */
+/** The only rank with variables, if all others run; null otherwise, and during a comparison. */
 export function loneIn(
   { unseen, left, rows, same, alike, only }: IDifferences,
   { ranks }: Pick<DebugView, 'ranks'>

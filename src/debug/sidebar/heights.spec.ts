@@ -37,7 +37,7 @@ it('serves those first whose turn comes first, and leaves each a little', () => 
   expect(divide(100, wishes)).toEqual([LEAST, LEAST, LEAST, LEAST]);
   wishes[1].least = 84;
   expect(divide(300, wishes)).toEqual([116, 84, LEAST, LEAST]);
-  // a form that is open, as far as there is room
+  // an open form gets its height before other content, as far as there is room
   wishes[3].first = 90;
   expect(divide(300, wishes)).toEqual([76, 84, LEAST, 90]);
   expect(divide(250, wishes)).toEqual([LEAST, 84, LEAST, 66]);

@@ -6,13 +6,13 @@ export const LEAST = 50;
 
 /** Requirements of a section of the sidebar. */
 export interface IWish {
-  /** The height of its content, px; null: it takes what others leave. */
+  /** Height of its content, px; null for a section that gets what others leave. */
   wanted: number | null;
   /** Its minimum height, px. */
   least: number;
-  /** The height of what must be seen whole, px: served before all turns. */
+  /** Height of the part that must be fully visible, px; assigned before any other content. */
   first: number;
-  /** Priority: sections with a lower number are served first. */
+  /** Priority: sections with a lower number get their height first. */
   turn: number;
   /** The part of the remaining height that it may take. */
   most: number;
@@ -23,8 +23,8 @@ export interface IWish {
 /**
  * Divide a sidebar's height among its open sections.
  *
- * @param space - of all of them, px.
- * @returns a height for each, px; together the whole height, if it suffices for the minimum heights.
+ * @param space - height of all sections together, px.
+ * @returns a height for each section, px; their sum is `space`, if that suffices for the minimum heights.
  */
 export function divide(space: number, wishes: readonly IWish[]): number[] {
   const heights = wishes.map(({ least }) => least);
@@ -61,7 +61,7 @@ export interface IGrowth {
   most: number;
   /** Whether it can't be made lower than its content. */
   firm: boolean;
-  /** The part of its content that must be seen whole, while there is one. */
+  /** The part of its content that must be fully visible; null while there is none. */
   first?: () => HTMLElement | null;
 }
 

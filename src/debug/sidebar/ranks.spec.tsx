@@ -96,7 +96,7 @@ it('looks at any one of many ranks by keyboard', async () => {
   host.remove();
 });
 
-/** Draws two ranks, and takes what is sent. */
+/** Render two ranks, and collect the requests that are sent. */
 function draw(
   view: DebugView,
   name = 'cell\u00a0[16]'

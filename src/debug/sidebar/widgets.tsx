@@ -18,7 +18,7 @@ import { Ranks } from './ranks';
 export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
-  /** They know the number of a running cell. */
+  /** Source of a running cell's number. */
   clusters: IClusters;
   names: CellNames;
   trans: TranslationBundle;
@@ -120,7 +120,7 @@ export class RanksSection extends Section {
   }
 }
 
-/** A line above JupyterLab's variables that says whose they are, where they are no rank's. */
+/** A line above JupyterLab's variables, shown while they are the kernel's and not a rank's. */
 export class WhoseVariables extends Widget {
   constructor({ model, trans }: Pick<IDebugWidgets, 'model' | 'trans'>) {
     super();

@@ -5,7 +5,7 @@ import { ILine, parseLines } from './lines';
 
 const fold = (text: string): ILine[] => foldLines(parseLines(text, false));
 
-/** A line as it is read. */
+/** A line as the user sees it. */
 function shown({ text, range }: ILine): string {
   if (!range) {
     return text;
@@ -65,7 +65,7 @@ it('folds one whole number that each rank prints at several places', () => {
   expect(rows(r => `${odd[r]} of ${odd[r]} done`)).toEqual([
     '4, 1, 1 of 4, 1, 1 done'
   ]);
-  // a rank that has two numbers shows it
+  // a rank whose two numbers differ keeps its own line
   expect(rows(r => `from ${r} to ${r === 2 ? 3 : r}`)).toEqual([
     'from 0…1 to 0…1',
     'from 2 to 3'
@@ -87,7 +87,7 @@ it('puts bars that have ended in the order of ranks', () => {
 
 it('folds nothing that differs in two numbers', () => {
   expect(fold('[0] loss 2.1 acc 0.5\n[1] loss 2.2 acc 0.6\n')).toHaveLength(2);
-  // nor by way of a third line
+  // also not through a third line that differs from each in one number only
   expect(fold('[0] a 1 b 1\n[1] a 2 b 1\n[2] a 1 b 2\n')).toHaveLength(2);
 });
 
@@ -172,7 +172,7 @@ it('never folds two lines of one rank, nor stdout with stderr, nor what has no r
   expect(foldLines(mixed)).toHaveLength(2);
 });
 
-/** Numbers without chance: the same ones each time. */
+/** Pseudorandom numbers that are the same in each run. */
 function* random(seed: number): Generator<number> {
   for (let x = seed; ;) {
     x = (x * 1103515245 + 12345) % 2147483648;
@@ -198,7 +198,7 @@ it('says of any lines nothing that no rank has printed', () => {
     const folded = fold(text);
     for (const [rank, lines] of printed) {
       const mine = folded.filter(l => l.ranks.includes(rank));
-      // every line of every rank is there, in its order, and is the shown one but for its own number
+      // each rank's lines are complete and in order; a folded one differs from it in one number only
       expect(mine).toHaveLength(lines.length);
       mine.forEach((line, i) => {
         if (!line.range) {
@@ -262,7 +262,7 @@ it('folds ranks again whose lines got out of step', () => {
   for (let i = 0; i < 300; i++) {
     text += row(1, i);
   }
-  // a line that came in two pieces, far behind the other rank
+  // rank 0 is far behind, and one of its lines arrives in two pieces
   for (let i = 0; i < 100; i++) {
     text += row(0, i);
   }

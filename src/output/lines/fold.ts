@@ -83,7 +83,7 @@ export function near(low: number, high: number, whole: boolean): boolean {
 class Group {
   constructor(
     readonly shape: string,
-    /** What it has in common with its neighbours that are put in the order of ranks. */
+    /** Key that adjacent groups share if they are sorted by rank. */
     readonly like: string,
     line: ILine,
     numbers: readonly INumber[]
@@ -93,8 +93,8 @@ class Group {
   }
 
   /**
-   * Add a line of other ranks, if at most one number differs among all of them, or several that are the same
-   * integer in each line.
+   * Add a line of other ranks if all lines then differ in at most one number, or in several positions that
+   * have the same integer within each line.
    */
   take(line: ILine, numbers: readonly INumber[]): boolean {
     if (line.ranks.some(rank => this.ranks.has(rank))) {
@@ -184,12 +184,12 @@ function inLine(run: readonly IRun[], at: number): string | null {
 }
 
 /**
- * Indices of the numbers in which lines differ, where one line can show all: it is one number, or each line has
- * the same integer at all of them, as in "from 0 step 1 0". Null where that is not so.
+ * Indices of the numbers in which lines differ, if they can be folded: it is one number, or each line has the
+ * same integer at all of these positions, as in "from 0 step 1 0". Null if they can't be folded.
  *
- * @param before - the indices without the last line
+ * @param before - indices in which the lines differ without the last one
  * @param run - the lines without the last one
- * @param last - its numbers
+ * @param last - numbers of the last line
  */
 export function differing(
   before: readonly number[],
@@ -264,10 +264,7 @@ export function foldLines(lines: readonly ILine[]): ILine[] {
   return inRankOrder(order.all).map(group => group.line());
 }
 
-/**
- * Adjacent lines that differ in numbers only, and states of one progress bar, are in the order of their ranks, not
- * of their arrival.
- */
+/** Sort adjacent lines that differ in numbers only, and states of one progress bar, by rank, not arrival. */
 function inRankOrder(groups: readonly Group[]): Group[] {
   const found: Group[] = [];
   let run: Group[] = [];

@@ -10,7 +10,7 @@ export interface IItem {
   id?: string;
 }
 
-/** A line of progress, or of a rank that overwrites its output, and the ranks that show it; JSON, as a notebook keeps it. */
+/** A progress bar or other overwritten line, and its ranks; JSON, as in the saved notebook. */
 export type Row = {
   ranks: number[];
   text: string;

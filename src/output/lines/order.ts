@@ -63,8 +63,8 @@ export class Order<T extends IEntry> {
   }
 
   /**
-   * The same among entries before the last line of these ranks: lines that only they have printed since are
-   * moved before it. Otherwise ranks whose lines once got out of step would never be folded again.
+   * As `find`, but among entries before the last line of these ranks, whose own later lines are then moved
+   * before the entry. Without this, ranks that once printed in another order would never be folded again.
    */
   private _before(
     alike: readonly T[],

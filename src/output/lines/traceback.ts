@@ -89,7 +89,7 @@ function frameOf(frame: Frame): IFrameText {
   };
 }
 
-/** The cell and line of a row that says nothing else: "  cell [4], line 3"; null for another row. */
+/** Cell and line of a row that contains only these: "  cell [4], line 3"; null for any other row. */
 export function placeIn(row: string): { cell: string; line: number } | null {
   const match = /^\s*cell (\[[^\]]+\]), line (\d+)$/.exec(row);
   return match ? { cell: match[1], line: Number(match[2]) } : null;

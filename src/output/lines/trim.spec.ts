@@ -16,7 +16,7 @@ const line = (n: number): string => `[0-3] step ${n} loss 0.1\n`;
 it('keeps both ends of a long output, and says how many lines went', () => {
   let text = '';
   let printed = 0;
-  // as it comes: cut again and again while lines are added
+  // as in a running cell: the text is trimmed repeatedly while lines are added
   for (; printed < 100_000; printed++) {
     text += line(printed);
     text = trimmed(text) ?? text;

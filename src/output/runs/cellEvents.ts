@@ -8,9 +8,9 @@ import { isOver, readRun, RUN_KEY } from './run';
 
 /** Events of cells, and their listeners. */
 export interface IWatchOptions {
-  /** This page runs a cell by this message. */
+  /** This page has started a cell; `request` is the id of the message. */
   asked: (request: string) => void;
-  /** Another page runs a cell that this page had run by this message. */
+  /** Another page runs a cell that this page had started with the message of this id. */
   released: (request: string) => void;
   /** A cell of ranks has started or ended. */
   moved: () => void;
@@ -25,7 +25,7 @@ export interface IWatchOptions {
 /** Cell → the message of this page's last run of it, in any view of its notebook. */
 const asked = new WeakMap<ICodeCellModel, string>();
 
-/** A cell whose output is our own text: words are not broken. */
+/** Mark a cell whose output is text of our magics, so that CSS doesn't break words in it. */
 function markMagic(cell: CodeCell): void {
   cell.toggleClass(
     'jp-DtrainOutput-magic',

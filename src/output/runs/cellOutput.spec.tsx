@@ -53,7 +53,7 @@ it('reads what the magic of a cell asks for, from its first line', () => {
     byRank: false
   });
   expect(magicOf('print(1)')).toBeNull();
-  // as the cell itself would show it
+  // without options, all ranks in one block
   const any = { ranks: null, byRank: false };
   expect(magicOf('%distributed wait\n')).toEqual(any);
   expect(magicOf('%distributed output')).toEqual(any);

@@ -23,7 +23,7 @@ export function isDropped(cell: CodeCell): boolean {
 
 type Future = CodeCell['outputArea']['future'];
 
-/** Those of cells that another page has run since then. */
+/** Futures of runs after which another page has run the cell. */
 const past = new WeakSet<Future>();
 
 /** Id of the message by which this page runs a cell now; null if it does not. */
@@ -35,7 +35,7 @@ export function requestOf(cell: CodeCell): string | null {
     : null;
 }
 
-/** Another page runs the cell now: this page's run is over, which its future does not show. */
+/** Called when another page runs the cell: this page's run is over, although its future stays open. */
 export function forgetRequest(cell: CodeCell): void {
   const future = futureOf(cell);
   if (future) {

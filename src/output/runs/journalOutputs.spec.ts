@@ -23,7 +23,7 @@ const entry = (
 
 const journal = (...entries: Entry[]): JournalOutputs => {
   const all = new JournalOutputs();
-  // as they come: one after the other
+  // entries arrive one by one
   entries.forEach(one => all.add([one]));
   return all;
 };

@@ -166,7 +166,7 @@ export class JournalOutputs {
         break;
       }
       if (!item.ranks.includes(rank)) {
-        // the first one that this rank does not have yet: its lines keep their order
+        // merge with the earliest equal line that this rank lacks, so that its lines keep their order
         let first = i;
         while (
           first > 0 &&

@@ -85,7 +85,7 @@ export class NotebookRuns implements IDisposable {
     const found = this._records.find(this._notebook(), cell.model.id);
     const run = this.run(cell);
     const known = run?.run === found?.record.id;
-    // the page that runs it may not have written it to the notebook yet
+    // the page that runs the cell may not have stored the run in the notebook yet
     const shown = known
       ? !run?.cleared
       : this._writers.isClaimed(found?.record.request ?? null);
@@ -97,7 +97,7 @@ export class NotebookRuns implements IDisposable {
     return readRun(cell.model.getMetadata(RUN_KEY));
   }
 
-  /** Whether the notebook has a run that never ended as far as it knows, and no cluster knows more of it. */
+  /** Whether the stored run of a cell has no end, and no cluster has a record of it. */
   hasNoEnd(cell: CodeCell): boolean {
     const run = this.run(cell);
     return (
@@ -110,7 +110,7 @@ export class NotebookRuns implements IDisposable {
     );
   }
 
-  /** Whether the run that a cell shows is that of another notebook, of which this one is a copy. */
+  /** Whether this notebook is a copy, and the run that the cell shows is the original's. */
   isCopied(cell: CodeCell): boolean {
     const run = this.run(cell);
     return !!run && !this.found(cell) && this._records.knows(run.run);
@@ -133,7 +133,7 @@ export class NotebookRuns implements IDisposable {
     }
     const { id, executionCount, executionState } = cell.model;
     const record = this._records.find(this._notebook(), id)?.record;
-    // the known state may be from before another page ran the cell
+    // the cell's state may be older than a run by another page
     return (
       executionState !== 'running' &&
       (!record || numberOf(record) === executionCount) &&
@@ -178,7 +178,7 @@ export class NotebookRuns implements IDisposable {
       if (this.isLive(cell)) {
         const found = this.found(cell);
         const known = found && runOf(found.record);
-        // its end is written when the kernel has sent everything
+        // its end is stored once the kernel has sent all output
         if (known && !isOver(known.state)) {
           write(cell, known);
         }
@@ -186,7 +186,7 @@ export class NotebookRuns implements IDisposable {
         continue;
       }
       if (this._isLiveElsewhere(cell)) {
-        continue; // that view's future fills the shared outputs
+        continue; // the other view's future updates the shared outputs
       }
       const found = this._records.find(this._notebook(), cell.model.id);
       if (!found) {
@@ -245,7 +245,7 @@ export class NotebookRuns implements IDisposable {
       if (!(error instanceof RequestError)) {
         throw error;
       }
-      // the cluster has ended, or there is no server: the cell is unchanged until the next records arrive
+      // the cluster has ended, or the server can't be reached: leave the cell until the next records arrive
       return;
     } finally {
       known.busy = false;
@@ -294,6 +294,6 @@ export class NotebookRuns implements IDisposable {
   private _mended = new Set<string>();
   private _watch: CellWatch;
   private _writers: Writers;
-  /** Outputs change by our own doing. */
+  /** Whether this class is changing outputs now. */
   private _writing = false;
 }

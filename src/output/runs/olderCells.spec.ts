@@ -2,7 +2,7 @@ import { CodeCell, CodeCellModel } from '@jupyterlab/cells';
 import { expect, it, vi } from 'vitest';
 
 interface IRuns {
-  /** Ends the oldest run, as the kernel's answer does. */
+  /** End the oldest run, as the kernel's reply does. */
   end: (error?: Error) => Promise<void>;
   cell: CodeCell;
   told: string[];

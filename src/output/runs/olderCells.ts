@@ -28,16 +28,16 @@ export function addCellStates(): void {
   const told: typeof execute = async (cell, ...more) => {
     const { model, outputArea } = cell;
     const before = outputArea.future;
-    const reply = execute(cell, ...more); // which sends a request to the kernel at once
+    const reply = execute(cell, ...more); // sends the request to the kernel synchronously
     const { future } = outputArea;
     if (future === before) {
-      return reply; // a cell without text, or no kernel
+      return reply; // nothing was sent: the cell is empty, or there is no kernel
     }
     model.executionState = 'running';
     try {
       return await reply;
     } finally {
-      // it may have been started again meanwhile
+      // unless the cell was started again meanwhile
       if (!cell.isDisposed && outputArea.future === future) {
         model.executionState = 'idle';
       }

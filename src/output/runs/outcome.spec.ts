@@ -22,7 +22,7 @@ it('says who failed, and what became of the others, by their codes', () => {
     head: 'Rank 2 failed.',
     rest: 'Ranks 0, 3 were interrupted in broadcast; variables are kept.'
   });
-  // what was raised stands nowhere else
+  // without a traceback below, the sentence contains the exception
   expect(outcomeOf([RAISED], sentence, false, true, trans).head).toBe(
     'Rank 2 failed: ValueError: max() is.'
   );
@@ -43,7 +43,7 @@ it('names those that hung in an operation where others did not', () => {
   expect(
     outcomeOf([{ code: 'interrupted', values }], '', false, true, trans).head
   ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier); variables are kept.');
-  // the cluster has been stopped since
+  // the cluster was stopped since: no variables are left
   expect(
     outcomeOf([{ code: 'interrupted', values }], '', false, false, trans).head
   ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier).');

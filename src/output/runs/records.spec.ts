@@ -24,7 +24,7 @@ it('reads once more what somebody asks for while an answer is on its way', async
   await vi.waitFor(() => expect(answers).toHaveLength(1));
   expect(records.isRead).toBe(false);
 
-  // the cell has begun and ended since this was asked
+  // the cell has started and ended since the first request
   records.refresh();
   answers[0]([]);
   await vi.waitFor(() => expect(answers).toHaveLength(2));
@@ -34,7 +34,7 @@ it('reads once more what somebody asks for while an answer is on its way', async
   expect(records.isRead).toBe(true);
   expect(records.knows(record().id)).toBe(true);
 
-  // a restart that no frame has seen: the cluster was ready before, and is now
+  // a restart between two frames: the cluster is ready in both
   const { world } = makeCluster();
   const clusters = [makeCluster({ world: { ...world, generation: 9 } })];
   Object.assign(model, { clusters });

@@ -58,7 +58,7 @@ export class CellRecords implements IDisposable {
     return this._last(record => record.request === id);
   }
 
-  /** Whether a living cluster knows a run, of whichever notebook. */
+  /** Whether a living cluster has the record of a run, of this or any other notebook. */
   knows(run: string): boolean {
     return this._last(record => record.id === run) !== null;
   }
@@ -96,7 +96,7 @@ export class CellRecords implements IDisposable {
       this._model.clusters.map(c => [
         c.id,
         c.state,
-        c.world.generation, // a quick restart is over before the next frame
+        c.world.generation, // changes even if a restart starts and ends between two frames
         c.running.map(r => [r.cell_id, r.started_at]),
         c.metrics.verdicts.map(v => v.id)
       ])

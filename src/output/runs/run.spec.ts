@@ -21,18 +21,18 @@ const notebook = (more: Partial<INotebook> = {}): INotebook => ({
 
 it('knows a notebook by its kernel or by its path, and no copy of it', () => {
   expect(isOf(record(), notebook())).toBe(true);
-  // another kernel since: restarted, or opened again
+  // the notebook has another kernel since: it was restarted, or opened again
   expect(isOf(record(), notebook({ kernel: 'k2' }))).toBe(true);
   expect(isOf(record(), notebook({ kernel: 'k2', root: '' }))).toBe(true);
-  // renamed while it was open
+  // the notebook was renamed while it was open
   expect(isOf(record(), notebook({ path: 'sub/b.ipynb' }))).toBe(true);
-  // copies, also of the same name in another folder
+  // copies, including one of the same name in another folder
   const copy = { kernel: 'k2', path: 'a-Copy1.ipynb' };
   expect(isOf(record(), notebook(copy))).toBe(false);
   expect(isOf(record(), notebook({ kernel: 'k2', path: 'b/a.ipynb' }))).toBe(
     false
   );
-  // the original was renamed, and something else has its name now
+  // the original was renamed, and another notebook has its name now
   const taken = notebook({ kernel: 'k2', elsewhere: k => k === 'k1' });
   expect(isOf(record(), taken)).toBe(false);
 });
@@ -103,18 +103,18 @@ it('misses what the notebook has not got whole', () => {
   });
   expect(misses(ended, null, null)).toBe(true);
   expect(misses(ended, kept, 3)).toBe(false);
-  // saved in mid-run
+  // the notebook was saved during the run
   const half = runOf(record({ state: 'running', ended_at: null }));
   expect(misses(ended, half, null)).toBe(true);
-  // its kernel has told the page of its end before the head was asked
+  // the kernel reported the end to this page before the head was queried
   expect(misses(ended, half, 3)).toBe(false);
   expect(misses(ended, null, 3, 'm1')).toBe(false);
-  // the server has dropped some on its way
+  // the server has dropped part of the output
   expect(misses(ended, kept, 3, 'm1', true)).toBe(true);
   expect(misses(ended, { ...kept, cleared: true }, 3, 'm1', true)).toBe(false);
-  // an earlier run, also one of the same number
+  // the notebook has an earlier run, even with the same number
   expect(misses(ended, { ...kept, run: 'x.0' }, 3)).toBe(true);
-  // cleared by the user, or gone on by itself
+  // the user has cleared the output
   expect(misses(ended, { ...kept, cleared: true }, null)).toBe(false);
 });
 

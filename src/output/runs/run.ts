@@ -133,7 +133,7 @@ export function numberOf(record: CellRecord): number {
 /**
  * Whether a cell lacks output of its run.
  *
- * @param count - the cell's execution count: set when its kernel has told the page of the end, and of all before
+ * @param count - the cell's execution count, set once this page has received all output and the end
  * @param asked - the message of this page's last run of the cell; null for none
  * @param dropped - whether the server has dropped some output
  */
@@ -146,7 +146,7 @@ export function misses(
 ): boolean {
   const whole = count === numberOf(record);
   if (record.detached) {
-    // its kernel has told of the start only: what it printed is shown here if it failed, in place of the hint
+    // the kernel reports only the start: if the cell failed, its output replaces the hint
     const shown = run?.run === record.id && (run.cleared || isOver(run.state));
     return !!record.result?.sentence && !shown;
   }

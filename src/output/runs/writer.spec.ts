@@ -8,7 +8,7 @@ import { applyUpdate, Doc } from 'yjs';
 
 import { PATIENCE, Writers } from './writer';
 
-/** A page that shows a notebook: what it says goes to those that are connected then, as the server passes it on. */
+/** A page with the notebook; its updates reach the pages that are connected then, as through the server. */
 class Page {
   constructor(number: number, all: Page[]) {
     this.ydoc.clientID = number;

@@ -7,7 +7,7 @@ export interface IAwareness {
   off: (name: 'change', hear: (change: IPages) => void) => void;
 }
 
-/** Numbers of pages that have come, and that have gone. */
+/** Client ids of the pages that were opened, and of those that were closed. */
 export interface IPages {
   added: readonly number[];
   removed: readonly number[];

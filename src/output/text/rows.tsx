@@ -151,7 +151,7 @@ function AnyLine(props: {
   );
 }
 
-/** A line that says the same is not drawn again. */
+/** A line, rendered again only if its content has changed. */
 const Line = React.memo(AnyLine, (before, now) => {
   const [a, b] = [before.line, now.line];
   return (

@@ -25,7 +25,7 @@ function sureness(gain: number, error: number): Sureness {
       : 'unsure';
 }
 
-/** Whether a change has surely made training faster when it was tried. */
+/** Whether the trial of a change has gained more than the error of its measurement. */
 export function helped(tried: Tried): boolean {
   return tried.gain - 1 > tried.gain_error;
 }

@@ -99,8 +99,8 @@ interface IGrown {
 }
 
 /**
- * Null unless the ranks that were measured are those of now, and each reads its own part of the data: else more ranks
- * change nothing of an epoch, or nobody knows what.
+ * Null unless the number of ranks is that of the measurement, and each rank reads its own part of the data:
+ * otherwise the effect of more ranks on an epoch is nil or unknown.
  */
 function grownOf(cluster: Cluster): IGrown | null {
   const batch = batchOf(cluster);

@@ -54,5 +54,5 @@ it('takes figures of steps that are not made any more away, and no others', () =
   expect(ended.ranks[0]).toMatchObject({ step_s: null, step: 80 });
   expect(ended.ranks[0].memory_bytes).toBe(ranks[0].memory_bytes);
   expect(ended.metrics.samples_per_s).toBeNull();
-  expect(ended.metrics.advice).toBe(advice); // of the loop that ran last
+  expect(ended.metrics.advice).toBe(advice); // advice on the last loop stays
 });

@@ -15,7 +15,7 @@ it('says a share as well as it is known', () => {
 
 it('says it in running text with its error', () => {
   expect(shareInText(0.44, 0.06, trans)).toBe('44\u00a0% ± 6');
-  // in one way, whatever its error is
+  // the format doesn't depend on the size of the error
   expect(shareInText(0.44, 0.2, trans)).toBe('44\u00a0% ± 20');
   expect(shareInText(0.1, 0.2, trans)).toBe('10\u00a0% ± 20');
   expect(shareInText(0.44, 0.001, trans)).toBe('44\u00a0% ± 1');

@@ -10,8 +10,8 @@ export function isVague(error: number | null): boolean {
 }
 
 /**
- * The error of a share, as text after it: "± 6". It is the estimate's own error, not clipped at 0 or 100 %: a
- * clipped error would look smaller than it is.
+ * The error of a share, as text after the share: "± 6". It isn't clipped at 0 or 100 %, because a clipped
+ * error would look smaller than it is.
  */
 export function plusMinus(error: number): string {
   return `± ${errorPercent(error)}`;
