@@ -74,7 +74,7 @@ def publish(
     if where.file == STDOUT:
         sys.stdout.buffer.write(data + b"\n")
         sys.stdout.flush()
-        logs.take_streams(directory / "head.log")  # the starter of this head may end, and its streams with it
+        logs.take_streams(directory / "head.log")  # the streams end with the process that started this head
     else:
         durable.replace(Path(where.file), data)
 

@@ -101,7 +101,7 @@ class Requests:
         frame = clients.encode(answer)
         try:
             chunks.check(frame)
-        except WireMismatch as error:  # output of a whole session, asked for at once
+        except WireMismatch as error:  # an answer may have the output of a whole session
             self._answer(client, number, error)
             return
         self._send(client, frame)

@@ -75,7 +75,7 @@ class Stacks:
             self._looked.clear()
         now = time.monotonic()
         unknown = {r for r in wanted if now - self._looked.get(r, -LOCATE_EVERY_S) >= LOCATE_EVERY_S}
-        # waiting ranks don't move, so they are asked only once
+        # waiting ranks don't move, so one request is enough
         unknown |= {r for r in waiting if r not in self._looked}
         if unknown:
             self._looked |= dict.fromkeys(unknown, now)
@@ -88,7 +88,7 @@ class Stacks:
             if frame is not None:
                 self._figures.places[rank] = self._place(rank, frame)
                 self._figures.lines[rank] = frame.source
-            else:  # it has left the line that it was in
+            else:  # the rank has left the user's code
                 self._figures.places.pop(rank, None)
                 self._figures.lines.pop(rank, None)
 

@@ -50,7 +50,7 @@ def load(name: str, data: bytes) -> Any:
     if _rank is not None:
         try:
             return named(name)
-        except AttributeError:  # a lambda, or a function inside another one
+        except AttributeError:  # a lambda or nested function has no such name
             return cloudpickle.loads(data)
     _install()
     made = cloudpickle.loads(data)

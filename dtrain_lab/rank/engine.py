@@ -23,9 +23,7 @@ from dtrain_lab.wire import links
 from dtrain_lab.wire.links import RankSpec
 
 events = logging.getLogger("dtrain_lab.rank")
-logging.getLogger("RankEngine").setLevel(
-    logging.WARNING
-)  # also where the user's root logger has a lower level
+logging.getLogger("RankEngine").setLevel(logging.WARNING)  # even if the user's root logger has a lower level
 REPLY_WITHIN_S, TRIES = 5.0, 3
 """A controller that is just being restarted may lose a request."""
 _CHANNELS = ("control", "mux", "task", "iopub", "hb_ping", "hb_pong", "registration")
@@ -55,7 +53,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
 
     def parse_command_line(self, argv: object = None) -> None:
         """Take the settings from `config`: a parser for all options would cost each rank 3 MiB."""
-        self.cli_config = deepcopy(self.config)  # these come before those of the user's files
+        self.cli_config = deepcopy(self.config)  # takes precedence over the user's configuration files
         self.argv: list[str] = []
         self.extra_args: list[str] = []
 
@@ -131,7 +129,7 @@ class Registration:
     async def _try(self, info: str) -> None:
         report = partial(links.Registered, rank=self._engine.spec.rank, pid=os.getpid())
         try:
-            if not self._done:  # one that is restarted knows its engines
+            if not self._done:  # a restarted controller still knows its engines
                 await self._register(info)
                 self._done = True
         except Exception as error:  # noqa: BLE001 # the head tells whoever asked for the view

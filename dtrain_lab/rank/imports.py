@@ -49,7 +49,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if then is None:
             return None
         spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:  # it may be installed later
+        if spec is None or spec.loader is None:  # not installed yet
             self.waiting[name] = then
         else:
             spec.loader = _Loader(spec.loader, then)

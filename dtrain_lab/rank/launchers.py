@@ -131,7 +131,7 @@ class Launchers:
         """
         if count == self._here.size:
             return self._here.rank
-        if count == int(os.environ.get("LOCAL_WORLD_SIZE", "0")):  # a launcher on each node
+        if count == int(os.environ.get("LOCAL_WORLD_SIZE", "0")):  # the caller uses one launcher per node
             return int(os.environ["LOCAL_RANK"])
         raise self._differs(what, argument, count)
 

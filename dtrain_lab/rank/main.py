@@ -39,7 +39,7 @@ def run(spec: RankSpec, memory: Shared) -> None:
     _log_to_file()
     _raise_file_limit()
     _threads_and_device(spec)
-    if ":" in spec.master_address:  # where the controller listens, too
+    if ":" in spec.master_address:  # the controller then listens on IPv6, too
         in_every_context(zmq.IPV6, 1)
     # as in a notebook kernel: argparse prints this name in "usage:"
     sys.argv = [ipykernel_launcher.__file__]
@@ -69,7 +69,7 @@ def _attach(engine: RankEngine, memory: Shared, selector: MainSelector) -> None:
     """Attach the link; from then on the head can form the group and run cells."""
     _not_a_terminal()
     rank_link.Link(engine, engine.kernel, engine.spec, memory, selector)
-    if engine.spec.rank == 0:  # the others lack the same
+    if engine.spec.rank == 0:  # all ranks lack the same features
         say_in_first_cell(engine.kernel.shell.events, names.silently_lost())
 
 
@@ -140,7 +140,7 @@ def _environment(spec: RankSpec) -> None:
 def reseed() -> None:
     """Give this rank random numbers of its own: the fork server's state is the same in all ranks."""
     random.seed()
-    if "numpy.random" in sys.modules:  # loaded with older numpy
+    if "numpy.random" in sys.modules:  # older versions of numpy import it
         sys.modules["numpy.random"].seed()
 
 

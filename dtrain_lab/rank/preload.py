@@ -74,7 +74,7 @@ def freeze() -> None:
     after that frees only what Python keeps for its next tuples and the like.
     """
     gc.freeze()
-    # else each child drops its references to the names that were last looked up here
+    # otherwise lookups in each child would replace entries, and so write to pages that are shared
     clear = getattr(sys, "_clear_internal_caches", None) or getattr(sys, "_clear_type_cache", None)
     if clear is not None:
         clear()

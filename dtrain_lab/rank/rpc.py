@@ -122,7 +122,7 @@ class Sessions:
         try:
             yield
         except BaseException:
-            self._ended = -1 - dist.get_rank()  # how far it came is not known
+            self._ended = -1 - dist.get_rank()  # it is unknown how far RPC has come
             raise
         if together and self._ended >= 0:
             self._ended += 1

@@ -141,7 +141,7 @@ class CellRequests:
 
     async def _take_turn(self, _: bytes, order: clients.TakeTurn) -> None:
         if self._holders.knows(order.turn):
-            return  # a repeated request only renews the turn
+            return  # a client repeats its request to renew the turn
         ranks = self.usable(order.ranks)
         if not self._holders.hold(order.turn, order.pid, order.system):
             raise Conflict(
@@ -157,7 +157,7 @@ class CellRequests:
         def ends(state: State) -> bool:
             if state.phase in ENDING:
                 return True
-            # every reply of every rank comes here: look at the ranks only where some may be out
+            # called at every reply of every rank, so ranks are checked only if one may be lost or deaf
             out = state.phase == "degraded" or state.reason is not None
             return out and _refusal(state, ranks) is not None
 

@@ -130,7 +130,7 @@ class Cells(KnownCells):
             return False
         first = Piece(name, cell.ranks[0], shown, cell.first_seq)
         self._outlets.replay(client, first, cell.end, widgets=cell.order.detached)
-        if cell.result is None or cell.order.detached:  # its widgets still send messages
+        if cell.result is None or cell.order.detached:  # an ended cell's widgets still send messages
             cell.client = client
         return True
 
@@ -246,7 +246,7 @@ class Cells(KnownCells):
         if cell.reports is not None:
             message = links.Diagnose(cell=order.cell, ranks=len(cell.ranks), change=cell.change)
         self._to_ranks(cell.ranks, message)
-        self._began(order.cell, cell.ranks)  # the ranks work meanwhile
+        self._began(order.cell, cell.ranks)  # last, because the ranks already work
 
     def _leave(self, cell: Running, rank: int) -> None:
         cell.left.discard(rank)

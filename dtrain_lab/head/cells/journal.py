@@ -151,7 +151,7 @@ class Journal:
     def _give_up_segment(self) -> None:
         """Drop the current segment with what its buffer held; the next `add` starts another."""
         if self._file is not None:
-            with contextlib.suppress(OSError):  # close flushes again, and the disk is full
+            with contextlib.suppress(OSError):  # `close` flushes again, which fails on a full disk
                 self.close()
         if self._segments and self._segments[-1].first == self.next:
             self._segments.pop().path.unlink(missing_ok=True)
@@ -172,7 +172,7 @@ class Journal:
                 continue
             try:
                 data = memoryview(segment.path.read_bytes())
-            except FileNotFoundError:  # somebody has cleaned up /tmp
+            except FileNotFoundError:  # deleted, as by a cleanup of /tmp
                 continue
             at = 0
             while at < len(data):

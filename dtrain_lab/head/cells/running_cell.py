@@ -143,7 +143,7 @@ def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, .
         parts.insert(0, _restarted(cell.restarted))
     differs = mismatch.find(cell.calls)
     if differs is not None:
-        if differs.text not in cell.hopeless:  # else already part of the reason
+        if differs.text not in cell.hopeless:  # otherwise part of the reason already
             parts.insert(0, Summary("mismatch", {}, differs.text))
     elif own_interrupt(taken) and any(f.operation for f in taken):
         ended = [rank for rank in cell.ranks if all(f.rank != rank for f in failures)]

@@ -40,7 +40,7 @@ class TurnQueue:
         for turn in pending:
             if not self._can_begin(turn.ranks):
                 self._pending.append(turn)
-            elif begin := self._begin.get(turn.cell):  # else it was withdrawn
+            elif begin := self._begin.get(turn.cell):  # None if the cell was withdrawn
                 begin()
 
     def keep(self, name: str, ranks: set[int]) -> None:

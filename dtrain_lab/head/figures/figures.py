@@ -117,7 +117,7 @@ class Figures:
     def waiting(self, state: State) -> list[RankSample]:
         """As `samples`, with the collectives in which GPUs wait though their ranks' threads do not."""
         on_gpus = self.plan is not None and "nccl" in self.plan.collectives
-        # collectives are numbered per cell; with gloo, a rank waits where its thread does
+        # collectives of several cells can't be compared; with gloo, a rank waits where its thread does
         if len(state.cells) != 1 or not on_gpus:
             return self.samples()
         return device_waits.inferred(self.samples(), state.busy, state.taking_part, state.size)
@@ -163,7 +163,7 @@ class Figures:
             busy=self._too_busy(found),
         )
         if not current and (found is None or found.kind not in ALARMS):
-            advice = self.advice  # of the loop that has ended: users apply it before the next run
+            advice = self.advice  # kept after the loop's end: users apply it before the next run
         # a cell that hangs before its first training step has no pace to compare with
         stands = found is not None and found.kind in ALARMS and not self._trained
         return replace(
@@ -212,7 +212,7 @@ class Figures:
         running = bool(state.busy)
         if state.phase != "ready" or self.paused or not running or state.breaking_off:
             return None
-        # what threads wait in is known for sure, and comes first
+        # first by what the threads wait in, which is certain; where GPUs wait is inferred
         samples, waiting = self.samples(), self.waiting(state)
         found = self._hang(state, samples) or (self._hang(state, waiting) if waiting != samples else None)
         return self._steady.update(found, time.monotonic()) if found is not None else None

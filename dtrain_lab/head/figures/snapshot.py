@@ -257,7 +257,7 @@ def _rank_state(member: Member, sample: RankSample, *, stuck: bool) -> RankPhase
         return "lost"
     if not member.joined or member.new:
         return "starting"
-    if member.cell is None:  # also if others wait for it: it has finished the cell
+    if member.cell is None:  # idle even if others wait for it, because it has finished the cell
         return "idle"
     if stuck:
         return "stuck"
@@ -270,7 +270,7 @@ def _node_state(state: State, node: int) -> str:
 
 def _reason(state: State) -> Reason | None:
     lost = set(state.lost) if state.phase == "degraded" else ()
-    if losses := {loss.rank: loss for loss in state.losses if loss.rank in lost}:  # the latest of each rank
+    if losses := {loss.rank: loss for loss in state.losses if loss.rank in lost}:  # each rank's latest loss
         command = f"%distributed restart {rank_sets.compact(losses)}"
         one = f"Restart it: {command}. It comes back empty: run its set-up cells."
         several = f"Restart them: {command}. They come back empty: run their set-up cells."

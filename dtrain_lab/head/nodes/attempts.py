@@ -132,11 +132,11 @@ class Attempts:
             return
         self._fail(watched)
         path = self._folder / job_files.error(rank)
-        if path.exists():  # the rank had written its own error before its node went
+        if path.exists():  # the rank has written an error of its own
             return
         message = f"was not heard from for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
         told = JobError(rank, None, None, None, "Ended", message, time=time.time(), node=watched.name)
-        with contextlib.suppress(OSError):  # a full disk
+        with contextlib.suppress(OSError):  # as on a full disk
             path.write_bytes(msgspec.json.encode(told))
 
     def _fail(self, watched: Watched) -> None:

@@ -49,7 +49,7 @@ class Controller:
         self._known = profile_dir / "log" / "engines.json"
         self.log = str(log)
         public, secret = zmq.curve_keypair()
-        # an engine is known to clients only after two beats; the process that counts them needs time for each
+        # clients see an engine after two heartbeats; each takes time in the process that counts them
         beat_ms = 200 if ranks <= FEW_RANKS else 500
         self._arguments = (
             f"--profile-dir={profile_dir}",
@@ -85,8 +85,8 @@ class Controller:
 
     async def start(self) -> None:
         """Start the controller, and wait for the connection files that it writes once it listens."""
-        if not self._begun:  # already started where supervision has restarted this wait
-            for file in self._files:  # of one that ended as it started
+        if not self._begun:  # supervision may restart this method after the controller was started
+            for file in self._files:  # left by a controller that ended as it started
                 file.unlink(missing_ok=True)
             self._send(ForkController(self._arguments, self.log))
             self._begun = True
@@ -102,7 +102,7 @@ class Controller:
 
         From the file that lets a restarted controller know its engines; empty where there is none.
         """
-        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):  # also half written
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):  # or half written
             known = json.loads(self._known.read_text())["engines"]
             return {int(rank): str(engine) for rank, engine in known.items()}
         return {}

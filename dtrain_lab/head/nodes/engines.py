@@ -66,7 +66,7 @@ class Engines:
         if self._membership.state.phase in ("pending", "starting"):
             raise Conflict("The ranks are not there yet.", "Wait until the cluster is ready.")
         controller = self._controller or self._begin()
-        # those that could not register at an earlier request
+        # ranks that could not register at an earlier request try again
         again = self._missing()
         for rank in again:
             self._reports.pop(rank, None)
@@ -87,7 +87,7 @@ class Engines:
                 self._news.set()
             case links.Exited():
                 self._ended(message.how or message.last)
-            case links.Preloaded(node=0):  # of a new agent, if there was a controller: it is gone
+            case links.Preloaded(node=0):  # a new agent: the earlier one's controller has ended
                 self._ended("The node agent that started it ended.")
 
     def moved(self) -> None:

@@ -71,7 +71,7 @@ class Agents:
             handing_on: An agent also waits for the heir of its fork server.
         """
         self._closing = True
-        if handing_on:  # the end of the lifeline could overtake the order, which names the heir
+        if handing_on:  # closed later: its end could overtake the order that names the heir
             within_s += HEIR_WITHIN_S
         else:
             os.close(self._lifeline[1])

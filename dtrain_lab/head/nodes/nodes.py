@@ -171,7 +171,7 @@ class Nodes:
                 del self._heard_at[node]
                 name = self._hellos[node].name
                 ranks = self._report_lost(node, f"{name} has not been heard from for {SILENT_S:.0f} s")
-                if ranks:  # read when the node is back, before any message to fork new ranks
+                if ranks:  # delivered once the node is back, before any order to fork new ranks
                     self.send(node, links.Signal(ranks, signal.SIGKILL))
 
     def resized(self, nodes: int) -> None:

@@ -184,7 +184,7 @@ class Observer:
             file.write(msgspec.json.encode(point) + b"\n")
 
     def _write(self) -> None:
-        self._read_values()  # so that the last write has the last values
+        self._read_values()  # includes the latest values in the last write, too
         now = self.cluster()
         live = Live(
             at=time.time(),

@@ -41,7 +41,7 @@ class BackwardThreads:
         Args:
             main: identity of the main thread.
         """
-        if not torch.cuda.is_initialized():  # the main thread itself runs the hooks
+        if not torch.cuda.is_initialized():  # without a GPU, the main thread runs the hooks
             return
         with self._lock:
             frames = sys._current_frames()

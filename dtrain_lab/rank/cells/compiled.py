@@ -111,7 +111,7 @@ class CompiledCells:
         found: list[Frame] = []
         magic: Frame | None = None
         for own in summary[first:]:
-            if is_pydevd(own.filename):  # an interrupt came while it looked whether to stop
+            if is_pydevd(own.filename):  # interrupted while pydevd checked for a breakpoint
                 continue
             frame = self.frame(own)
             magic = frame if frame.cell else magic

@@ -102,7 +102,7 @@ class CellRunner:
             try:
                 with interruptible(None):
                     reports.append(work())
-            # it runs the user's model, which may raise anything; the reply has it
+            # the user's model may raise anything; the reply contains the error
             except BaseException as error:  # noqa: BLE001
                 return error
             return None
@@ -116,7 +116,7 @@ class CellRunner:
             self.parent = {"header": cell_header(cell), "content": {}}
             kernel.set_parent([], self.parent)
             for stream in RankStream.made.values():
-                if stream is not sys.stdout and stream is not sys.stderr:  # the kernel has set its parent
+                if stream is not sys.stdout and stream is not sys.stderr:  # set by the kernel
                     stream.set_parent(self.parent)
             self.busy = True
             self.began(cell)
@@ -124,12 +124,12 @@ class CellRunner:
             with self.quick_streams(), quiet(kernel.shell) as shown:
                 try:
                     error = await execute() or shown.inner
-                except KeyboardInterrupt as late:  # of several, one that came after the cell's code
+                except KeyboardInterrupt as late:  # another interrupt, after the cell's code
                     error = late
                 finally:
-                    # Python raises a pending interrupt as a function begins, as a loop repeats, and in place
-                    # of setting a handler. So there is no function and no loop here: were the cell's handler
-                    # left, the next interrupt would end the rank.
+                    # Python raises a pending interrupt when a function is entered, when a loop repeats, or
+                    # instead of setting a handler. So this block has no call and no loop of its own: if the
+                    # handler were not restored, the next interrupt would end the rank.
                     try:
                         set_handler(signal.SIGINT, before)
                     except KeyboardInterrupt:
@@ -196,7 +196,7 @@ class CellRunner:
         if isinstance(error, UsageError):  # raised by a magic: IPython's own frames don't help the user
             frames = tuple(frame for frame in frames if frame.cell)
         while isinstance(error, DtrainError) and len(frames) > 1 and is_library(frames[-1]):
-            frames = frames[:-1]  # where we raised it helps nobody: the sentence does
+            frames = frames[:-1]  # our own frames don't help the user
         if isinstance(error, SyntaxError) and self.compiled.place(error.filename or "", 0)[0] is not None:
             frames = ()  # all frames are the shell's, which compiled the cell
         return {
@@ -230,7 +230,7 @@ class _Leave(ExitAutocall):  # type: ignore[misc]
     """`exit` and `quit`: end the cell, as they end a script, but not the rank."""
 
     def __call__(self, code: object = None) -> None:
-        if not code:  # otherwise the cell fails, and that says enough
+        if not code:  # with a code, the failed cell's message is enough
             Notes().say("exit ended this cell, and the ranks go on. To stop them: %distributed stop")
         raise SystemExit(code)
 

@@ -44,7 +44,7 @@ def quick_transform(shell: Any) -> Callable[[str], str]:
         as_made = _transformers(manager) == known and all(type(c).__module__ == _OWN for c in checkers)
         if not as_made or shell.input_transformers_post or prefilter.transformers or shell.autocall:
             return usual
-    except AttributeError:  # another IPython
+    except AttributeError:  # another version of IPython
         return usual
 
     def as_usual() -> bool:

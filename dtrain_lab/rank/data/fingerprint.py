@@ -119,12 +119,12 @@ def _leaf(path: str, value: Any) -> Leaf:
         return Leaf(path, "tensor", kind, tuple(value.shape), _digest(_bytes(value)))
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-        if value.dtype.kind not in "biufc":  # texts, dates, fields: no numbers that have a distance
+        if value.dtype.kind not in "biufc":  # strings, dates and records have no numeric difference
             return Leaf(path, "object", f"array of {value.dtype}", (), _digest(data))
         return Leaf(path, "array", str(value.dtype), value.shape, _digest(data))
     if isinstance(value, PLAIN):
         text = repr(value)
-        if len(text) > TEXT:  # begins as its text, and is told from another one by the rest
+        if len(text) > TEXT:  # a digest distinguishes long texts with the same beginning
             text = f"{text[:TEXT]}… ({_digest(text.encode())})"
         return Leaf(path, "value", type(value).__name__, (), text)
     try:

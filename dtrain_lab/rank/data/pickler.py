@@ -78,17 +78,17 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             if isinstance(obj, FunctionType) and obj.__globals__ is self._namespace:
                 return self._function(super().reducer_override(obj))
             if isinstance(obj, CACHED) and obj.__wrapped__.__globals__ is self._namespace:
-                return cached, (obj.__wrapped__, obj.cache_parameters())  # pickle knows it by its name only
+                return cached, (obj.__wrapped__, obj.cache_parameters())  # pickle would store only its name
             if torch is not None and isinstance(obj, torch.device) and _is_own(obj):
                 return own_device, ()
         return super().reducer_override(obj)
 
     def _function(self, reduced: Any) -> Any:
         """A function of a cell, in cloudpickle's form (make, (code, globals, …), (attributes, slots), …)."""
-        if not isinstance(reduced, tuple):  # it is found by its module and name
+        if not isinstance(reduced, tuple):  # pickled by module and name
             return reduced
         make, (code, _, *others), (attributes, slots), *rest = reduced
-        # the variables that it uses are taken over by themselves, and private ones only with it
+        # variables that it uses are copied on their own, except private ones, which go with the function
         used = {n: v for n, v in slots["__globals__"].items() if n.startswith("_") and n not in self._apart}
         return make, (code, _Namespace(), *others), (attributes, {**slots, "__globals__": used}), *rest
 
@@ -97,7 +97,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.parts.append((at, obj))
         if kind is np.ndarray:
             self.size += -(-obj.nbytes // ALIGN) * ALIGN
-            # the text of a type with fields lacks them
+            # `dtype.str` of a structured type lacks its fields
             return ("array", at, obj.dtype.str if obj.dtype.names is None else obj.dtype, obj.shape)
         size = obj.numel() * obj.element_size()
         self.size += -(-size // ALIGN) * ALIGN

@@ -160,7 +160,7 @@ def _copy(parts: Iterable[tuple[int, Any]], descriptor: int, size: int, progress
             whole = np.ascontiguousarray(value)
             address, count = whole.ctypes.data, whole.nbytes
         else:
-            # a conjugate or negative view has the numbers of the other tensor
+            # the storage of a conjugate or negative view has the other tensor's numbers
             whole = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
             address, count = whole.data_ptr(), whole.numel() * whole.element_size()
         if not count:

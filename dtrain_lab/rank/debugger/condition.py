@@ -55,7 +55,7 @@ class Conditions:
         except Exception as error:  # noqa: BLE001 - the user's, like the condition
             text = f"{type(error).__name__}: {error}".strip(": ")[:MOST_TEXT]
             place = frame.f_code.co_filename, int(getattr(point, "line", 0))
-            if place not in self._told:  # by its place: in a loop each pass may have a text of its own
+            if place not in self._told:  # once per line: the text may differ in each iteration
                 self._told[place] = text
                 self._failed(*place, text)
             return False

@@ -137,11 +137,11 @@ class RankDebugger:
                 return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
             case "evaluate" if self.stopped is not None and arguments.get("frameId") is None:
                 arguments = {**arguments, "frameId": self._frames.innermost}
-            case "pause" if self.stopped is not None:  # Pause was clicked twice
+            case "pause" if self.stopped is not None:  # already paused, as after a double click on Pause
                 return {"success": True}
             case "pause":
                 self._released = False
-                for _ in range(2):  # between two statements of a cell there is no frame
+                for _ in range(2):  # between two statements of a cell, there is no frame: try again
                     if self._running():
                         break
                     await asyncio.sleep(ASK_AGAIN_S)

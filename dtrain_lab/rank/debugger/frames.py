@@ -64,7 +64,7 @@ class Frames:
         Raises:
             Refused: the expression can't be evaluated.
         """
-        # with an environment of another framework
+        # environments of other frameworks have no torch
         summary = "value_summary" if importlib.util.find_spec("torch") else "plain_summary"
         module = f"__import__('dtrain_lab.rank.debugger.{summary}', fromlist=['glance'])"
         call = f"{module}.glance(({expression}\n), {leaf!r})"

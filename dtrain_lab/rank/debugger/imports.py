@@ -81,7 +81,7 @@ def loaded(path: str) -> bool:
     real = os.path.realpath(path)
     names = (os.path.basename(path), os.path.basename(real))
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # not by the attribute, which may be set late
+        file = getattr(module, "__dict__", {}).get("__file__")  # a lazy module's `__getattr__` may load it
         if not isinstance(file, str):
             continue
         if file == path or (os.path.basename(file) in names and os.path.realpath(file) == real):

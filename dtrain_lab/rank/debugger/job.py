@@ -61,7 +61,7 @@ class JobDebugger:
             thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
             thread.start()
             sys.breakpointhook = self._reached
-            # else pydevd warns of frozen modules in the job's log, once it is imported
+            # otherwise pydevd prints a warning about frozen modules to the job's log
             os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 
     def failed(self, error: BaseException) -> None:
@@ -100,7 +100,7 @@ class JobDebugger:
 
         def look(_: str, __: str | None) -> concurrent.futures.Future[str | None]:
             found: concurrent.futures.Future[str | None] = concurrent.futures.Future()
-            found.set_result(None)  # a job's script always runs
+            found.set_result(None)  # as while a cell runs: a job's script always does
             return found
 
         def note(text: str) -> None:

@@ -59,17 +59,17 @@ def _stop(_: int, frame: FrameType | None) -> None:
     global _asked
     if not _asked:
         return
-    if tracing.is_stopped(frame):  # at a breakpoint, since it was asked: pydevd can't stop a thread twice
+    if tracing.is_stopped(frame):  # a breakpoint came first: pydevd can't stop a thread twice
         _asked = False
         return
     while frame is not None and tracing.library(frame.f_code.co_filename):
         frame = frame.f_back
-    # without a frame it is between two statements, or no cell runs; a frame that begins is at no line yet
+    # no frame: between two statements, or no cell runs; no line: the frame has just started
     if frame is None or not frame.f_lineno or not _asked:
         return
-    _asked, before = False, _forgotten  # from here on another signal stops nobody
+    _asked, before = False, _forgotten  # later signals have no effect
     tracing.mark_stopped()
-    if _forgotten != before:  # such as by a disconnection, which would not end this stop
+    if _forgotten != before:  # as by a disconnection, which would not end this stop
         tracing.mark_running()
         return
     tracing.stay_in(frame)

@@ -59,7 +59,7 @@ def _array(value: Any) -> Any:
         if callable(make):
             try:
                 value = make()
-            # one without elements, as in a graph
+            # a symbolic tensor has no values
             except Exception:  # noqa: BLE001
                 return None
             break

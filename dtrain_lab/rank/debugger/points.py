@@ -42,7 +42,7 @@ class Placed:
         self.loaded = cell or loaded(path)
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError:  # can't be parsed: leave the lines unchanged
+        except UnicodeDecodeError:  # unparsable source: lines stay unchanged
             return
         except OSError:
             raise FileNotFoundError(
@@ -54,7 +54,7 @@ class Placed:
             return
         for index, point in enumerate(points):
             line = runs_at(text, point["line"])
-            if line is None and not cell:  # below a cell's last line, pydevd takes that one
+            if line is None and not cell:  # in a cell, pydevd uses the last line instead
                 self._notes[index] = BELOW
             self._lines[index] = point["line"] if line is None and cell else line
 
@@ -152,6 +152,6 @@ def _unreadable(text: str) -> str:
         compile(text, "<breakpoints>", "exec", dont_inherit=True)
     except SyntaxError as error:
         return f"The file is not valid Python: line {error.lineno}: {error.msg}."
-    except ValueError:  # null bytes
+    except ValueError:  # the source contains null bytes
         return "The file is not valid Python."
     return ""

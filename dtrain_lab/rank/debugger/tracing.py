@@ -31,7 +31,7 @@ MACHINERY = (
     "jupyter_client",
     "matplotlib_inline",
     "prompt_toolkit",
-    # a step into a model goes to its forward; a pause in a collective shows the collective's caller
+    # so that stepping into a model leads to its `forward`, and a pause in a collective shows the caller
     "torch",
     "tornado",
     "traitlets",

@@ -80,7 +80,7 @@ def _text(value: Any) -> str:
         return f"{value:.6g}"
     try:
         text = _short.repr(value)
-        # it differs on all ranks, and is meaningless
+        # addresses differ between ranks, and have no meaning
         return (text if isinstance(value, str) else ADDRESS.sub("", text))[:MOST_TEXT]
     # a user's __repr__ may fail, or need another rank that is stopped
     except Exception as error:  # noqa: BLE001

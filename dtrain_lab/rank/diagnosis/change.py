@@ -135,8 +135,8 @@ def _with_averaging(seen: Any, passes: tuple[bool, ...], change: Change) -> Repo
     def whole() -> None:
         replay.step(group)
 
-    # compression keeps the loop's own pattern; accumulation replaces it: dt.optimize behind each batch, or
-    # `no_sync` in a loop that steps once for the group
+    # compression keeps the loop's own pattern; accumulation replaces it, either by dt.optimize after each
+    # batch, or by `no_sync` in a loop that steps once per group
     changed, per_change = (batch, change.number) if change.id == "accumulate" else (step, 1)
     if in_loop:
         changed = whole
@@ -214,8 +214,8 @@ def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, 
 
         step_s = _warm_up(fed, ahead)
         fits = int(FED_S / step_s)
-        # what was read during the exchange; where the loader has few batches, as much of it as it can feed,
-        # and where it is slow, less: its workers read next to nothing meanwhile
+        # use up the batches that the workers read during the exchange; fewer of them if the loader has few
+        # batches, or if it is slow, because its workers have then read almost none
         used = max(0, min(ahead - 1, available - ahead - FEWEST_STEPS, fits))
         for _ in range(used):
             fed()

@@ -79,7 +79,7 @@ def _report(monitor: Monitor) -> Report:
         passes = ONE_PASS
         skipped["passes"] = "The ranks' steps differ in their batches: the checks are of steps of one batch."
     steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
-    if steps < ahead + 2:  # possible where the ranks' loaders differ
+    if steps < ahead + 2:  # possible if the ranks' loaders differ
         steps = 0
     with restored(seen.model, seen.optimizers):
         found = _measure(seen, passes, (steps, ahead), skipped)

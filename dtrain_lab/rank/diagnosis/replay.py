@@ -172,7 +172,7 @@ def restored(model: Any, optimizers: list[Any]) -> Iterator[None]:
     )
     modules = list(model.modules())
     with random_restored(), tensors_restored(parameters, modules, modules):
-        # some optimizers count in their groups
+        # some optimizers keep their step count in the groups
         groups = [
             (g, _copied({k: v for k, v in g.items() if k != "params"}))
             for o in optimizers

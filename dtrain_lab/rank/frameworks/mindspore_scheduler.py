@@ -16,7 +16,7 @@ def main() -> None:
     import mindspore
     from mindspore.communication import init
 
-    mindspore.set_context(device_target="CPU")  # it needs no device
+    mindspore.set_context(device_target="CPU")  # the scheduler needs no device
     init()
 
 

@@ -65,7 +65,7 @@ def first_ranks_store() -> Any:
     size = int(os.environ["WORLD_SIZE"])
     if not first:
         return dist.TCPStore(host, port, size, is_master=False)
-    # torch closes it
+    # torch closes the descriptor
     listening = _listen(host, port).detach()
     return dist.TCPStore(host, port, size, is_master=True, master_listen_fd=listening)
 

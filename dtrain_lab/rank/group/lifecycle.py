@@ -82,7 +82,7 @@ class Group:
             Names of live objects that could not be given the new group.
         """
         self.generation = order.generation
-        # the GPU may still wait in a collective of the last generation, although this process does not
+        # the GPU may still wait in a collective of the previous generation, even if no thread does
         self._abort_nccl()
         self.collectives = order.collectives
         if "nccl" in self.collectives:
@@ -170,7 +170,7 @@ class Group:
         if self._slot + slots - 1 > LAST_SLOT:
             times = (LAST_SLOT - FIRST_FREE_SLOT + 1) // slots
             raise RuntimeError(f"the group was rebuilt {times} times; restart all ranks to continue")
-        # taken before anything may fail: where a slot is taken already, torch leaves the old back-end there
+        # claim the slots before anything can fail: torch keeps the old back-end in a slot that is in use
         slot, self._slot = self._slot, self._slot + slots
         for name, ranks, description in order.groups:
             pg = live.get(name)

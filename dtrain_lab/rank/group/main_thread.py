@@ -37,7 +37,7 @@ def operation(frames: list[FrameType]) -> dict[str, Any] | None:
     for frame in frames:
         code = frame.f_code
         if code.co_filename.endswith(WATCHED) and frame.f_locals.get("call") is not None:
-            number = frame.f_locals["call"][1]  # the one that verdicts name, too
+            number = frame.f_locals["call"][1]  # the same number as in verdicts
         elif code.co_filename.endswith(C10D) and not code.co_name.startswith("_"):
             if code.co_name not in WRAPPERS:
                 return {**_collective(frame), "sequence": number}

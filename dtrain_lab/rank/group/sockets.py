@@ -54,7 +54,7 @@ def _sockets() -> dict[int, str]:
     for name in os.listdir("/proc/self/fd"):
         try:
             target = os.readlink(f"/proc/self/fd/{name}")
-        except OSError:  # the descriptor of the listing itself, or one just closed
+        except OSError:  # the descriptor of `listdir` itself, or one that was just closed
             continue
         if target.startswith("socket:"):
             found[int(name)] = target

@@ -26,7 +26,7 @@ class _Pending:
 
     def __init__(self) -> None:
         self.answer: StoreAnswer | None = None
-        # a plain lock, as an `Event` has one more that its waiter may hold while a signal handler runs
+        # not an `Event`: a waiter may hold its internal lock while a signal handler runs
         self._waits = threading.Lock()
         self._waits.acquire()
 
@@ -81,7 +81,7 @@ class Calls:
         pending, number = _Pending(), next(self._numbers)
         self._pending[number] = pending
         try:
-            forming = self._forming  # after the call is among those that an abort wakes
+            forming = self._forming  # read only now that an abort would wake this call
             if forming is not None and forming.given_up:
                 raise Aborted(GIVEN_UP)
             self._send(StoreCall(rank=self._rank, id=number, **fields))
@@ -113,7 +113,7 @@ class Calls:
         forming = self._forming
         if forming is not None:
             forming.given_up = True
-        with contextlib.suppress(KeyError):  # all were taken out
+        with contextlib.suppress(KeyError):  # `_pending` is empty
             while True:
                 self._pending.popitem()[1].over()
 
@@ -173,7 +173,7 @@ class LinkStore(dist.Store):  # type: ignore[misc]
         """Number of keys in the store."""
         return self._ask("count", ()).number
 
-    # the names by which torch's own code, a PrefixStore for one, calls the two
+    # the names by which torch's C++ code calls them, such as PrefixStore
     deleteKey = delete_key
     getNumKeys = num_keys
 

@@ -109,8 +109,8 @@ class Runner:
         sys.modules["__main__"] = module
         try:
             self._setup.begin(any(p.name == "" and "import torch" in p.source for p in parts))
-            # only now: torch must not import a `random.py` that lies beside the notebook
-            # as in a kernel, "" is the folder that a cell changes to
+            # set after torch is imported, which must not find a `random.py` beside the notebook; as in a
+            # kernel, "" is the current folder, also after a cell has changed it
             sys.path[:] = ["", os.getcwd(), *(p for p in sys.path if p not in ("", os.getcwd()))]
             cells = [part.name for part in parts if part.name.startswith("[")]
             for part in parts:
@@ -164,7 +164,7 @@ class Runner:
         children.fork_by_default()
         processes.end_with_parent(signal.SIGKILL)  # a killed agent must not leave its rank behind
         agent = os.environ.pop(job_files.AGENT_VARIABLE, "")
-        if agent and os.getppid() != int(agent):  # the agent was killed before the line above
+        if agent and os.getppid() != int(agent):  # the agent had ended before the line above
             sys.exit(128 + signal.SIGKILL)
         os.chdir(self.folder / job_files.CODE)
         sys.argv = [job_files.MAIN]

@@ -46,11 +46,11 @@ class Setup:
             self._begin_framework(framework.name, metrics if monitored.on else "")
         if not needed:
             return
-        gc.disable()  # what it would look through while torch loads are torch's modules
+        gc.disable()  # collections while torch loads would only scan torch's modules
         import torch
         import torch.distributed as dist
 
-        # for good: the first optimizer step loads torch's compiler, and would look through all of torch
+        # permanently: the first optimizer step imports torch's compiler, which would trigger a scan of torch
         gc.freeze()
         gc.enable()
         threads = os.environ.get("OMP_NUM_THREADS")
@@ -78,7 +78,7 @@ class Setup:
             self._ring = mmap.mmap(int(metrics), 0)
             probe, guard = monitored.probe, monitored.guard
             self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=notes.say)
-            if self.rank == 0:  # the others lack the same
+            if self.rank == 0:  # all ranks lack the same features
                 for text in names.silently_lost():
                     notes.say(text)
         if "RANK" in os.environ:

@@ -127,7 +127,7 @@ class Link:
         self._outbox.post(message, now=True)
 
     def _ask(self, call: links.StoreCall) -> None:
-        self._selector.share()  # a finalizer may ask while the main thread waits for orders
+        self._selector.share()  # for a finalizer that runs while the main thread waits
         self.send(call)
 
     # ---- IOPub thread
@@ -176,7 +176,7 @@ class Link:
                 else:
                     self._widgets.keep(order, done)
                     self._on_main(self._widgets.take)
-                    if self._cells.busy:  # it has begun meanwhile
+                    if self._cells.busy:  # a cell has begun meanwhile
                         self._widgets.move_beside()
             case links.Complete():
                 self._on_main(partial(self._questions.answer, order))
@@ -308,7 +308,7 @@ class Link:
             for stream in RankStream.made.values():
                 flush(stream)
             self._outbox.flush()
-            # the head answers behind all that was said before
+            # wait for an answer: the head sends it after it has read all earlier messages
             self._calls.ask(timedelta(seconds=LEAVE_WITHIN_S), operation="count", keys=())
         finally:
             os._exit(0)

@@ -70,8 +70,8 @@ class SocketHandoff:
         self.to_both()
 
     def _move(self, source: select.epoll, target: select.epoll) -> None:
-        # in this order, so that an interrupt in between leaves the socket with both rather than with neither;
-        # an error: the connection is closed (its descriptor is -1), or an interrupt has been here before
+        # register first: after an interrupt in between, both epolls have the socket rather than neither;
+        # it raises if the connection is closed (descriptor -1), or if an earlier call was interrupted
         with contextlib.suppress(OSError, ValueError):
             target.register(self._socket, select.EPOLLIN)
         with contextlib.suppress(OSError, ValueError):

@@ -39,7 +39,7 @@ class Orders:
 
     def read_by_iopub(self, frames: list[bytes]) -> None:
         """Carry out orders that the IOPub thread has read."""
-        self._obey_handed()  # they were sent before
+        self._obey_handed()  # these were sent earlier
         for frame in frames:
             order = _decoded(frame)
             if order is not None:
@@ -58,7 +58,7 @@ class Orders:
     def _obey_handed(self) -> None:
         while self._handed:
             self._try(self._handed[0])
-            self._handed.popleft()  # only now, so that orders read by the main thread meanwhile come after it
+            self._handed.popleft()  # removed last, so that orders that arrive meanwhile queue behind it
 
     def _try(self, order: links.Message) -> None:
         try:

@@ -104,7 +104,7 @@ def _watched(
         if torch.compiler.is_compiling() or not recorder.watches:
             return original(*args, **kwargs)
         if apart is not None and not (operation == WAIT and apart.sent):
-            apart.sent = EVERYTHING  # also for a wait: it ends an operation that began outside our hooks
+            apart.sent = EVERYTHING  # a wait, too, belongs to an operation that no hook has seen
         with recorder.collective(operation, counts=counts):
             return original(*args, **kwargs)
 

@@ -85,7 +85,7 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
         if recorder.watches:
             with recorder.harmless():
                 sources[iterator] = _Source(weakref.ref(loader), splits(loader))
-                if not loader.persistent_workers:  # it keeps the iterator, and neither would ever be freed
+                if not loader.persistent_workers:  # otherwise the two would keep each other alive
                     unread[iterator] = loader
 
     usual = DataLoader.__iter__
@@ -107,5 +107,5 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
 def _length(iterator: Any) -> int:
     try:
         return len(iterator)
-    except TypeError:  # a stream has no length
+    except TypeError:  # iterable datasets have no length
         return 0

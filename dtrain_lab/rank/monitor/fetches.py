@@ -58,7 +58,7 @@ class Fetches:
         key = id(iterator)
         queue = self._queues.pop(key, None)
         if queue is None or queue.iterator() is not iterator:
-            if queue is not None:  # of an iterator that has ended, whose id was given to this one
+            if queue is not None:  # the queue of an ended iterator that had the same id
                 self._queues[next(self._ended)] = queue
             self._queues = {k: q for k, q in self._queues.items() if q.batches}
             queue = _Queue(iterator)

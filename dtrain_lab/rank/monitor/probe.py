@@ -207,7 +207,7 @@ class _Armed:
         if self._average is None:
             return
         if self._before is None:
-            self._missing.clear()  # its start was not seen; backward of a DDP model reaches all parameters
+            self._missing.clear()  # no hook saw the start; DDP's backward reaches all parameters
         else:
             now = zip(self._parameters, self._before, strict=True)
             self._missing -= {index for index, (p, before) in enumerate(now) if _mark(p) != before}

@@ -244,7 +244,7 @@ class Recorder(Waits):
 
     def backward_computed(self) -> None:
         """On a GPU: called when all of backward is queued on the stream except waits for DDP's buckets."""
-        if self.stream is not None and self._computed is None:  # called once for each output
+        if self.stream is not None and self._computed is None:  # the hook runs once per output
             self._computed = self.stream.mark()
 
     def backward_ended(self, at: tuple[int, int]) -> None:
@@ -262,7 +262,7 @@ class Recorder(Waits):
         self._backwards += 1
         if self._marked or self._cycle.count or self._backwards < 2:
             return
-        self._cells[ring.UNSURE] |= GUESSED_STEP  # no optimizer of torch
+        self._cells[ring.UNSURE] |= GUESSED_STEP  # steps without an optimizer of torch are guessed
         if self._backwards > WITHOUT_OPTIMIZER:
             self._cells[ring.STEP] += 1
             self._write()
@@ -327,7 +327,7 @@ class Recorder(Waits):
         ends = self._cycle.ends(optimizer)
         cells = self._cells
         cells[ring.UNSURE] = cells[ring.UNSURE] & GUESSED_SAMPLES | int(self._cycle.unsure)
-        # negative where a cycle is recognized late: the steps before it were counted too often
+        # negative if a cycle is recognized late, because earlier steps were counted more than once
         cells[ring.STEP] += self._cycle.count - before
         if ends:
             self._write()

@@ -170,11 +170,11 @@ def _watch_ddp(
                 sent = gradients.note(recorder.writer.cells, self)
                 recorder.synced(sent, everywhere=ddp.is_of_all_ranks(self))
                 probed = probes.due(self)
-                if ddp.has_hooks(self):  # what communication hooks do after backward is not seen
+                if ddp.has_hooks(self):  # time of communication hooks after backward is unknown
                     recorder.writer.cells[ring.BOUND] = LOWER
         except Exception as error:  # noqa: BLE001 # hooks never break training
             recorder.broke(error)
-        if syncs and guard.on:  # compared here, because collectives inside backward can't be
+        if syncs and guard.on:  # the guard compares here, because it can't inside backward
             size = sum(p.numel() for p in ddp.parameters(self))
             group = self.process_group
             number = recorder.numbers.get(checksum(group), 0)
@@ -257,7 +257,7 @@ def _watch_backward(recorder: Recorder, probes: Probes) -> None:
 
     @untraced
     def backward(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.watches or recorder.doing_now == BACKWARD:  # activation checkpointing nests them
+        if not recorder.watches or recorder.doing_now == BACKWARD:  # nested by activation checkpointing
             return original(*args, **kwargs)
         armed = probes.armed
         if armed:

@@ -96,7 +96,7 @@ class Waits:
         if operation == BARRIER:
             self.at_barrier()
         entered = now()
-        self._known += ANY if operation in SEVERAL else 1  # a wait counts too: its operation may be unseen
+        self._known += ANY if operation in SEVERAL else 1  # a wait, too: its operation may be unseen
         if counts:
             self._calls += 1
             cells[ring.SEQUENCE] += 1

@@ -170,7 +170,7 @@ class Tee:
         self._stream = stream
         self._name = name
         self._executed = executed
-        self._owner = os.getpid()  # not the module's: a warm rank is forked after it was loaded
+        self._owner = os.getpid()  # set here and not at import, because warm ranks are forked later
 
     def write(self, text: str) -> int:
         """Write to the stream and, in the rank's own process, to the notebook; returns characters written."""
@@ -190,10 +190,10 @@ def _left_out(cell: dict[str, Any], source: str) -> bool:
         cell: the notebook's cell.
         source: its text in the script.
     """
-    text = "".join(cell["source"])  # a text, or a list of lines
+    text = "".join(cell["source"])  # a string or a list of lines
     try:
         body = ast.parse(source).body
-    except SyntaxError:  # the run reports it
+    except SyntaxError:  # reported when the cell runs
         return False
     return bool(body) and all(isinstance(each, ast.Pass) for each in body) and source.strip() != text.strip()
 

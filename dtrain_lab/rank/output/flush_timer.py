@@ -39,7 +39,7 @@ class FlushTimer:
     def __init__(self, due: Callable[[], None], waits: Callable[[], bool]) -> None:
         self._due, self._waits = due, waits
         try:
-            libc = ctypes.PyDLL(None, use_errno=True)  # keeps the GIL: the calls are short
+            libc = ctypes.PyDLL(None, use_errno=True)  # PyDLL keeps the GIL: the calls are short
             self._set = libc.timerfd_settime
             self._descriptor = libc.timerfd_create(_MONOTONIC, _FLAGS)
         except AttributeError as error:
@@ -54,7 +54,7 @@ class FlushTimer:
     def start(self, delay_s: float) -> None:
         """Set the timer to expire in `delay_s`, unless it expires earlier; may be called by any thread."""
         now = time.monotonic()
-        # if that time is over, the loop is about to call, or an interrupt came before the timer was set
+        # if `_at` has passed, the loop is about to call `due`, or an interrupt came before the timer was set
         if not now <= self._at <= now + delay_s:
             self._at = now + delay_s
             self._arm(delay_s)
@@ -78,7 +78,7 @@ class FlushTimer:
         self._set(self._descriptor, 0, ctypes.byref(spec), None)
 
     def _expired(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # it was set again meanwhile
+        with contextlib.suppress(BlockingIOError):  # set again meanwhile, and not expired
             os.read(self._descriptor, 8)
-        self._at = float("inf")  # before callers are served: later callers have to set it again
+        self._at = float("inf")  # reset before `due` runs, so that later callers set the timer again
         self._due()

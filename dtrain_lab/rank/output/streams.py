@@ -69,7 +69,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         self._region = self.regions[name]
         self._waiting_for_room: deque[threading.Lock] = deque()
         """One held lock for each thread that waits for free space; to be released once."""
-        # threads of the user's print at once; a signal handler may print while its thread is printing
+        # the user's threads print concurrently; a signal handler may interrupt a print of its own thread
         self._writing = threading.RLock()
         self._sent = 0
         self._counts = False
@@ -129,7 +129,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         """
         self._region.seen(through)
         # not an `Event`: a waiter may hold its internal lock while its signal handler waits for this thread
-        with contextlib.suppress(IndexError):  # all were woken
+        with contextlib.suppress(IndexError):  # no thread is left
             while True:
                 self._waiting_for_room.popleft().release()
 
@@ -167,7 +167,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         if self.timer is None:
             super()._schedule_flush()
         else:
-            # before the timer is checked: once expired, the timer checks this flag
+            # set before the timer, which checks this flag when it expires
             self._flush_pending = True
             # on every write: an interrupt may have kept the previous one from starting the timer
             self.timer.start(self.flush_interval)
@@ -191,7 +191,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         if not _QUICK:
             super()._flush()
             return
-        # before the text is taken: what a thread writes from here on schedules a flush of its own
+        # reset before the text is taken, so that later writes schedule another flush
         self._flush_pending = False
         taken = self._taken()
         if taken is None:
@@ -228,7 +228,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         if threading.get_ident() in RankStream.writers or not self._writing.acquire(blocking=False):
             return
         try:
-            if self._counts and not getattr(self, "_buffers", True):  # another ipykernel: unknown
+            if self._counts and not getattr(self, "_buffers", True):  # unknown in other versions of ipykernel
                 self._region.match(self._sent)
         finally:
             self._writing.release()
@@ -241,7 +241,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         with self._writing:
             nested = mine in RankStream.writers
             try:
-                RankStream.writers.add(mine)  # inside the `try`: an interrupt may come right after it
+                RankStream.writers.add(mine)  # inside `try`, because an interrupt may follow at once
                 if len(data) <= self._region.space:
                     self._region.write(data, taken=taken)
                 if text:

@@ -95,7 +95,7 @@ class Widgets:
             try:
                 self._take(order)
             finally:
-                # what the cell's threads print is the cell's output again
+                # from here on, output of the cell's threads belongs to the cell again
                 self._kernel.set_parent([], self._cells.parent)
                 self._done += 1
                 done()

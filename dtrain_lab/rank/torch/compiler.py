@@ -51,7 +51,7 @@ def compile_none_of(prefixes: tuple[str, ...]) -> None:
 def _skip(code: CodeType) -> None:
     try:
         from torch._dynamo.decorators import skip_code
-    except ImportError:  # another torch: the only consequence is a warning
+    except ImportError:  # another version of torch: it then prints a warning
         return
     skip_code(code)
 
@@ -62,7 +62,7 @@ def _codes(module: ModuleType) -> Iterator[CodeType]:
         for part in parts:
             if isinstance(part, property):
                 part = part.fget
-            part = getattr(part, "__wrapped__", part)  # the function of a context manager
+            part = getattr(part, "__wrapped__", part)  # unwraps a context manager's function
             if isinstance(part, FunctionType) and part.__module__ == module.__name__:
                 yield from _within(part.__code__)
 

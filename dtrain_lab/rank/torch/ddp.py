@@ -64,7 +64,7 @@ def reset(module: Any) -> None:
     module.require_forward_param_sync = True
     module.require_backward_grad_sync = True
     rate = module.__dict__.get(RATE)
-    if rate is not None:  # the new reducer's logger has its default
+    if rate is not None:  # the new reducer's logger starts with the default
         module._set_ddp_runtime_logging_sample_rate(rate)
 
 
@@ -153,7 +153,7 @@ def can_be_probed(module: Any) -> bool:
         or module._join_config.enable
         or module._use_python_reducer
         or getattr(module, "_delay_all_reduce_all_params", False)
-        or module.device_type == "cuda"  # the CPU can't tell there how long averaging takes
+        or module.device_type == "cuda"  # CPU times don't show how long the GPU averages
         or torch.compiler.is_compiling()
         or any(isinstance(part, SPARSE) and part.sparse for part in module.module.modules())
         or any(p._post_accumulate_grad_hooks for p in module._module_parameters)

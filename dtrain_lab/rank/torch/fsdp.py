@@ -50,7 +50,7 @@ def _outermost() -> list[Any]:
     """Root models without torch's own list: sharded modules that no other sharded module contains."""
     import gc
 
-    if not FSDPModule.__subclasses__():  # `fully_shard` makes them; to look through all objects takes 0.1 s
+    if not FSDPModule.__subclasses__():  # `fully_shard` creates them; a scan of all objects takes 0.1 s
         return []
     # type(), not isinstance, which asks lazy objects for their class and so loads modules
     sharded = [o for o in gc.get_objects() if issubclass(type(o), FSDPModule)]

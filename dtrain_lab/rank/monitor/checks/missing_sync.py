@@ -87,7 +87,7 @@ class MissingSync:
         """Called when a training step has ended."""
         if self._over:
             return
-        if not self._steps:  # what was sent before the first step may have been the initial parameters
+        if not self._steps:  # data sent before the first step may be the initial parameters
             self._began = time.monotonic()
         elif self.sent >= self._least:
             self._finish()

@@ -116,10 +116,10 @@ class SharedStart:
         if known is not None or not self._reduced:
             return known
         own = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        # all of them: a single address may be that of an earlier tensor, whose memory was freed
+        # requires all gradients to match: one address alone may be that of a freed tensor
         summed = {self._reduced.get(_place(p.grad)) for p in own if _has_place(p.grad)}
         group = summed.pop() if len(summed) == 1 else None
-        if group is None and len(own) > 1:  # all of them in one flat tensor
+        if group is None and len(own) > 1:  # all gradients in one flat tensor
             total = sum(p.grad.numel() for p in own)
             group = next((g for (_, size), g in self._reduced.items() if size == total), None)
         if group is not None:
@@ -148,7 +148,7 @@ class SharedStart:
             return
         ranks = [*(r for r in members if r != dist.get_rank()), dist.get_rank()]
         sums = {rank: each for rank, (_, each) in zip(ranks, told, strict=True)}
-        trained = any(each for each, _ in told)  # a replaced rank has a model that is new to it
+        trained = any(each for each, _ in told)  # a replaced rank itself has trained no step
         first = sums.pop(min(members))
         within = SAME_TRAINED if trained else SAME
         apart = {
@@ -185,7 +185,7 @@ class SharedStart:
         if self._store.add(f"{place}/count", 1) < len(members):
             return None
         others = [json.loads(self._store.get(f"{place}/{r}")) for r in members if r != me]
-        for rank in members:  # nobody else reads them, and those of a large model are large
+        for rank in members:  # no other rank reads them, and they may be large
             self._store.delete_key(f"{place}/{rank}")
         return [*others, mine]
 
