@@ -8,10 +8,10 @@ export OMP_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-# Parts of the tests. Three run at a time, and the next begins where one is over: the longest come first. Each waits
-# for processes and networks now and then: two would leave a core of two idle. The first three take 15 min each, the next
-# three 5 to 7: all lanes end at about the same time.
-PARTS := test-hosts test-browser test-machine-j test-machine-p test-machine-a test-machine-g test-unit test-pure
+# Parts of the tests, by folders. Three run at a time, and the next begins where one is over: the longest come first. Each
+# waits for processes and networks now and then: two would leave a core of two idle. The first two take 15 to 20 min each,
+# the next four 6 to 8: all end at about the same time.
+PARTS := test-hosts test-browser test-jobs test-notebooks test-faults test-cells test-others test-unit test-pure
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
 .PHONY: frameworks demo test test-front test-machine $(PARTS) sheet baselines pictures lab notebooks bench gallery gpu matrix hub lint lint-python lint-front fix types setup system-packages locks clean
@@ -25,9 +25,10 @@ test:  ## every test and linter
 	@$(MAKE) --no-print-directory -j3 --keep-going $(PARTS)
 	@cat $(VENV)/tried-*/races 2>/dev/null | sed 's/^/Passed at the second try only, a race: /'
 
-G_TO_I := $(wildcard tests/integration/test_[g-i]*.py)
-J_TO_O := $(wildcard tests/integration/test_[j-o]*.py)
-P_TO_Z := $(wildcard tests/integration/test_[p-z]*.py)
+OF_JOBS := $(addprefix tests/integration/,jobs sweeps ssh)
+OF_NOTEBOOKS := $(addprefix tests/integration/,notebooks training)
+OF_FAULTS := $(addprefix tests/integration/,faults clusters)
+OF_CELLS := $(addprefix tests/integration/,cells output debugger inference frameworks)
 HERE := -m "not hosts and not browser"
 # collecting all files takes 10 s of processor
 OF_HOSTS := $(shell grep -rlF "mark.hosts" tests --include=test_*.py)
@@ -41,19 +42,22 @@ test-hosts:  ## those on several hosts
 test-browser:
 	@$(call tested,-m "browser and not hosts" tests/ui)
 
-test-machine: test-machine-a test-machine-g test-machine-j test-machine-p test-unit  ## those on this machine, without a browser
+test-machine: test-jobs test-notebooks test-faults test-cells test-others test-unit  ## those on this machine, without a browser
 
-test-machine-a:  # integration from A to F, and all that no other part has
-	@$(call tested,$(HERE) $(G_TO_I:%=--ignore=%) $(J_TO_O:%=--ignore=%) $(P_TO_Z:%=--ignore=%) --ignore=tests/unit)
+test-jobs:
+	@$(call tested,$(HERE) $(OF_JOBS))
 
-test-machine-g:
-	@$(call tested,$(HERE) $(G_TO_I))
+test-notebooks:
+	@$(call tested,$(HERE) $(OF_NOTEBOOKS))
 
-test-machine-j:
-	@$(call tested,$(HERE) $(J_TO_O))
+test-faults:
+	@$(call tested,$(HERE) $(OF_FAULTS))
 
-test-machine-p:
-	@$(call tested,$(HERE) $(P_TO_Z))
+test-cells:
+	@$(call tested,$(HERE) $(OF_CELLS))
+
+test-others:  # all that no other part has
+	@$(call tested,$(HERE) $(addprefix --ignore=,$(OF_JOBS) $(OF_NOTEBOOKS) $(OF_FAULTS) $(OF_CELLS) tests/unit))
 
 test-unit:
 	@$(call tested,$(HERE) tests/unit)
@@ -62,12 +66,12 @@ test-pure:  ## tests without torch on Python 3.13, where there is one
 	@$(BIN)/python -m matrix.pure 3.13 $(apart)
 
 sheet: $(VENV)/.test  ## pictures of all states of the screens, on one sheet: docs/_shots/sheet.html
-	$(BIN)/python -m pytest -q -s tests/ui/test_states.py --sheet
+	$(BIN)/python -m pytest -q -s tests/ui/screens/test_states.py --sheet
 
 baselines: $(VENV)/.test  ## today's look becomes what tests compare with: look at the sheet first
-	$(BIN)/python -m pytest -q tests/ui/test_states.py --update-baselines
+	$(BIN)/python -m pytest -q tests/ui/screens/test_states.py --update-baselines
 
-PICTURED := tests/ui/test_panel.py tests/ui/test_debugger.py tests/ui/test_jobs.py
+PICTURED := tests/ui/panel/test_panel.py tests/ui/notebook/test_debugger.py tests/ui/jobs/test_jobs.py
 pictures: $(VENV)/.test  ## pictures of the docs, from the browser tests that show the same: look at them
 	$(BIN)/python -m pytest -q -p tests.ui.pictures $(PICTURED) -k "whole_way or stepped_compared or fails_by_its_cell" -m "not hosts"
 
@@ -88,7 +92,7 @@ gallery: setup $(VENV)/.gallery  ## training code of others in a cell, as a job 
 	@$(VENV)/gallery/bin/python -m gallery
 
 frameworks: $(VENV)/.frameworks  ## TensorFlow and MindSpore for real, as jobs: here, on hosts over SSH, on two nodes of Slurm (4.5 GB)
-	@DTRAIN_LAB_FRAMEWORKS=1 $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-frameworks tests/integration/test_frameworks.py
+	@DTRAIN_LAB_FRAMEWORKS=1 $(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-frameworks tests/integration/frameworks/test_tensorflow_and_mindspore.py
 
 gpu: setup $(VENV)/.test  ## the tests of CUDA and NCCL, on this machine's GPUs
 	$(BIN)/python -m pytest -o cache_dir=$(VENV)/tried-gpu tests/gpu

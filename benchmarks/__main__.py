@@ -35,13 +35,21 @@ ALL = (
 )
 
 
+def module(name: str) -> str:
+    """Return the module of a benchmark by its name, which no two folders have."""
+    found = [path for path in (ROOT / "benchmarks").glob("*/*.py") if path.stem == name]
+    if len(found) != 1:
+        sys.exit(f"There is no benchmark {name!r}; there are: {', '.join(ALL)}")
+    return f"benchmarks.{found[0].parent.name}.{name}"
+
+
 def main() -> int:
     """Run those named, or all."""
     names = sys.argv[1:] or ALL
     rows: list[Row] = []
-    for name in names:
+    for name, path in [(name, module(name)) for name in names]:
         print(f"{name} …", flush=True)
-        done = subprocess.run([PYTHON, "-m", f"benchmarks.{name}"], capture_output=True, text=True, cwd=ROOT)
+        done = subprocess.run([PYTHON, "-m", path], capture_output=True, text=True, cwd=ROOT)
         print(done.stdout, done.stderr[-2000:] if done.returncode else "", flush=True)
         if done.returncode:
             return done.returncode

@@ -52,7 +52,7 @@ otherwise, so printed scripts set `ACCELERATE_USE_CPU=1`. In cells and jobs they
 Not in the table: torchtitan 0.3.0. It installs from PyPI, but trains on accelerators only: if torch
 finds none, its device is still CUDA, and its trainer needs Triton.
 
-`make test` runs fifteen of these programs in cells (`tests/integration/test_gallery.py`):
+`make test` runs fifteen of these programs in cells (`tests/integration/cells/test_gallery.py`):
 accelerate_loop, arguments, averaged, by_hand, ddp, fsdp2, gpt, ignite_parallel, lightning_fabric,
 lightning_trainer, minigpt_ddp, mp_spawn, notebook_launch, processes, snapshots.
 """
@@ -97,6 +97,11 @@ def judge(texts: list[str], shown: float | None) -> Ran:
     if len({tuple(n) for n in numbers}) > 1:
         return Ran("ranks trained different models")
     return Ran("", sum(owns) / len(owns), shown)
+
+
+def pieces() -> list[Path]:
+    """Return the files of all pieces of code, by name."""
+    return sorted((HERE / "code").glob("*/*.py"), key=lambda file: file.stem)
 
 
 def in_cell(code: str) -> Ran:
@@ -184,7 +189,7 @@ def attempt_once(run: Any, *arguments: Any) -> Ran:
 def main() -> None:
     """Entry point."""
     chosen = sys.argv[1:]
-    every = sorted((HERE / "code").glob("[a-z]*.py"))
+    every = pieces()
     rows: dict[str, list[str]] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     ran_on = f"{date.today()}, {tree.commit(HERE.parent)}"
     with tempfile.TemporaryDirectory() as folder:

@@ -28,11 +28,23 @@ FOUND = ROOT / "matrix" / "found.json"
 """Of all runs so far: an environment can be run again, in another checkout, too."""
 TESTS = {
     "pure logic": ("tests/unit",),
-    "cells, data": ("tests/integration/test_cells.py", "tests/integration/test_data.py"),
-    "notebook kernel": ("tests/integration/test_kernel.py", "tests/integration/test_widgets.py"),
-    "faults, hangs": ("tests/integration/test_faults.py", "tests/integration/test_hangs.py"),
-    "debugger": ("tests/integration/test_debugger.py", "tests/integration/test_kernel_debugger.py"),
-    "jobs": ("tests/integration/test_jobs_local.py",),
+    "cells, data": (
+        "tests/integration/cells/test_cells.py",
+        "tests/integration/cells/test_push_pull_diff.py",
+    ),
+    "notebook kernel": (
+        "tests/integration/cells/test_kernel_magics.py",
+        "tests/integration/output/test_widgets.py",
+    ),
+    "faults, hangs": (
+        "tests/integration/faults/test_interrupts_and_deaths.py",
+        "tests/integration/faults/test_hangs.py",
+    ),
+    "debugger": (
+        "tests/integration/debugger/test_debugger.py",
+        "tests/integration/debugger/test_jupyterlab_requests.py",
+    ),
+    "jobs": ("tests/integration/jobs/test_local_jobs.py",),
 }
 LIMIT_S = 3600
 """Of a part; a quiet machine needs a tenth of it."""

@@ -10,10 +10,10 @@ from matrix import lent
 VERSIONS = ("4.2.7", "4.4.10", "4.5.11")
 """The newest of each; `make test` runs 4.6."""
 TESTS = {
-    "output": ("tests/ui/test_output.py",),
-    "panel": ("tests/ui/test_panel.py",),
-    "the page's debugger": ("tests/ui/test_debugger.py",),
-    "Submit, jobs": ("tests/ui/test_jobs.py",),
+    "output": ("tests/ui/notebook/test_output.py",),
+    "panel": ("tests/ui/panel/test_panel.py",),
+    "the page's debugger": ("tests/ui/notebook/test_debugger.py",),
+    "Submit, jobs": ("tests/ui/jobs/test_jobs.py",),
 }
 MARKED = "browser and not hosts"
 PATIENCE = {"DTRAIN_TEST_PATIENCE": "4"}

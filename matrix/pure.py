@@ -24,9 +24,9 @@ COMPILED = (
 TESTS = (
     "tests/unit/project/test_generated.py",
     "tests/unit/cells/test_cells.py",
-    "tests/unit/debugger/test_debug.py",
+    "tests/unit/debugger/test_dap.py",
     "tests/unit/services/test_store.py",
-    "tests/integration/test_pretended_frameworks.py",
+    "tests/integration/frameworks/test_stub_frameworks.py",
 )
 """Where another Python has made a difference before, and jobs with real ranks."""
 LIMIT_S = 600

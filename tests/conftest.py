@@ -21,7 +21,7 @@ pytest_plugins = ["pytest_jupyter.jupyter_server", "tests.stuck"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Of `tests/ui/test_states.py`; here, because pytest asks for options where it begins."""
+    """Of `tests/ui/screens/test_states.py`; here, because pytest asks for options where it begins."""
     parser.addoption("--sheet", action="store_true", help="all states in all themes, for the contact sheet")
     parser.addoption("--state", default="", help="look at these states only: a-*")
     parser.addoption("--update-baselines", action="store_true", help="today's pictures become the baselines")

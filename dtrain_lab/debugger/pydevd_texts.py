@@ -1,8 +1,8 @@
 """Messages of pydevd that we recognize: refusals, and errors in expressions. Pure.
 
 They may change with pydevd; an unknown message is passed on unchanged.
-`tests/integration/test_editor_corners.py` and `tests/unit/debugger/test_debug_texts.py` fail when one
-changes.
+`tests/integration/debugger/test_editor_edge_cases.py` and `tests/unit/debugger/test_pydevd_texts.py` fail
+when one changes.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import pytest
 from tests.beside.conftest import RTC, watch_console
 from tests.books import training
 from tests.ui.conftest import open_notebook
+from tests.ui.jobs.test_jobs import fill, submit
 from tests.ui.lab import Lab
-from tests.ui.test_debugger import toggle_breakpoint
-from tests.ui.test_jobs import fill, submit
-from tests.ui.test_panel import Panel, output, run_cell
+from tests.ui.notebook.test_debugger import toggle_breakpoint
+from tests.ui.panel.test_panel import Panel, output, run_cell
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300)]

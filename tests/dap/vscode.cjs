@@ -1,4 +1,4 @@
-// What VS Code's own test client sees of the adapter. Run by tests/integration/test_editors.py, which says when to go on.
+// What VS Code's own test client sees of the adapter. Run by tests/integration/debugger/test_editors.py, which says when to go on.
 const assert = require('node:assert');
 const readline = require('node:readline');
 const { DebugClient } = require('@vscode/debugadapter-testsupport');

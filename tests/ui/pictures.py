@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.ui import test_debugger, test_jobs, test_panel
+from tests.ui.jobs import test_jobs
+from tests.ui.notebook import test_debugger
+from tests.ui.panel import test_panel
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 TESTS = {

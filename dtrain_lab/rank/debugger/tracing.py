@@ -1,6 +1,7 @@
 """Installs pydevd in a rank, removes it without leftover cost, and says which code it must not step into.
 
-Uses private names of pydevd in a few places; `tests/integration/test_debugger.py` fails when one changes.
+Uses private names of pydevd in a few places; `tests/integration/debugger/test_debugger.py` fails when one
+changes.
 """
 
 from __future__ import annotations

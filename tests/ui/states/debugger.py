@@ -1,7 +1,7 @@
 """Picture f: ranks under JupyterLab's debugger.
 
 A debugger of real ranks takes half a minute to start: what its kernel would tell is put into JupyterLab's own
-debugger service, and the sidebar shows it as it shows the real one (which `test_debugger.py` has).
+debugger service, and the sidebar shows it as it shows the real one (which `notebook/test_debugger.py` has).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dtrain_lab.debugger.editor import arguments, dialect
 from dtrain_lab.debugger.editor.numbering import Numbering
 from dtrain_lab.debugger.state import Breakpoint, State, Step
 from dtrain_lab.errors import BadRequest, Conflict
-from tests.unit.debugger.test_debug import attached, paused
+from tests.unit.debugger.test_dap import attached, paused
 
 FILE = "/home/me/model.py"
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 from dtrain_lab.head.nodes import nodes as rooms
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import links
-from tests.owned import Owned
+from tests.fakes.head import Owned
 
 
 @pytest_asyncio.fixture

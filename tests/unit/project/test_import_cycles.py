@@ -92,7 +92,6 @@ def test_no_more_folders_import_one_another_in_a_circle() -> None:
     assert circles(graph) == FOLDERS_LEFT
 
 
-MOST_FILES = 15
 _IMPORT = re.compile(r"""(?:\bfrom\s+|\bimport\s*\(?\s*)['"](\.[^'"]*)['"]""")
 
 
@@ -127,13 +126,3 @@ def test_no_folder_of_the_page_imports_one_that_imports_it() -> None:
     graph = page_folders()
     assert len(graph) > 30
     assert circles(graph) == set(), "move what both need into a folder below both, such as model/"
-
-
-def test_a_folder_has_at_most_15_files() -> None:
-    counts: dict[str, int] = {}
-    page = [path for path in (ROOT / "src").rglob("*.ts*") if ".spec." not in path.name]
-    product = [path for path in (ROOT / "dtrain_lab").rglob("*.py") if path.name != "__init__.py"]
-    for path in (*page, *product):
-        folder = str(path.parent.relative_to(ROOT))
-        counts[folder] = counts.get(folder, 0) + 1
-    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}

@@ -18,7 +18,7 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
 from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
 from dtrain_lab.wire.profile import Profile
-from tests.owned import plan
+from tests.fakes.head import plan
 
 ENDPOINTS = Endpoints("w", "node1", "python", 1, 0.0, "/d", ("tcp://l",), ("tcp://c",), Keys("", "", ""))
 

@@ -1,0 +1,463 @@
+"""JupyterLab's debug requests to a real kernel: cells of ranks and ordinary cells under one debugger."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dtrain_lab as dt
+from tests.integration.cells.test_kernel_magics import Notebook, by_rank
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+
+CELL = """%%distributed
+import torch, torch.distributed as dist
+def step(x, i):
+    y = x * 2
+    dist.all_reduce(y)
+    return y.sum().item()
+
+total = 0
+for i in range(2):
+    total += step(torch.ones(1) * rank, i)
+print(total)"""
+LATE = """%%distributed
+import os, time, torch, torch.distributed as dist
+def step(x):
+    dist.all_reduce(x)
+    return x.item()
+
+while rank == 1 and not os.path.exists(GATE):
+    time.sleep(0.01)
+print(step(torch.ones(1)))"""
+ORDINARY = "def double(x):\n    y = x * 2\n    return y\nprint(double(4))"
+
+
+class Debugged(Notebook):
+    """A kernel whose debugger is spoken to as JupyterLab does."""
+
+    seq = 0
+    is_on = False
+
+    def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """A debug request, and its answer."""
+        self.seq += 1
+        content = {"type": "request", "seq": self.seq, "command": command, "arguments": arguments}
+        message = self.client.session.msg("debug_request", content)
+        self.client.control_channel.send(message)
+        while True:
+            got = self.client.control_channel.get_msg(timeout=40)
+            if got["parent_header"].get("msg_id") == message["header"]["msg_id"]:
+                body: dict[str, Any] = got["content"]
+                return body
+
+    def event(self, wanted: str) -> dict[str, Any]:
+        """The next debug event of this kind."""
+        while True:
+            got = self.client.get_iopub_msg(timeout=40)
+            if got["msg_type"] == "debug_event" and got["content"]["event"] == wanted:
+                body: dict[str, Any] = got["content"]["body"]
+                return body
+
+    def begin(self, code: str) -> str:
+        """Run a cell that is debugged meanwhile."""
+        return str(self.client.execute(code))
+
+    def end(self, message: str) -> str:
+        """What it printed."""
+        out = ""
+        while True:
+            got = self.client.get_iopub_msg(timeout=40)
+            if got["parent_header"].get("msg_id") != message:
+                continue
+            if got["msg_type"] == "stream":
+                out += got["content"]["text"]
+            elif got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
+                return out
+
+    def switch_on(self) -> None:
+        """The bug in the toolbar."""
+        assert self.ask("initialize", clientID="jupyterlab", adapterID="python3")["success"]
+        assert self.ask("attach")["success"]
+        self.is_on = True
+
+    def switch_off(self) -> None:
+        """The bug in the toolbar, again; ranks that stand run on."""
+        assert self.ask("disconnect", restart=False, terminateDebuggee=False)["success"]
+        self.is_on = False
+
+    def source(self, code: str) -> str:
+        """The front end tells of a cell."""
+        return str(self.ask("dumpCell", code=code)["body"]["sourcePath"])
+
+    def breakpoints(self, path: str, *lines: int) -> list[dict[str, Any]]:
+        """All breakpoints of a cell."""
+        wanted = [{"line": line} for line in lines]
+        answer = self.ask("setBreakpoints", source={"path": path}, breakpoints=wanted)
+        found: list[dict[str, Any]] = answer["body"]["breakpoints"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Debugged]:
+    made = Debugged()
+    try:
+        assert made.run("%load_ext dtrain_lab\n%distributed start --ranks 2").status == "ok"
+        yield made
+        made.run("%distributed stop")
+    finally:
+        made.close()
+
+
+@pytest.fixture(autouse=True)
+def let_go(notebook: Debugged) -> Iterator[None]:
+    """A test that failed in the middle must not fail the next ones, whose ranks would still stand."""
+    yield
+    if notebook.is_on:
+        notebook.switch_off()
+        notebook.manager.interrupt_kernel()
+        notebook.run("pass")
+
+
+def test_a_cell_of_ranks_and_an_ordinary_one_under_one_debugger(notebook: Debugged) -> None:
+    notebook.switch_on()
+    path = notebook.source(CELL)
+    own = notebook.source(ORDINARY)
+    assert notebook.breakpoints(path, 5)[0]["verified"]
+    assert notebook.breakpoints(own, 2)[0]["verified"]
+
+    cell = notebook.begin(CELL)
+    thread = notebook.event("stopped")["threadId"]
+    assert thread in (1001, 1002)
+    frames = notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"]
+    assert [(f["name"], f["line"]) for f in frames] == [("step", 5), ("<module>", 10)]
+    assert frames[0]["source"]["path"] == path
+    scopes = notebook.ask("scopes", frameId=frames[0]["id"])["body"]["scopes"]
+    names = notebook.ask("variables", variablesReference=scopes[0]["variablesReference"])
+    assert {v["name"] for v in names["body"]["variables"]} >= {"x", "y", "i"}
+    rich = notebook.ask("richInspectVariables", variableName="y", frameId=frames[0]["id"])
+    assert rich["body"]["data"]["text/plain"].startswith("tensor(")
+    notebook.ask("next", threadId=thread)
+    assert notebook.event("stopped")["threadId"] == thread, "the same rank is looked at"
+    other = 1002 if thread == 1001 else 1001
+    assert notebook.ask("dtrain/focus", rank=other - 1001)["success"]
+    assert notebook.event("stopped")["threadId"] == other
+    threads = notebook.ask("threads")["body"]["threads"]
+    assert {t["name"] for t in threads} >= {"rank 0 (paused)", "rank 1 (paused)"}
+    info = notebook.ask("debugInfo")["body"]
+    assert info["isStarted"]
+    assert {b["source"] for b in info["breakpoints"] if b["breakpoints"]} == {path, own}
+    notebook.breakpoints(path)
+    notebook.ask("continue", threadId=1)
+    assert by_rank(notebook.end(cell)) == {0: ["4.0"], 1: ["4.0"]}
+
+    cell = notebook.begin(ORDINARY)
+    thread = notebook.event("stopped")["threadId"]
+    assert thread < 1000, "the kernel's own"
+    assert notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"][0]["line"] == 2
+    notebook.ask("continue", threadId=thread)
+    assert notebook.end(cell) == "8\n"
+    notebook.switch_off()
+    assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
+
+
+def test_a_step_over_a_collective_brings_a_rank_along_that_comes_late(
+    notebook: Debugged, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    code = LATE.replace("GATE", repr(str(gate)))
+    notebook.switch_on()
+    path = notebook.source(code)
+    assert notebook.breakpoints(path, 4)[0]["verified"]
+    cell = notebook.begin(code)
+    assert notebook.event("stopped")["threadId"] == 1001
+    assert notebook.ask("next", threadId=1001)["success"]  # rank 0 waits in all_reduce now
+    gate.touch()
+    assert notebook.event("stopped")["threadId"] == 1001
+    frames = notebook.ask("stackTrace", threadId=1001)["body"]["stackFrames"]
+    assert frames[0]["line"] == 5
+    wait_until(lambda: "rank 1 (paused)" in _threads(notebook), 20, "rank 1 to stop")
+    assert notebook.ask("stackTrace", threadId=1002)["body"]["stackFrames"][0]["line"] == 5
+    notebook.breakpoints(path)
+    notebook.ask("continue", threadId=1)
+    assert by_rank(notebook.end(cell)) == {0: ["2.0"], 1: ["2.0"]}
+    notebook.switch_off()
+
+
+def test_it_is_switched_on_while_ranks_run_a_cell(notebook: Debugged) -> None:
+    loop = "%%distributed\nimport time\nends = False\nwhile not ends:\n    time.sleep(0.01)\nprint('over')"
+    cell = notebook.begin(loop)
+    wait_until(lambda: _runs(notebook), 20, "the cell to run")
+    notebook.switch_on()
+    path = notebook.source(loop)
+    notebook.breakpoints(path, 5)
+    thread = notebook.event("stopped")["threadId"]
+    assert thread in (1001, 1002)
+    wait_until(lambda: {"rank 0 (paused)", "rank 1 (paused)"} <= _threads(notebook), 20, "both to stop")
+    notebook.breakpoints(path)
+    for rank in range(2):
+        notebook.ask("dtrain/focus", rank=rank)
+        frames = notebook.ask("stackTrace", threadId=1001 + rank)["body"]["stackFrames"]
+        answer = notebook.ask(
+            "evaluate",
+            expression="globals().update(ends=True)",
+            frameId=frames[0]["id"],
+            context="repl",
+        )
+        assert answer["success"]
+    notebook.ask("continue", threadId=1)
+    assert "over" in notebook.end(cell)
+    # the kernel's own debugger begins now that the kernel is free
+    own = notebook.source(ORDINARY)
+    assert notebook.breakpoints(own, 2)[0]["verified"]
+    cell = notebook.begin(ORDINARY)
+    assert notebook.event("stopped")["threadId"] < 1000
+    notebook.ask("continue", threadId=1)
+    notebook.end(cell)
+    notebook.switch_off()
+
+
+def _runs(notebook: Debugged) -> bool:
+    from dtrain_lab.api.start import clusters
+
+    return any(c.info()["running"] for c in clusters())
+
+
+def test_who_debugs_already_is_named_and_the_cell_runs(notebook: Debugged) -> None:
+    from dtrain_lab.api.start import clusters
+
+    with clusters()[0].debug():
+        notebook.switch_on()
+        said = notebook.run(CELL).stdout
+        assert "no debugger on the ranks: A terminal is debugging these ranks." in said
+        assert by_rank(said) == {0: ["4.0"], 1: ["4.0"]}
+        assert "A terminal is debugging" in notebook.ask("dtrain/state")["body"]["notes"][0]
+        notebook.switch_off()
+
+
+def test_ranks_that_came_later_stop_too(notebook: Debugged) -> None:
+    notebook.switch_on()
+    notebook.breakpoints(notebook.source(CELL), 5)
+    assert notebook.run("%distributed resize 3").status == "ok"
+    cell = notebook.begin(CELL)
+    notebook.event("stopped")
+    wait_until(
+        lambda: [r["phase"] for r in notebook.ask("dtrain/state")["body"]["ranks"]] == ["paused"] * 3,
+        20,
+        "all three to stand",
+    )
+    notebook.switch_off()
+    ran = by_rank(notebook.end(cell))
+    assert ran == {0: ["12.0"], 1: ["12.0"], 2: ["12.0"]}, "the debugger's end lets them go"
+    assert notebook.run("%distributed resize 2").status == "ok"
+
+
+def test_after_an_interrupt_breakpoints_are_there_again(notebook: Debugged) -> None:
+    # a short cell would be over before the interrupt comes: released ranks run on until then
+    endless = CELL.replace("for i in range(2):", "while True:").replace("rank, i)", "rank, 0)")
+    notebook.switch_on()
+    notebook.breakpoints(notebook.source(endless), 5)
+    for _ in range(2):
+        cell = notebook.begin(endless)
+        notebook.event("stopped")
+        notebook.manager.interrupt_kernel()
+        notebook.end(cell)
+    notebook.switch_off()
+    assert by_rank(notebook.run(CELL).stdout) == {0: ["4.0"], 1: ["4.0"]}
+
+
+def _states(cluster: dt.Cluster) -> set[str]:
+    return {rank["state"] for rank in cluster.info()["ranks"]}
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["asked to end", "killed"])
+def test_ranks_run_on_when_the_kernel_restarts_while_they_stand(killed: bool) -> None:
+    with dt.start(ranks=2) as cluster:
+        made = Debugged()
+        try:
+            assert made.run(f"%load_ext dtrain_lab\n%distributed attach {cluster.name}").status == "ok"
+            made.switch_on()
+            made.breakpoints(made.source(CELL), 5)
+            made.begin(CELL)
+            made.event("stopped")
+            # one that comes late has not run the cell's imports yet: an interrupt would leave it without them
+            wait_until(lambda: _states(cluster) == {"paused"}, 20, "both ranks to stand")
+            if killed:  # at once: `restart_kernel(now=True)` interrupts it first, which it may hear or not
+                os.kill(made.manager.provisioner.pid, signal.SIGKILL)
+            made.manager.restart_kernel(now=killed)
+            wait_until(lambda: cluster.info()["state"] == "ready", 20, "the ranks to run on")
+            wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
+            if killed:  # one that is asked to end is interrupted first, and so are its ranks
+                assert cluster.run("print(total)").stdout == {0: "4.0\n", 1: "4.0\n"}
+                _goes_on_with_its_breakpoints(made, cluster)
+        finally:
+            made.close()
+        again = cluster.run("t = torch.ones(1); dist.all_reduce(t); print(t.item())")
+        assert again.stdout == {0: "2.0\n", 1: "2.0\n"}
+
+
+def _goes_on_with_its_breakpoints(notebook: Debugged, cluster: dt.Cluster) -> None:
+    """A new kernel has its breakpoints before our extension, and their conditions from the front end."""
+    notebook.client.wait_for_ready(timeout=40)
+    notebook.switch_on()
+    path = notebook.source(CELL)
+    notebook.breakpoints(path, 5)
+    assert notebook.run(f"%load_ext dtrain_lab\n%distributed attach {cluster.name}").status == "ok"
+    point = {"path": Path(path).name, "line": 5, "condition": "i == 1 and rank == 0"}
+    assert notebook.ask("dtrain/conditions", points=[point])["success"]
+    notebook.begin(CELL)
+    assert notebook.event("stopped")["threadId"] == 1001
+    frames = notebook.ask("stackTrace", threadId=1001)["body"]["stackFrames"]
+    i = notebook.ask("evaluate", expression="i", frameId=frames[0]["id"], context="repl")
+    assert i["body"]["result"] == "1", "the condition is kept"
+    assert [p["condition"] for p in _told(notebook)["points"]] == [point["condition"]]
+    notebook.switch_off()
+
+
+def test_a_cell_that_was_edited_stops_where_its_breakpoint_is_now(notebook: Debugged) -> None:
+    notebook.switch_on()
+    before = notebook.source(CELL)
+    notebook.breakpoints(before, 5)
+    edited = CELL.replace("def step", "# a new line\ndef step")
+    path = notebook.source(edited)
+    assert path != before
+    assert notebook.breakpoints(path, 6)[0]["verified"]
+    cell = notebook.begin(edited)
+    thread = notebook.event("stopped")["threadId"]
+    [frame, _] = notebook.ask("stackTrace", threadId=thread)["body"]["stackFrames"]
+    assert (frame["line"], frame["source"]["path"]) == (6, path)
+    notebook.switch_off()
+    assert by_rank(notebook.end(cell)) == {0: ["4.0"], 1: ["4.0"]}
+
+
+def test_where_nobody_debugs_requests_are_answered_all_the_same(notebook: Debugged) -> None:
+    assert not notebook.ask("debugInfo")["body"]["isStarted"]
+    assert notebook.ask("dtrain/state")["body"]["code"] == "off"
+    answer = notebook.ask("dtrain/focus", rank=9)
+    assert not answer["success"]
+    assert answer["message"].startswith("There is no rank 9.")
+    assert "Traceback" not in answer["message"]
+
+
+FAILS = """%%distributed
+import torch.distributed as dist
+rows = [1, 2, 3]
+def normalize(n):
+    if rank == 1:
+        raise ValueError(n)
+normalize(7)"""
+FINE = "%%distributed\nprint(len(rows))"
+
+
+def test_where_a_cell_failed_is_looked_at_as_often_as_one_likes(notebook: Debugged) -> None:
+    # both ranks have failed before, elsewhere: nobody wants to see that any more
+    notebook.run("%%distributed\ndef old():\n    raise KeyError(rank)\nold()")
+    notebook.run(FAILS)
+    notebook.switch_on()
+    wait_until(lambda: _told(notebook)["failed"], 20, "the failure to be known")
+    for _ in range(2):
+        # a double click is one look
+        assert notebook.ask("dtrain/postmortem")["success"]
+        assert notebook.ask("dtrain/postmortem")["success"]
+        wait_until(lambda: _phases(notebook) == ["idle", "paused"], 20, "the rank that failed to stand there")
+        frames = notebook.ask("stackTrace", threadId=1002)["body"]["stackFrames"]
+        assert (frames[0]["name"], frames[0]["line"]) == ("normalize", 6)
+        # the other rank has ended the cell: it has its own variables, and no frame
+        row = notebook.ask("dtrain/across", expression="len(rows)")["body"]
+        assert (row["same"], row["groups"][0]["text"]) == (True, "3")
+        # of what it sees, only the argument of its function is unknown to the other
+        assert notebook.ask("dtrain/names")["body"]["only"] == [{"ranks": [1], "names": ["n"]}]
+        assert notebook.ask("continue", threadId=1, all=True)["success"]
+        wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the look to be over")
+        assert _told(notebook)["failed"], "it can be looked at again"
+    assert by_rank(notebook.run(FINE).stdout) == {0: ["3"], 1: ["3"]}
+    answer = notebook.ask("dtrain/postmortem")
+    assert not answer["success"]
+    assert "has not failed" in answer["message"]
+    notebook.switch_off()
+
+
+def test_an_error_that_the_ranks_no_longer_have_is_refused(notebook: Debugged) -> None:
+    from dtrain_lab.api.start import clusters
+
+    [cluster] = clusters()
+    notebook.switch_on()
+    notebook.run(FAILS)
+    notebook.run(FAILS.replace("normalize", "later"))
+    earlier, later = (record.id for record in cluster._portal.call(cluster.cells())[-2:])
+    answer = notebook.ask("dtrain/postmortem", cell=earlier)
+    assert answer["message"].startswith(
+        "The ranks no longer have the error of this cell: another cell has run since"
+    )
+    assert _told(notebook)["failed"], "the last one's is there"
+    assert notebook.ask("dtrain/postmortem", cell=later)["success"]
+    wait_until(lambda: _phases(notebook) == ["idle", "paused"], 20, "the rank that failed to stand there")
+    assert notebook.ask("stackTrace", threadId=1002)["body"]["stackFrames"][0]["name"] == "later"
+    assert notebook.ask("dtrain/postmortem", cell=later)["success"], "it is looked at already"
+    answer = notebook.ask("dtrain/postmortem", cell=earlier)
+    assert answer["message"].startswith("The ranks are in another cell.")
+    assert notebook.ask("continue", threadId=1, all=True)["success"]
+    wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the look to be over")
+    # of another client, of which this one knows nothing
+    cluster.run("pass")
+    answer = notebook.ask("dtrain/postmortem")
+    assert answer["message"].startswith("The ranks no longer have the error of the last cell: another cell")
+    assert not _told(notebook)["failed"], "there is nothing left to look at"
+    answer = notebook.ask("dtrain/across", expression="len(")
+    assert answer["code"] == "unreadable_expression"
+    notebook.switch_off()
+
+
+HANGS = """%%distributed
+import time, torch.distributed as dist
+def meet(n):
+    if rank == 0:
+        dist.barrier()
+    time.sleep(600)
+meet(3)"""
+
+
+def test_a_restarted_rank_is_debugged_again_and_is_not_lost(notebook: Debugged) -> None:
+    from dtrain_lab.api.start import clusters
+
+    notebook.run("%%distributed\nweight = 3")
+    notebook.switch_on()
+    cell = notebook.begin(HANGS)
+    [cluster] = clusters()
+    # an interrupt before the ranks have begun leaves no frames to look at
+    wait_until(lambda: cluster.info()["ranks"][0]["state"] == "in collective", 20, "rank 0 to wait")
+    notebook.manager.interrupt_kernel()
+    notebook.end(cell)
+    cluster.restart([1], source=0)
+    wait_until(lambda: _told(notebook)["code"] == "ready", 30, "the new process to be attached")
+    assert _told(notebook)["sentence"] == "Ready to debug 2 ranks."
+    # rank 0 was interrupted, and has kept its frames; the new process has none
+    assert _told(notebook)["failed"]
+    assert notebook.ask("dtrain/postmortem")["success"]
+    wait_until(lambda: _phases(notebook) == ["paused", "idle"], 20, "rank 0 to stand")
+    assert notebook.ask("continue", threadId=1, all=True)["success"]
+    wait_until(lambda: _told(notebook)["code"] == "ready", 20, "the look to be over")
+    cluster.restart([0])
+    wait_until(lambda: _told(notebook)["code"] == "ready", 30, "the new process to be attached")
+    assert not _told(notebook)["failed"]
+    notebook.switch_off()
+
+
+def _told(notebook: Debugged) -> dict[str, Any]:
+    """The debugger's state, as its view gets it."""
+    body: dict[str, Any] = notebook.ask("dtrain/state")["body"]
+    return body
+
+
+def _phases(notebook: Debugged) -> list[str]:
+    return [rank["phase"] for rank in _told(notebook)["ranks"]]
+
+
+def _threads(notebook: Debugged) -> set[str]:
+    return {thread["name"] for thread in notebook.ask("threads")["body"]["threads"]}

@@ -1,0 +1,104 @@
+"""Widgets of ranks in a real browser: they show, are moved and clicked, and are there after a reload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import open_notebook, shot
+from tests.ui.geometry import EDGE, assert_inside
+from tests.ui.lab import Lab
+from tests.ui.panel.test_panel import run_cell
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
+
+START = "%load_ext dtrain_lab\n%distributed start --ranks 2 --name widgets"
+WIDGETS = """%%distributed
+import ipywidgets as w
+slider, label = w.IntSlider(description=f'rank {rank}'), w.Label()
+slider.observe(lambda change: setattr(label, 'value', f"{change['new']} on rank {rank}"), 'value')
+button, out = w.Button(description=f'press {rank}'), w.Output()
+def pressed(_):
+    with out:
+        print('pressed on', rank)
+button.on_click(pressed)
+def square(x):
+    print(x, 'squared is', x * x)
+tab = w.Tab([w.ColorPicker(value='red'), w.FileUpload(), w.Play(), w.Dropdown(options=['a', 'b'])])
+tab.titles = ['colour', 'file', 'play', 'choice']
+if rank == 1:
+    display(w.VBox([slider, label, button, out]), w.interactive(square, x=3), tab)
+else:
+    display(slider)"""
+BARS = """%%distributed
+from tqdm.notebook import tqdm
+for _ in tqdm(range(8), desc=f'epoch of {rank}'):
+    for _ in tqdm(range(3), leave=False):
+        pass"""
+
+
+def cell(page: Any, index: int) -> Any:
+    return page.locator(".jp-Notebook .jp-CodeCell").nth(index)
+
+
+def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> None:
+    open_notebook(page, lab, lab.notebook("widgets.ipynb", [START, WIDGETS, BARS]))
+    run_cell(page, 0)
+    page.get_by_text("widgets is ready").wait_for()
+    run_cell(page, 1)
+    widgets = cell(page, 1)
+    handle = widgets.locator(".widget-vbox .widget-slider").first.get_by_role("slider")
+    handle.wait_for()
+    widgets.get_by_text("rank 0", exact=True).wait_for()
+    handle.focus()
+    for _ in range(3):
+        handle.press("ArrowRight")
+    widgets.get_by_text("3 on rank 1").wait_for()
+    widgets.get_by_role("button", name="press 1").click()
+    widgets.locator(".jupyter-widgets.widget-vbox .jp-OutputArea").get_by_text("pressed on 1").wait_for()
+    interact = widgets.locator(".widget-interact")
+    interact.get_by_text("3 squared is 9").wait_for()
+    interact.get_by_role("slider").press("ArrowRight")
+    interact.get_by_text("4 squared is 16").wait_for()
+    assert interact.get_by_text("squared is").count() == 1
+    widgets.get_by_role("tab", name="choice").click()
+    widgets.locator(".widget-dropdown select").wait_for()
+    assert page.get_by_text("Error displaying widget").count() == 0
+    shot(page, "widgets")
+
+    run_cell(page, 2)
+    for rank in range(2):
+        cell(page, 2).get_by_text(f"epoch of {rank}: 100%").wait_for()
+    # a bar that its rank has closed leaves no badge and no gap
+    badges = cell(page, 2).locator("[data-dtrain-rank]:visible")
+    badges.nth(2).wait_for(state="detached")
+    assert sorted(badges.evaluate_all("all => all.map(e => e.dataset.dtrainRank)")) == ["0", "1"]
+    assert cell(page, 2).locator(".widget-hprogress").count() == 2
+
+    # a narrow window has prompts above cells: bars begin where the code does, and end in the cell
+    page.set_viewport_size({"width": 640, "height": 900})
+    code, output = cell(page, 2).locator(".jp-InputArea-editor"), cell(page, 2).locator(".jp-DtrainOutput")
+    wait_until(
+        lambda: abs(code.bounding_box()["x"] - output.bounding_box()["x"]) <= EDGE,
+        10,
+        "output below its code",
+    )
+    bars = cell(page, 2).locator(".widget-hbox:has(.widget-hprogress)").all()
+    assert len(bars) == 2
+    assert_inside(cell(page, 2).locator(".jp-OutputArea").first, bars)
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+    # the page is loaded anew: the ranks still have their widgets
+    page.keyboard.press("Control+s")
+    page.locator(".jp-Document.jp-mod-dirty").wait_for(state="detached")
+    page.reload()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    handle = cell(page, 1).locator(".widget-vbox .widget-slider").first.get_by_role("slider")
+    handle.wait_for()
+    cell(page, 1).get_by_text("3 on rank 1").wait_for()
+    handle.focus()
+    handle.press("ArrowRight")
+    cell(page, 1).get_by_text("4 on rank 1").wait_for()
+    lab.request("DELETE", "clusters/widgets")

@@ -1,0 +1,60 @@
+"""The debugger of a world that changes its size, and of a process that lets go of it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+from dtrain_lab.debugger import visible
+from dtrain_lab.debugger.state import Dap
+from dtrain_lab.rank.debugger import plain_summary, value_summary
+from dtrain_lab.services.debugger.debugging import Debugging
+from tests.unit.debugger.test_dap import paused
+
+
+def debugging(size: int, *, head_ended: bool) -> tuple[Debugging, list[Dap]]:
+    emitted: list[Dap] = []
+    made = Debugging("a.ipynb", emitted.append)
+    made.state = paused(size)
+    made._connection = SimpleNamespace(head_ended=head_ended)  # type: ignore[assignment]
+    return made, emitted
+
+
+def phases(made: Debugging) -> list[Any]:
+    return [r.phase for r in made.state.ranks]
+
+
+def test_ranks_that_a_resize_has_ended_are_not_lost() -> None:
+    made, emitted = debugging(3, head_ended=False)
+    made.resized(2)
+    assert phases(made) == ["paused", "paused"]
+    assert len(emitted) == 1
+    made.resized(2)
+    made.resized(4)  # new ranks are attached when the next cell begins
+    assert (len(made.state.ranks), len(emitted)) == (2, 1)
+
+
+def test_a_kernel_that_ends_says_of_its_cluster_neither_that_it_has_ended_nor_that_ranks_were_lost() -> None:
+    made, emitted = debugging(2, head_ended=False)
+    made._closed()
+    assert (phases(made), made.state.ended, emitted, made.holds) == (["paused", "paused"], False, [], None)
+
+
+def test_a_cluster_whose_head_has_gone_has_ended() -> None:
+    made, _ = debugging(2, head_ended=True)
+    made._closed()
+    assert (phases(made), made.state.ended, made.holds) == (["gone", "gone"], True, None)
+
+
+def test_names_that_only_some_ranks_have_are_found_among_ranks_in_the_same_module() -> None:
+    def told(names: str, module: str = "__main__") -> Any:
+        seen = dict.fromkeys([*names.split(), "In", "_x"], 0)
+        return json.loads(value_summary.glance(visible.Visible({**seen, "__name__": module})))
+
+    # as in a frame: some are global there, some local
+    seen = eval(visible.EXPRESSION, {"__name__": "__main__", "only0": 5}, {"x": 0})
+    first = json.loads(plain_summary.glance(seen))
+    assert first == told("only0 x")
+    found = {0: first, 1: told("x n"), 2: told("x n"), 3: told("self", "train")}
+    assert visible.only_on_some(found) == (visible.Only((0,), ("only0",)), visible.Only((1, 2), ("n",)))

@@ -1,0 +1,121 @@
+"""How a client stops a head: what is killed, and what only is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from dtrain_lab.backends.base import Way
+from dtrain_lab.errors import NotFound, Unreachable
+from dtrain_lab.machine import durable, supervision
+from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
+from dtrain_lab.services.worlds import ended, heads
+from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.wire.endings import Ending
+from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
+from dtrain_lab.wire.processes.submission import ClusterRecord
+from dtrain_lab.wire.profile import Profile
+from tests.fakes.head import plan
+
+ENDED = Unreachable("It has ended.", code="ended")
+SILENT = Unreachable("It did not answer.", code=NO_ANSWER)
+BROKEN = Unreachable("Its connection broke.", code=BROKE)
+
+
+class Head:
+    """A connection whose requests end one after the other as given; None: the head obeys."""
+
+    record = HeadRecord("1", "it", "here", "/d", 0.0, VERSION)
+
+    def __init__(self, *ends: Unreachable | None) -> None:
+        self.ends = list(ends)
+
+    async def ask(self, *_: Any) -> None:
+        end = self.ends.pop(0)
+        if end is not None:
+            raise end
+
+
+@pytest.mark.parametrize(
+    ("ends", "obeys", "killed"),
+    [
+        ((None,), True, False),
+        ((SILENT,), False, True),
+        ((BROKEN, None), True, False),
+        ((BROKEN, SILENT), False, True),
+        ((BROKEN, ENDED), False, False),
+        ((ENDED,), False, False),
+    ],
+)
+async def test_only_a_head_that_does_not_answer_in_time_is_killed(
+    ends: tuple[Unreachable | None, ...], obeys: bool, killed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[HeadRecord] = []
+    monkeypatch.setattr(records, "kill", lambda record: calls.append(record) or True)
+    head = Head(*ends)
+    assert await heads.end(cast(Connection, head), Ending()) is obeys
+    assert (bool(calls), head.ends) == (killed, [])
+
+
+async def test_a_head_that_could_not_answer_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "kill", lambda _: pytest.fail("killed"))
+    for ends in ((Unreachable("A bug.", code="internal"),), (BROKEN, BROKEN)):
+        with pytest.raises(Unreachable):
+            await heads.end(cast(Connection, Head(*ends)), Ending())
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scheduler may have ended it already, and know it no more."""
+    cancelled: list[str] = []
+
+    async def cancel(cluster: ClusterRecord) -> None:
+        cancelled.append(cluster.id)
+        if not known:
+            raise NotFound("There is no such job.")
+
+    monkeypatch.setattr(heads.registry, "backend", lambda name: SimpleNamespace(cancel=cancel))
+    remote = Remote(Profile(backend="slurm"), plan(1, 1), Handle("7", "login"), "me")
+    head = Head(SILENT)
+    head.record = msgspec.structs.replace(head.record, remote=remote)
+    assert not await heads.end(cast(Connection, head), Ending())
+    assert cancelled == ["1"]
+
+
+async def test_requests_say_whether_the_head_was_silent_or_the_connection_broke(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    way = Way("ipc:///nowhere")
+    connection = Connection(Head.record, way)
+    monkeypatch.setattr(connection, "send", lambda _: None)
+    monkeypatch.setattr(connection, "connect", lambda *_, **__: None)
+    with pytest.raises(Unreachable) as silent:
+        await connection.ask_head(clients.Stop(), 0.0)
+    assert silent.value.code == NO_ANSWER
+    asked = asyncio.ensure_future(connection.ask_head(clients.Stop()))
+    await asyncio.sleep(0)
+    connection._reconnect(way)
+    with pytest.raises(Unreachable) as broke:
+        await asked
+    assert broke.value.code == BROKE
+    connection.close()
+    await supervision.here().close()
+
+
+async def test_a_full_disk_stops_no_stop(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(durable, "swap", full)
+    assert await heads.end(cast(Connection, Head(None)), Ending("kernel", "a.ipynb", 5.0))
+    assert "No space left" in caplog.text
+    assert ended.of("1") is None
