@@ -28,7 +28,7 @@ for i in range({LINES}):
     time.sleep(0.05)"""
 DRAW = """async () => {
   const all = () => Number(/\\d+/.exec(
-    document.querySelector('.jp-DtrainOutput-chips button')?.textContent ?? '0')?.[0]);
+    document.querySelector('.jp-DtrainUi-chips button')?.textContent ?? '0')?.[0]);
   const drawn = () => all() >= COUNT
     && document.querySelectorAll('.jp-DtrainJob-table tr[data-job]').length >= 100;
   const began = performance.now();

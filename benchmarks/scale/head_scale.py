@@ -122,6 +122,7 @@ class Training:
 
     tick_s = TICK_S
     point_s = 1.0
+    idle_point_s: float | None = None
     ranks_answer = True
     agents_within_s = 0.0
     listens = None

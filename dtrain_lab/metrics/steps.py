@@ -41,8 +41,12 @@ class StepCycle:
         Returns:
             Whether the training step ends with this optimizer step.
         """
-        self._seen.append(optimizer)
+        seen = self._seen
         self._fed += 1
+        if len(seen) > PHASE and not self._mixed and self._cycle is None and seen[-1] == optimizer:
+            self.count += 1  # the usual case of a single optimizer, whose further steps need not be kept
+            return True
+        seen.append(optimizer)
         del self._seen[:-KEPT]
         if self._cycle is not None:
             if self._cycle[self._at] == optimizer:

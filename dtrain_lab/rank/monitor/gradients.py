@@ -10,12 +10,13 @@ from dtrain_lab.rank.torch import ddp
 PLAIN, HOOKED = 1, 2
 
 
-def note(cells: Any, module: Any) -> int:
+def note(cells: Any, module: Any, *, hooked: bool) -> int:
     """Called when a DDP model begins a step in which its gradients are averaged.
 
     Args:
         cells: the metrics ring.
         module: the DDP model.
+        hooked: whether the model has a communication hook.
 
     Returns:
         Bytes of its gradients; 0 if unknown.
@@ -26,5 +27,5 @@ def note(cells: Any, module: Any) -> int:
         known = state["_dtrain_gradients"] = ddp.gradient_sizes(module)
     total, item = known
     cells[ring.GRADIENT_ITEM] = item
-    cells[ring.HOOKED] = HOOKED if ddp.has_hooks(module) else PLAIN
+    cells[ring.HOOKED] = HOOKED if hooked else PLAIN
     return int(total)

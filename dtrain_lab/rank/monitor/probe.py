@@ -31,6 +31,15 @@ Buckets = list[list[torch.Tensor]]
 OPERATION = ring.OPERATION_INDEX["backward_sync"]
 
 
+class _Count:
+    """Synced backward passes of a model; changed in place, because a weak dictionary is slow."""
+
+    __slots__ = ("passes",)
+
+    def __init__(self) -> None:
+        self.passes = 0
+
+
 class Probes:
     """Decides which steps are probed, and runs the probes of this process.
 
@@ -41,11 +50,12 @@ class Probes:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self.armed: list[_Armed] = []
-        self._counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._counts: WeakKeyDictionary[Any, _Count] = WeakKeyDictionary()
         """Synced backward passes since the cell began, by model. Not kept in the model: a copy from another
         rank would bring that rank's count along, and ranks would probe different steps."""
-        self._forwarded: dict[Any, int] = {}
-        """For each model whose backward is still to come, the collectives begun in its group so far."""
+        self.forwards: dict[Any, tuple[int, list[Any]]] = {}
+        """For each model whose backward is still to come, the collectives begun in its group so far, and the
+        back-ends that count them."""
         self._backends: dict[Any, list[Any]] = {}
         """Back-ends of those models' groups in this cell; between cells the world may be rebuilt."""
         self._buckets: WeakKeyDictionary[Any, tuple[Any, Buckets]] = WeakKeyDictionary()
@@ -59,7 +69,7 @@ class Probes:
             armed.disarm()
         self.armed.clear()
         self._counts.clear()
-        self._forwarded.clear()
+        self.forwards.clear()
         self._backends.clear()
 
     def end_cell(self) -> None:
@@ -68,7 +78,7 @@ class Probes:
 
     def due(self, module: Any) -> bool:
         """Whether to probe this forward pass of a DDP model, whose backward will be synced."""
-        count = self._counts.get(module, 0)
+        count = self._count(module).passes
         return (
             self.on
             and (count in FIRST or (count > 0 and count % EVERY == 0))
@@ -78,22 +88,24 @@ class Probes:
 
     def forwarded(self, module: Any) -> None:
         """Called after a forward pass whose backward will be synced."""
-        self._forwarded[module] = self._begun(module)
+        group = module.process_group
+        backends = self._backends.get(group)
+        if backends is None:  # looked up once a cell
+            backends = self._backends[group] = groups.backends(group)
+        self.forwards[module] = groups.begun(backends), backends
 
     def backward_ended(self) -> None:
         """Count the models synced in a backward pass; numbers of forward passes may differ between ranks."""
-        for module, number in list(self._forwarded.items()):
-            if self._begun(module) != number:
-                self._counts[module] = self._counts.get(module, 0) + 1
-                del self._forwarded[module]
+        for module, (number, backends) in list(self.forwards.items()):
+            if groups.begun(backends) != number:
+                self._count(module).passes += 1
+                del self.forwards[module]
 
-    def _begun(self, module: Any) -> int:
-        """Collectives begun in the model's group. Called twice a step, so the back-ends are cached."""
-        group = module.process_group
-        known = self._backends.get(group)
-        if known is None:
-            known = self._backends[group] = groups.backends(group)
-        return groups.begun(known)
+    def _count(self, module: Any) -> _Count:
+        count = self._counts.get(module)
+        if count is None:
+            count = self._counts[module] = _Count()
+        return count
 
     def forward(self, module: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a forward pass whose backward is to be probed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -61,6 +62,14 @@ def watch_steps(
 def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, alike: Likeness) -> None:
     stepped = False
     began = (0, 0)
+    apart, start, shards = alike
+
+    def compare(optimizer: Any) -> None:
+        group = start.stepping(optimizer)
+        if shards.waits:
+            sharded = None if group is not None else _sharded_over(optimizer)
+            if group is not None or sharded is not None:
+                shards.stepping(optimizer, group or sharded, whole=sharded is not None)
 
     @untraced
     def before(optimizer: Any, *_: Any) -> None:
@@ -69,13 +78,11 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
             if probes.armed:
                 probes.stepping(optimizer)
             began = recorder.optimizer_began()
-            alike.apart.stepped(optimizer)
-            with recorder.harmless():
-                group = alike.start.stepping(optimizer)
-                if alike.shards.waits:
-                    sharded = None if group is not None else _sharded_over(optimizer)
-                    if group is not None or sharded is not None:
-                        alike.shards.stepping(optimizer, group or sharded, whole=sharded is not None)
+            if not apart.over:
+                apart.stepped(optimizer)
+            if start.by_hand or shards.waits:
+                with recorder.harmless():
+                    compare(optimizer)
 
     @untraced
     def after(optimizer: Any, *_: Any) -> None:
@@ -134,15 +141,18 @@ def _watch_ddp(
     inside = 0
     """Time inside models without their collectives, ns."""
 
-    def model(inner: Any, self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling():
-            return inner(self, *args, **kwargs)
-        nonlocal inside
-        began, stood = now(), recorder.exposed
-        try:
-            return inner(self, *args, **kwargs)
-        finally:
-            inside += now() - began - (recorder.exposed - stood)
+    def timed_model(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def model(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if torch.compiler.is_compiling():
+                return inner(self, *args, **kwargs)
+            nonlocal inside
+            began, stood = now(), recorder.exposed
+            try:
+                return inner(self, *args, **kwargs)
+            finally:
+                inside += now() - began - (recorder.exposed - stood)
+
+        return model
 
     def forward(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not (
@@ -167,10 +177,11 @@ def _watch_ddp(
                 alike.apart.sent = EVERYTHING
             recorder.forward(*batch)
             if syncs:
-                sent = gradients.note(recorder.writer.cells, self)
+                hooked = ddp.has_hooks(self)
+                sent = gradients.note(recorder.writer.cells, self, hooked=hooked)
                 recorder.synced(sent, everywhere=ddp.is_of_all_ranks(self))
                 probed = probes.due(self)
-                if ddp.has_hooks(self):  # time of communication hooks after backward is unknown
+                if hooked:  # time of communication hooks after backward is unknown
                     recorder.writer.cells[ring.BOUND] = LOWER
         except Exception as error:  # noqa: BLE001 # hooks never break training
             recorder.broke(error)
@@ -182,8 +193,7 @@ def _watch_ddp(
         recorder.doing(FORWARD)
         began, ran, stood = now(), inside, recorder.exposed
         try:
-            run = probes.forward if probed else _plain
-            out = run(self, original, args, kwargs)
+            out = probes.forward(self, original, args, kwargs) if probed else original(self, *args, **kwargs)
         finally:
             recorder.doing(0)
         if syncs:
@@ -203,11 +213,7 @@ def _watch_ddp(
 
     DistributedDataParallel.forward = forward
     if timed:
-        ddp.watch_inner_forward(model)
-
-
-def _plain(module: Any, original: Any, args: Any, kwargs: Any) -> Any:
-    return original(module, *args, **kwargs)
+        ddp.watch_inner_forward(timed_model)
 
 
 def _time_end_of_backward(recorder: Recorder, out: Any) -> None:
@@ -272,9 +278,10 @@ def _watch_backward(recorder: Recorder, probes: Probes) -> None:
                 probes.finish()
             return out
         finally:
-            try:
-                probes.backward_ended()
-            except Exception as error:  # noqa: BLE001 # hooks never break training
-                recorder.broke(error)
+            if probes.forwards:
+                try:
+                    probes.backward_ended()
+                except Exception as error:  # noqa: BLE001 # hooks never break training
+                    recorder.broke(error)
 
     torch.autograd.backward = backward

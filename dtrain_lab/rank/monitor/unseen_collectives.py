@@ -54,10 +54,10 @@ class Unseen:
 
     def _count(self) -> bool:
         """Count the collectives begun in all groups; False if the groups have changed since then."""
-        live = groups.live_groups()
-        same = len(live) == self._groups
+        count = groups.count_live()
+        same = count == self._groups
         if not same:
-            self._groups = len(live)
+            self._groups, live = count, groups.live_groups()
             found = {id(backend): backend for group in live for backend in groups.backends(group)}
             self._backends = list(found.values())
         self._begun = groups.begun(self._backends)

@@ -110,18 +110,14 @@ def has_hooks(module: Any) -> bool:
     return bool(module._comm_hooks)
 
 
-def watch_inner_forward(around: Callable[..., Any]) -> None:
+def watch_inner_forward(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
     """Wrap the call of the user's model inside DDP's forward; needs `names.BACKWARD`.
 
     Args:
-        around: called with the function that runs the model, the DDP model, and the model's arguments.
+        wrap: called with the function that runs the model, whose arguments are the DDP model and the model's
+            arguments; returns the function to call instead.
     """
-    inner = DistributedDataParallel._run_ddp_forward
-
-    def model(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return around(inner, self, *args, **kwargs)
-
-    DistributedDataParallel._run_ddp_forward = model
+    DistributedDataParallel._run_ddp_forward = wrap(DistributedDataParallel._run_ddp_forward)
 
 
 def time_every(module: Any, steps: int) -> None:

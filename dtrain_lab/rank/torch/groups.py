@@ -61,6 +61,11 @@ def live_groups() -> list[Any]:
     return list(c10d._world.pg_map) if names.has(names.GROUPS) else list(group_names())
 
 
+def count_live() -> int:
+    """Number of groups that have not been destroyed."""
+    return len(c10d._world.pg_map if names.has(names.GROUPS) else group_names())
+
+
 def count_groups() -> int:
     """Number of group names that torch has given out; 0 if it can't be read."""
     return int(c10d._world.group_count) if names.has(names.GROUPS) else 0

@@ -17,7 +17,7 @@ GLOO = "torch.distributed:ProcessGroupGloo"
 FSDP_STATE = "torch.distributed.fsdp._fully_shard._fsdp_state:FSDPState"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hooks look features up in each step: by identity
 class Feature:
     """A feature of dtrain-lab that needs private names of torch.
 

@@ -57,7 +57,8 @@ class MissingSync:
         self._steps = 0
         self._began = 0.0
         self._least = LEAST
-        self._over = True
+        self.over = True
+        """Whether there is nothing to watch in this cell any more."""
 
     def begin_cell(self, cell: str, ranks: int, store: Any, *, keeps_store: bool = False) -> None:
         """Called when a cell begins.
@@ -73,11 +74,11 @@ class MissingSync:
         self._optimizer = None
         self.sent = self._steps = 0
         self._least = LEAST
-        self._over = ranks < 2 or store is None or "horovod" in sys.modules
+        self.over = ranks < 2 or store is None or "horovod" in sys.modules
 
     def stepped(self, optimizer: Any) -> None:
         """Called before an optimizer steps; sets the threshold from the number of its parameters."""
-        if self._over or optimizer is self._optimizer:
+        if self.over or optimizer is self._optimizer:
             return
         self._optimizer = optimizer
         numbers = sum(p.numel() for p in _parameters(optimizer))
@@ -85,7 +86,7 @@ class MissingSync:
 
     def step_ended(self) -> None:
         """Called when a training step has ended."""
-        if self._over:
+        if self.over:
             return
         if not self._steps:  # data sent before the first step may be the initial parameters
             self._began = time.monotonic()
@@ -99,12 +100,12 @@ class MissingSync:
 
     def end_cell(self) -> None:
         """Called when a cell has ended without an error."""
-        if not self._over and self._optimizer is not None and self._steps >= FEW and self.sent < self._least:
+        if not self.over and self._optimizer is not None and self._steps >= FEW and self.sent < self._least:
             self._warn()
         self._finish()
 
     def _finish(self) -> None:
-        self._over, self._optimizer = True, None
+        self.over, self._optimizer = True, None
 
     @untraced
     def _warn(self) -> None:

@@ -105,6 +105,11 @@ class SharedStart:
         if len(self._reduced) < MOST:
             self._reduced[_place(tensor)] = group
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether gradients may be averaged by hand, so that `stepping` has to be called."""
+        return bool(self._reduced or self._optimizers)
+
     @untraced
     def stepping(self, optimizer: Any) -> Any:
         """Called before an optimizer steps.
