@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import time
 
 from jupyter_client.manager import KernelManager
@@ -99,4 +98,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

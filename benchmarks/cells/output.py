@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import sys
 import time
 
 from benchmarks.cells.cell_latency import Kernel
@@ -194,4 +193,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 import psutil
@@ -40,7 +39,7 @@ def plain() -> float:
             kernel.run("for i in range(5): print('line', i)\nt = 1")
             if number == WARM:
                 before = process.memory_info().rss
-        return (process.memory_info().rss - before) / 2**20
+        return float(process.memory_info().rss - before) / 2**20
     finally:
         kernel.close()
 
@@ -79,4 +78,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -152,7 +152,7 @@ def line_delays(root: Path) -> float:
     code = "import time\nfor i in range(100):\n    print('AT', time.time(), flush=True)\n    time.sleep(0.05)"
     job, _ = submit(write(root / "books" / "lines.ipynb", [code]), "local", ranks=1)
     portal = Portal.get()
-    offset, late = "start", []
+    offset, late = "start", list[float]()
     while len(late) < 100:
         piece = portal.call(portal.call(portal.jobs.reader(job.id)).logs(offset=offset))
         now = time.time()
@@ -234,7 +234,10 @@ def long_things(root: Path) -> list[Row]:
     job.wait()
     portal = Portal.get()
     store = portal.jobs._store
-    record, seen = store.find(job.id)  # type: ignore[misc]
+    stored = store.find(job.id)
+    assert stored is not None
+    record, seen = stored
+    assert seen is not None
     for index in range(1000):
         name = f"{index:012x}"
         store.put(replace(record, id=name))
@@ -297,4 +300,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

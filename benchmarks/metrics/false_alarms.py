@@ -7,7 +7,6 @@ compiles for 13 s, one writes a checkpoint for 13 s, while the other stands in a
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from typing import Any
@@ -117,4 +116,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -99,7 +99,7 @@ def rank_main(rank: int, address: str, port: int, model: str, control: bool) -> 
         measured = torch.tensor([time.monotonic() - began])
         with monitor.recorder.resting():  # it is the benchmark's own
             dist.all_reduce(measured, dist.ReduceOp.MAX)
-        return measured.item()
+        return float(measured.item())
 
     def step(sync: bool) -> float:
         began = time.perf_counter()

@@ -21,6 +21,7 @@ import zmq
 
 from benchmarks.measure import Row, emit
 from dtrain_lab.head.app import Head
+from dtrain_lab.head.listen import Listening
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.sockets import Router
@@ -125,7 +126,7 @@ class Training:
     idle_point_s: float | None = None
     ranks_answer = True
     agents_within_s = 0.0
-    listens = None
+    listens: Listening | None = None
     handlers: Handlers = {}
     ordered: Ordered = {}
 
@@ -144,7 +145,7 @@ class Training:
     def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         return None, None
 
-    def look(self, stuck: Verdict | None) -> None:
+    def tick(self, stuck: Verdict | None) -> None:
         pass
 
     def keep(self, point: Point) -> None:

@@ -85,9 +85,15 @@ async def measure(size: int) -> dict[str, float]:
         copy.write_bytes(endpoints.read_bytes())  # the head removes its own once all have joined
         known = psutil.Process(head.pid)
         record = HeadRecord(
-            "fake", "fake", "", head.pid, processes.started(head.pid), f"{folder}/head/client",
-            f"{folder}/head", "", False, time.time(), VERSION,
-        )  # fmt: skip
+            "fake",
+            "fake",
+            f"{folder}/head",
+            time.time(),
+            VERSION,
+            pid=head.pid,
+            started=processes.started(head.pid),
+            socket=f"{folder}/head/client",
+        )
         connection = Connection(record)
         await connection.open()
         began = time.perf_counter()

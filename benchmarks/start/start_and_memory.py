@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import ipyparallel as ipp
 import psutil
@@ -18,6 +18,7 @@ from benchmarks.measure import PYTHON, Row, emit, middle, pss, tree
 from benchmarks.start import start_peers
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection.connection import Connection
 from dtrain_lab.wire import clients
 
 RANKS = 8
@@ -85,7 +86,7 @@ def again() -> float:
         return time.perf_counter() - began
 
 
-async def _info(connection):  # type: ignore[no-untyped-def]
+async def _info(connection: Connection) -> Any:
     return await connection.ask(clients.Info())
 
 
@@ -229,4 +230,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,7 +9,6 @@ and memory. Runs in turn; the results have to be the same.
 from __future__ import annotations
 
 import os
-import sys
 
 import dtrain_lab as dt
 from benchmarks.measure import Row, emit, middle
@@ -119,4 +118,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -144,7 +144,7 @@ async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
 
 async def asks(way: Way) -> str:
     """The state of the world behind a client."""
-    record = HeadRecord("c0de", "contract", "", 0, 0.0, "", "", "", False, 0.0, VERSION)
+    record = HeadRecord("c0de", "contract", "", 0.0, VERSION)
     connection = Connection(record, way)
     await connection.open()
     try:
