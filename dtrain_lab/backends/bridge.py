@@ -18,11 +18,12 @@ class Bridge:
     """Local ends of one remote socket.
 
     Args:
-        words: Command that connects its stdin and stdout to the socket (`python -m dtrain_lab.node bridge`).
+        command: Program and arguments that connect stdin and stdout to the socket
+            (`python -m dtrain_lab.node bridge`).
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self._words = words
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
         self._servers: list[asyncio.Server] = []
         self._port = 0
         self.path = ""
@@ -42,7 +43,7 @@ class Bridge:
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         process = await asyncio.create_subprocess_exec(
-            *self._words,
+            *self._command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -45,10 +45,10 @@ def allowed() -> dict[str, str]:
 class Here:
     """Transport of this machine."""
 
-    async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
+    async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
         try:
             process = await asyncio.create_subprocess_exec(
-                *words,
+                *command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -56,7 +56,7 @@ class Here:
             )
         except FileNotFoundError:
             raise NotFound(
-                f"This machine has no command {words[0]}.",
+                f"This machine has no command {command[0]}.",
                 "Set [ssh] login in the profile to a machine that has it installed.",
                 code="no_command",
             ) from None
@@ -67,7 +67,9 @@ class Here:
             process.kill()
             await process.wait()
             raise Unreachable(
-                f"{words[0]} did not answer in {within_s:.0f} s.", "Is the scheduler up?", code="slow_command"
+                f"{command[0]} did not answer in {within_s:.0f} s.",
+                "Is the scheduler up?",
+                code="slow_command",
             ) from None
         return Done(process.returncode or 0, out, err.decode("utf-8", "replace"))
 

@@ -281,8 +281,8 @@ def shebang(submission: Submission) -> str:
 
 def python_of(submission: Submission) -> str:
     """Return the command that starts a module with the environment's Python."""
-    words = activation.python(submission.profile.environment, submission.plan.python)
-    return shlex.join([*words, "-P", "-m"])
+    command = activation.python(submission.profile.environment, submission.plan.python)
+    return shlex.join([*command, "-P", "-m"])
 
 
 def wait_for(name: str) -> str:

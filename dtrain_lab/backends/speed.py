@@ -19,7 +19,7 @@ class Pair(Struct, frozen=True):
     first: str
     second: str
     interface: str
-    words: tuple[str, ...]
+    command: tuple[str, ...]
     ports: str | None
 
     @classmethod
@@ -38,8 +38,8 @@ class Pair(Struct, frozen=True):
         first, second = list(checks)[:2]
         found = network.choose({n: c.interfaces for n, c in checks.items()}, profile.network.interface)
         port = random.choice(network.port_range(profile.network.ports) or network.PORTS)
-        words = ("dtrain_lab.node", "speed", found[first].address, str(port), secrets.token_hex(8))
-        return cls(first, second, found[first].name, words, profile.network.ports)
+        command = ("dtrain_lab.node", "speed", found[first].address, str(port), secrets.token_hex(8))
+        return cls(first, second, found[first].name, command, profile.network.ports)
 
     def measured(self, out: bytes) -> Between:
         """Parse the output of the second node.

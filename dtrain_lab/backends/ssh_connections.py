@@ -21,7 +21,7 @@ from dtrain_lab.backends.signin import SignIn
 from dtrain_lab.backends.signin import client as signin_client
 from dtrain_lab.errors import NotFound, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
-from dtrain_lab.placement import activation as command
+from dtrain_lab.placement import activation
 from dtrain_lab.wire.codec import clock
 from dtrain_lab.wire.profile import Profile
 
@@ -125,12 +125,12 @@ async def _outcome(host: str, attempt: Attempt) -> asyncssh.SSHClientConnection:
     return attempt.task.result()
 
 
-async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_s: float = 60.0) -> Done:
+async def run(host: str, command: Sequence[str] | str, stdin: bytes = b"", within_s: float = 60.0) -> Done:
     """Run a command on a host.
 
     Args:
         host: Host name, as in the user's ssh configuration.
-        words: Words of the command, which are quoted; or a string, which bash runs as a script.
+        command: Program and arguments, which are quoted; or a string, which bash runs as a script.
         stdin: Standard input of the command.
         within_s: Timeout in seconds.
 
@@ -140,7 +140,7 @@ async def run(host: str, words: Sequence[str] | str, stdin: bytes = b"", within_
     """
     import asyncssh
 
-    line = words if isinstance(words, str) else shlex.join(words)
+    line = command if isinstance(command, str) else shlex.join(command)
     link = await connection(host)
     try:
         async with asyncio.timeout(within_s):
@@ -272,17 +272,17 @@ class Shell(NamedTuple):
 READ_SCRIPT = 'IFS= read -r script && eval "$(printf %s "$script" | base64 -d)"'
 
 
-def shell(profile: Profile, words: Sequence[str]) -> Shell:
+def shell(profile: Profile, command: Sequence[str]) -> Shell:
     """Wrap a command so that it runs in a profile's environment.
 
     Args:
         profile: Its environment section names Python, modules and variables.
-        words: Words of the command.
+        command: Program and arguments.
 
     Returns:
         The command line for SSH, and the script to be written to its standard input.
     """
     environment = profile.environment
-    script = command.script(environment, environment.variables, list(words))
-    login = "-lc" if command.login_needed(environment) else "-c"
+    script = activation.script(environment, environment.variables, list(command))
+    login = "-lc" if activation.login_needed(environment) else "-c"
     return Shell(f"bash {login} {shlex.quote(READ_SCRIPT)}", base64.b64encode(script.encode()) + b"\n")

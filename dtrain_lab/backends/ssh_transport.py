@@ -29,11 +29,11 @@ class Login:
     def __init__(self, host: str) -> None:
         self.host = host
 
-    async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
-        done = await ssh_connections.run(self.host, words, stdin, within_s)
+    async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
+        done = await ssh_connections.run(self.host, command, stdin, within_s)
         if done.code == 127:
             raise NotFound(
-                f"{self.host} has no command {words[0]}.",
+                f"{self.host} has no command {command[0]}.",
                 "Is it a login node of the scheduler?",
                 code="no_command",
             )
@@ -101,8 +101,8 @@ class Login:
             said = in_any_case(text)
             how, pattern = "-E", b"^" + before + b"(.*\r)?[^\r]*" + said + b"[^\r]*\r*$"
         line = f'tail -c "+$(($2 + 1))" -- "$1" | LC_ALL=C grep -a -b -m 1 {how} -f <(cat <&3) | cut -d: -f1'
-        words = ["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)]
-        done = await self.run(words, pattern + b"\n")
+        command = ["bash", "-c", f"{{ {line}; }} 3<&0", "bash", path, str(offset)]
+        done = await self.run(command, pattern + b"\n")
         found = done.out.strip()
         return offset + int(found) if found.isdigit() else None
 
@@ -112,8 +112,8 @@ class Login:
     def _failed(self, done: Done, path: str) -> Unreachable:
         return Unreachable(f"{self.host}: {path} can't be read: {done.why}.", "Check that the host is up.")
 
-    async def _must(self, words: Sequence[str], stdin: bytes = b"") -> None:
-        done = await self.run(words, stdin)
+    async def _must(self, command: Sequence[str], stdin: bytes = b"") -> None:
+        done = await self.run(command, stdin)
         if done.code:
             raise Unreachable(
                 f"{self.host}: {done.err.strip()}", "Check that the folder exists, and who owns it."

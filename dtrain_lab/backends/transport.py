@@ -17,11 +17,11 @@ __all__ = ["Here", "Login", "Transport", "allowed", "free_space", "private_folde
 class Transport(Protocol):
     """Runs commands and accesses files on one machine."""
 
-    async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
+    async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
         """Run a command and wait for its end.
 
         Args:
-            words: Words of the command.
+            command: Program and arguments.
             stdin: Standard input of the command.
             within_s: Timeout in seconds.
 

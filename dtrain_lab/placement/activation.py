@@ -13,7 +13,7 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def python(environment: Environment, current: str) -> list[str]:
-    """Return the command, as words, that starts Python in an environment.
+    """Return the program and arguments that start Python in an environment.
 
     Args:
         environment: the profile's environment.
@@ -107,15 +107,15 @@ def _place(path: str) -> str:
     return f'"$HOME"/{shlex.quote(path[2:])}' if path.startswith("~/") else shlex.quote(path)
 
 
-def script(environment: Environment, variables: Mapping[str, str], words: Sequence[str]) -> str:
+def script(environment: Environment, variables: Mapping[str, str], command: Sequence[str]) -> str:
     """Return a script for `bash -c` that prepares the environment and then runs a command.
 
     Args:
         environment: The profile's section, with activation, modules and secrets.
         variables: Variables set in addition.
-        words: Words of the command.
+        command: Program and arguments.
     """
-    return "\n".join([*lines(environment, variables), f"exec {shlex.join(words)}"])
+    return "\n".join([*lines(environment, variables), f"exec {shlex.join(command)}"])
 
 
 def login_needed(environment: Environment) -> bool:

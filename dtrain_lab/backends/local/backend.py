@@ -62,12 +62,12 @@ class LocalBackend(Backend):
         Raises:
             EnvironmentUnfit: That Python can't run dtrain-lab, or runs another version of it.
         """
-        words = [os.path.expanduser(word) for word in activation.python(profile.environment, python)]
-        if words == [sys.executable]:
+        command = [os.path.expanduser(word) for word in activation.python(profile.environment, python)]
+        if command == [sys.executable]:
             found = await asyncio.to_thread(check, profile.workdir)
         else:
             found = await interpreter.ask(
-                words,
+                command,
                 ("-m", "dtrain_lab.node", "check", *([profile.workdir] if profile.workdir else [])),
                 Check,
                 within_s=CHECK_WITHIN_S,

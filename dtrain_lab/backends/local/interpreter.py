@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 async def ask(
-    words: Sequence[str],
+    command: Sequence[str],
     arguments: Sequence[str],
     answer: type[T],
     *,
@@ -31,7 +31,7 @@ async def ask(
     It leads a session of its own, and whatever of that is left is ended: also where nobody waits any more.
 
     Args:
-        words: Command that starts the interpreter.
+        command: Program and arguments that start the interpreter.
         arguments: Its arguments.
         answer: Type of the answer.
         within_s: Time that it has, in seconds.
@@ -42,10 +42,10 @@ async def ask(
     Raises:
         EnvironmentUnfit: It can't be run, is silent, ends with an error, or says something else.
     """
-    python = words[0]
+    python = command[0]
     try:
         process = await asyncio.create_subprocess_exec(
-            *words,
+            *command,
             "-P",  # files in the working directory must not shadow modules
             *arguments,
             stdin=asyncio.subprocess.DEVNULL,

@@ -21,11 +21,11 @@ _children: list[subprocess.Popen[bytes]] = []
 """Children of this process, polled so that none of them stays a zombie."""
 
 
-def start(words: Sequence[str], *, log: Path, cwd: str, env: Mapping[str, str], stdin: bytes = b"") -> int:
+def start(command: Sequence[str], *, log: Path, cwd: str, env: Mapping[str, str], stdin: bytes = b"") -> int:
     """Start a process as a session leader, and return its pid.
 
     Args:
-        words: The command.
+        command: Program and arguments.
         log: File to which its output is appended.
         cwd: Working directory.
         env: Complete environment.
@@ -37,7 +37,7 @@ def start(words: Sequence[str], *, log: Path, cwd: str, env: Mapping[str, str], 
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(
-            words,
+            command,
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -47,7 +47,7 @@ def start(words: Sequence[str], *, log: Path, cwd: str, env: Mapping[str, str], 
         )
     except OSError as error:
         raise EnvironmentUnfit(
-            f"{words[0]} can't be run: {error.strerror}.",
+            f"{command[0]} can't be run: {error.strerror}.",
             "Choose a kernel or an environment whose Python exists.",
         ) from error
     finally:

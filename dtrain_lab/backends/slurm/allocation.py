@@ -42,8 +42,8 @@ async def facts(profile: Profile) -> SlurmFacts:
     nodes, _, partition = done.out.decode().strip().partition("|")
     if done.code or not nodes:
         raise NotFound(f"There is no running job {job}.", "Set [slurm] allocation to a job of yours.")
-    words = ["sinfo", "-h", "-N", "-n", nodes, "-p", partition, "-o", slurm.SINFO]
-    done = await transport(profile.ssh.login).run(words)
+    command = ["sinfo", "-h", "-N", "-n", nodes, "-p", partition, "-o", slurm.SINFO]
+    done = await transport(profile.ssh.login).run(command)
     lines = [line.replace("*", "", 1) for line in done.out.decode().splitlines()]
     # a node that drains runs what it has: this allocation, too
     found = slurm.partitions(re.sub(r"\|(drain|drng)", "|alloc", line) for line in lines)

@@ -81,10 +81,10 @@ class SlurmBackend(Backend):
         """
         plan = await self._plan_of(profile, python)
         nodes = len(plan.nodes)
-        words = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
-        words += [profile.workdir] if profile.workdir else []
+        command = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
+        command += [profile.workdir] if profile.workdir else []
         asked = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
-        done = await run_step(profile, plan, asked, words)
+        done = await run_step(profile, plan, asked, command)
         if done.code:
             last = [line for line in done.err.strip().splitlines() if line.strip()]
             raise StartFailed(
@@ -100,11 +100,11 @@ class SlurmBackend(Backend):
         pair = Pair.of(checks, profile)
         if pair is None:
             return None
-        words = [*activation.python(profile.environment, python), "-P", "-m", *pair.words]
+        command = [*activation.python(profile.environment, python), "-P", "-m", *pair.command]
         # tasks are numbered in the order of the node names: the first task listens
         asked = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
         plan = await self._plan_of(profile, python)
-        return pair.measured((await run_step(profile, plan, asked, words)).out)
+        return pair.measured((await run_step(profile, plan, asked, command)).out)
 
     async def _plan_of(self, profile: Profile, python: str) -> Plan:
         facts = await self.facts(profile)
@@ -138,11 +138,11 @@ class SlurmBackend(Backend):
         await way.write(folder, files)
         if isinstance(submission, ClusterRecord) and allocation.used(profile):
             return await allocation.start(submission, way)
-        words = ["sbatch", "--parsable"]
+        command = ["sbatch", "--parsable"]
         if isinstance(submission, JobRecord) and submission.request.after is not None:
-            words += [f"--dependency=afterok:{submission.request.after}", "--kill-on-invalid-dep=yes"]
+            command += [f"--dependency=afterok:{submission.request.after}", "--kill-on-invalid-dep=yes"]
         try:
-            done = await way.run([*words, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
+            done = await way.run([*command, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
         except Unreachable as error:
             return await self._maybe_submitted(submission, error)
         if done.code and slurm_reasons.is_unsure(done.err):

@@ -11,8 +11,8 @@ from dtrain_lab.wire.processes.submission import Submission
 async def remaining(submission: Submission) -> Budget | None:
     """Return the account's remaining hours, and the hours that the job may use."""
     plan, options = submission.plan, submission.profile.slurm
-    words = ["bash", "-c", budget.SCRIPT, "bash", options.account or "", options.qos or ""]
-    told = (await transport(submission.profile.ssh.login).run(words)).out.decode(errors="replace")
+    command = ["bash", "-c", budget.SCRIPT, "bash", options.account or "", options.qos or ""]
+    told = (await transport(submission.profile.ssh.login).run(command)).out.decode(errors="replace")
     gpus = sum(min(node.ranks, node.gpus) for node in plan.nodes)
     left = budget.read(told, "GPU" if gpus else "CPU", slurm.gpu_kind(options.gres or ""))
     amount = gpus or plan.size * (plan.cpus_per_rank or 1)

@@ -78,8 +78,8 @@ class Queue:
 
     async def _ask(self) -> None:
         # seconds since 1970: a login node's local time may not be this machine's
-        words = ["env", "SLURM_TIME_FORMAT=%s", "squeue", "--me", "-h", "-t", "all", "-o", slurm.SQUEUE]
-        done = await self._transport.run(words)
+        command = ["env", "SLURM_TIME_FORMAT=%s", "squeue", "--me", "-h", "-t", "all", "-o", slurm.SQUEUE]
+        done = await self._transport.run(command)
         self._at = time.monotonic()
         if done.code:
             self._every = min(SLOWEST_S, self._every * 2)
@@ -94,8 +94,8 @@ class Queue:
                 identity, state, reason, start, nodes, comment = parts
                 self._jobs[identity] = Job(identity, state, reason, nodes, comment.strip(), _time(start))
         if any(job.state == "PENDING" for job in self._jobs.values()):
-            words = ["squeue", "-h", "-t", "pending", "--sort=-p,i", "-o", "%i"]
-            done = await self._transport.run(words)
+            command = ["squeue", "-h", "-t", "pending", "--sort=-p,i", "-o", "%i"]
+            done = await self._transport.run(command)
             self._pending = done.out.decode().split() if done.code == 0 else []
 
 

@@ -73,10 +73,10 @@ class Routes:
         key = submission.id, target
         if key not in self._bridges:
             python = activation.python(submission.profile.environment, endpoints.python)
-            words = ["srun", f"--jobid={submission.handle.job}", "--overlap", "--nodes=1", "--ntasks=1"]
-            words += ["--quiet", f"--nodelist={endpoints.host.split('.')[0]}", "--unbuffered", "--mem=0"]
-            words += [*python, "-P", "-m", "dtrain_lab.node", "bridge", target]
-            self._bridges[key] = bridge = Bridge(words)
+            command = ["srun", f"--jobid={submission.handle.job}", "--overlap", "--nodes=1", "--ntasks=1"]
+            command += ["--quiet", f"--nodelist={endpoints.host.split('.')[0]}", "--unbuffered", "--mem=0"]
+            command += [*python, "-P", "-m", "dtrain_lab.node", "bridge", target]
+            self._bridges[key] = bridge = Bridge(command)
             await bridge.listen()
         return self._bridges[key]
 

@@ -144,7 +144,7 @@ def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
 def _job(record: JobRecord) -> list[str]:
     """Return the job script's lines before the ranks are started."""
     plan, nodes, python = record.plan, len(record.plan.nodes), script.python_of(record)
-    words = activation.python(record.profile.environment, plan.python)
+    command = activation.python(record.profile.environment, plan.python)
     ports = script.allowed_ports(record)
     return [
         f"[ ! -e {job_files.WITHDRAWN} ] || exit 1  # cancelled before Slurm said that it has the job",
@@ -154,7 +154,7 @@ def _job(record: JobRecord) -> list[str]:
         *([f'export {job_files.NODES_VARIABLE}="${{nodes[*]}}"'] if record.framework is not None else []),
         "",
         *_where_installed(
-            words,
+            command,
             script.staged_copies(
                 record,
                 f"srun --overlap --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 --cpus-per-task=1 "
@@ -171,17 +171,17 @@ def _job(record: JobRecord) -> list[str]:
         f"echo ${{SLURM_RESTART_COUNT:-0}} > {job_files.ATTEMPT}",
         *script.head(python),
         "",
-        *_ranks_command(record, words),
+        *_ranks_command(record, command),
         f"port=$(({ports[0]} + SLURM_JOB_ID % {len(ports)}))",
         script.next_free(ports, script.needed_ports(record)),
         script.EXPORT,
     ]
 
 
-def _ranks_command(record: JobRecord, words: list[str]) -> list[str]:
+def _ranks_command(record: JobRecord, command: list[str]) -> list[str]:
     """Return lines that choose the command of a rank; torch's ranks need no dtrain-lab for it."""
     python = script.python_of(record)
-    has = f"{shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null"
+    has = f"{shlex.join(command)} -c 'import dtrain_lab' 2> /dev/null"
     if record.framework is not None:
         title = frameworks.TITLES[record.framework.name]
         return [
@@ -198,7 +198,7 @@ def _ranks_command(record: JobRecord, words: list[str]) -> list[str]:
         f'  rank=({python} dtrain_lab.node attached "$folder")',
         "else",
         f'  echo "dtrain-lab is not installed here: no metrics, no {job_files.EXECUTED}" >&2',
-        f"  cd {job_files.CODE}; rank=({shlex.join(words)} -u {job_files.MAIN})",
+        f"  cd {job_files.CODE}; rank=({shlex.join(command)} -u {job_files.MAIN})",
         "fi",
     ]
 
@@ -253,12 +253,12 @@ def _job_steps(record: JobRecord) -> list[str]:
     ]
 
 
-def _where_installed(words: list[str], lines: list[str]) -> list[str]:
+def _where_installed(command: list[str], lines: list[str]) -> list[str]:
     """Return lines that run only if dtrain-lab is installed on the nodes; else the plain script runs."""
     if not lines:
         return []
     return [
-        f"if {shlex.join(words)} -c 'import dtrain_lab' 2> /dev/null; then",
+        f"if {shlex.join(command)} -c 'import dtrain_lab' 2> /dev/null; then",
         *(f"  {line}" for line in lines),
         "fi",
     ]

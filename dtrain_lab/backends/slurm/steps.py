@@ -17,14 +17,14 @@ PLACED = ("--partition", "--account", "--qos", "--constraint", "--gres")
 """Options of a batch script that say where it may run; a step that checks nodes has to run there, too."""
 
 
-async def run_step(profile: Profile, plan: Plan, options: list[str], words: list[str]) -> Done:
+async def run_step(profile: Profile, plan: Plan, options: list[str], command: list[str]) -> Done:
     """Run a short command on nodes, where a submission of this profile would run.
 
     Args:
         profile: The profile.
         plan: A plan of the profile.
         options: Options of `srun`: how many nodes, or which.
-        words: The command.
+        command: Program and arguments.
 
     Returns:
         How `srun` ended, and what the command printed.
@@ -37,5 +37,5 @@ async def run_step(profile: Profile, plan: Plan, options: list[str], words: list
         # options are quoted, as in a batch script
         placed = [shlex.split(option) for option in given if option.startswith(PLACED)]
         run += ["--immediate=20", *(word for option in placed for word in option)]
-    line, first = ssh_connections.shell(profile, words)  # variables go through stdin: ps would show them
+    line, first = ssh_connections.shell(profile, command)  # variables go through stdin: ps would show them
     return await transport(profile.ssh.login).run([*run, *shlex.split(line)], first)

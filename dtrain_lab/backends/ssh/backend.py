@@ -63,10 +63,10 @@ class SshBackend(Backend):
         pair = Pair.of(checks, profile)
         if pair is None:
             return None
-        words = [*activation.python(profile.environment, python), "-P", "-m", *pair.words]
+        command = [*activation.python(profile.environment, python), "-P", "-m", *pair.command]
         done = await asyncio.gather(
             *(
-                ssh_connections.run(host, *ssh_connections.shell(profile, [*words, role]))
+                ssh_connections.run(host, *ssh_connections.shell(profile, [*command, role]))
                 for host, role in ((pair.first, "listen"), (pair.second, "connect"))
             )
         )
@@ -189,12 +189,12 @@ class SshBackend(Backend):
     # ----
 
     async def _check(self, host: str, profile: Profile, python: str) -> Check:
-        words = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
-        words += [profile.workdir] if profile.workdir else []
-        done = await ssh_connections.run(host, *ssh_connections.shell(profile, words))
+        command = [*activation.python(profile.environment, python), "-P", "-m", "dtrain_lab.node", "check"]
+        command += [profile.workdir] if profile.workdir else []
+        done = await ssh_connections.run(host, *ssh_connections.shell(profile, command))
         if done.code == 0:
             return msgspec.json.decode(done.out.strip().splitlines()[-1], type=Check)
-        raise _unfit(host, words[0], done.err, done.code)
+        raise _unfit(host, command[0], done.err, done.code)
 
 
 def used_hosts(submission: Submission) -> list[str]:
@@ -206,8 +206,8 @@ def used_hosts(submission: Submission) -> list[str]:
 async def _slots(profile: Profile, host: str, *stop: str) -> NodeSlots:
     """Return the slots of a host, after ending the GPU process `stop` if one is given."""
     python = activation.python(profile.environment, sys.executable)
-    words = [*python, "-P", "-m", "dtrain_lab.node", "slots", *stop]
-    done = await ssh_connections.run(host, *ssh_connections.shell(profile, words))
+    command = [*python, "-P", "-m", "dtrain_lab.node", "slots", *stop]
+    done = await ssh_connections.run(host, *ssh_connections.shell(profile, command))
     if done.code == slots.REFUSED:
         raise from_dict(msgspec.json.decode(done.out))
     if done.code:

@@ -95,9 +95,9 @@ async def find(cluster: ClusterRecord, among: Sequence[str]) -> Handle | None:
 async def _start(host: str, cluster: ClusterRecord, arguments: list[str], stdin: bytes) -> bytes:
     """Start a process that survives the connection; returns the first line of its output."""
     profile, plan = cluster.profile, cluster.plan
-    words = [*activation.python(profile.environment, plan.python), "-P", *arguments]
+    command = [*activation.python(profile.environment, plan.python), "-P", *arguments]
     link = await ssh_connections.connection(host)
-    started = ssh_connections.shell(profile, words)
+    started = ssh_connections.shell(profile, command)
     process = await link.create_process(f"setsid -w {started.line}", encoding=None)
     process.stdin.write(started.first + stdin)
     process.stdin.write_eof()

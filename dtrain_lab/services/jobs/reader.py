@@ -189,8 +189,8 @@ class JobReader:
         left = [
             f"--exclude=./{name}" for name in (job_files.CHECKPOINTS, job_files.ENDPOINTS, job_files.GANG)
         ]
-        words = ["tar", "-czf", "-", *left, "-C", self._record.directory, "."]
-        done = await self._places[0].transport.run(words)
+        command = ["tar", "-czf", "-", *left, "-C", self._record.directory, "."]
+        done = await self._places[0].transport.run(command)
         if done.code:
             raise Unreachable(
                 f"The folder of {self._job.name} can't be read: {done.err.strip()}", "Is it there?"

@@ -34,8 +34,8 @@ LINES = (
 class Beside(Login):
     """A remote host's commands, run on this machine."""
 
-    async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
-        return await Here().run(words, stdin, within_s)
+    async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
+        return await Here().run(command, stdin, within_s)
 
 
 @pytest.fixture(params=[Here(), Beside("beside")], ids=["here", "login"])

@@ -17,11 +17,11 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
-        words = words[words.index("squeue") :]
-        self.asked.append(words[1])
+    async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
+        command = command[command.index("squeue") :]
+        self.asked.append(command[1])
         mine = b"7|PENDING|Resources|N/A||dtl:x\n8|RUNNING|None|N/A|n1|dtl:y\n"
-        return Done(0, mine if words[1] == "--me" else b"5\n6\n7\n", "")
+        return Done(0, mine if command[1] == "--me" else b"5\n6\n7\n", "")
 
 
 @pytest.mark.asyncio

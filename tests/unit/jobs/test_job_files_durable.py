@@ -41,9 +41,9 @@ class Beside(Login):
         super().__init__("beside")
         self.commands = commands
 
-    async def run(self, words: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
+    async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
         path = f"PATH={self.commands}:{os.environ['PATH']}"
-        return await Here().run(["env", path, *words], stdin, within_s)
+        return await Here().run(["env", path, *command], stdin, within_s)
 
 
 def test_the_record_and_its_folder_are_synced_on_a_host(tmp_path: Path) -> None:
