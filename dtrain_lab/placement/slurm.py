@@ -183,9 +183,9 @@ def mib(text: str | None) -> int | None:
     return int(int(match[1]) * scale[match[2].upper()])
 
 
-def test_start(words: str) -> float | None:
+def test_start(text: str) -> float | None:
     """Parse a job's expected start from `sbatch --test-only`, in seconds since 1970; None if unknown."""
-    match = re.search(r"to start at (\S+)", words)
+    match = re.search(r"to start at (\S+)", text)
     try:
         return datetime.fromisoformat(match[1]).timestamp() if match else None
     except ValueError:

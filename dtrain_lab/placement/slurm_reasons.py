@@ -93,21 +93,21 @@ def reason(code: str, state: str) -> Reason | None:
     return Reason(plain, f"Slurm says: {plain}.", "")
 
 
-def last_line(words: str) -> str:
+def last_line(output: str) -> str:
     """Return the last line of a Slurm command's output, without the command's name."""
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = re.sub(r"^[a-z]+: ((error|fatal): )?", "", lines[-1]) if lines else "it gave no reason"
     return last.rstrip(".")
 
 
-def is_unsure(words: str) -> bool:
+def is_unsure(output: str) -> bool:
     """Whether Slurm's controller did not answer `sbatch` in time, so that it may have the job."""
-    return any(part in words.lower() for part in ("timed out", "unable to contact", "communication"))
+    return any(part in output.lower() for part in ("timed out", "unable to contact", "communication"))
 
 
-def refusal(words: str) -> tuple[str, str]:
+def refusal(output: str) -> tuple[str, str]:
     """Turn `sbatch`'s refusal into a message and a hint."""
-    lines = [line for line in words.splitlines() if "error" in line.lower()] or words.splitlines()
+    lines = [line for line in output.splitlines() if "error" in line.lower()] or output.splitlines()
     why = last_line("\n".join(lines))
     # beside "violates accounting/QOS policy", which names all limits, Slurm says which one it was
     for part, hint in (
@@ -116,7 +116,7 @@ def refusal(words: str) -> tuple[str, str]:
         ("MaxCpu", "Ask for fewer nodes or CPUs."),
         ("MaxNode", "Ask for fewer nodes."),
     ):
-        if part.lower() in words.lower():
+        if part.lower() in output.lower():
             return f"Slurm refuses: {why}.", hint
     for part, hint in (
         ("invalid account", "Set [slurm] account in the profile."),

@@ -56,7 +56,7 @@ def run(spec: RankSpec, memory: Shared) -> None:
     selector = main_loop()
     app.attach = lambda engine: _attach(engine, memory, selector)
     RankStream.regions = {
-        stream: output_buffer.Region(memory.words, stream) for stream in output_buffer.STREAMS
+        stream: output_buffer.Region(memory.output, stream) for stream in output_buffer.STREAMS
     }
     RankStream.pipes = memory.pipes
     app.out_stream_factory = RankStream

@@ -49,12 +49,12 @@ class OutputOffsets:
         Yields:
             Stream and text.
         """
-        for words in left:
-            count = words.through - self._have.get((rank, words.stream), 0)
-            tail = words.text[-count:] if count > 0 else b""
-            text = (tail + words.piped).decode("utf-8", "replace")
+        for kept in left:
+            count = kept.through - self._have.get((rank, kept.stream), 0)
+            tail = kept.text[-count:] if count > 0 else b""
+            text = (tail + kept.piped).decode("utf-8", "replace")
             if text:
-                yield words.stream, text
+                yield kept.stream, text
         if fault:
             yield "stderr", fault + "\n"
 
@@ -68,15 +68,15 @@ class OutputOffsets:
     def pending(self, told: PendingOutput) -> list[tuple[str, str]]:
         """Output of a blocked rank that the head has not received: pairs of stream and text."""
         found: list[tuple[str, str]] = []
-        for words in told.words:
-            key = (told.rank, words.stream)
-            count = words.through - self._have.get(key, 0)
-            tail = words.text[-count:] if count > 0 else b""
+        for kept in told.words:
+            key = (told.rank, kept.stream)
+            count = kept.through - self._have.get(key, 0)
+            tail = kept.text[-count:] if count > 0 else b""
             # the last character may be incomplete: its bytes come with the rank's own output
             whole = tail[: len(tail) - _half(tail)]
             if whole:
-                self._have[key] = self._early[key] = words.through - (len(tail) - len(whole))
-                found.append((words.stream, whole.decode("utf-8", "replace")))
+                self._have[key] = self._early[key] = kept.through - (len(tail) - len(whole))
+                found.append((kept.stream, whole.decode("utf-8", "replace")))
         return found
 
     def not_shown(self, output: CellOutput) -> CellOutput | None:

@@ -49,7 +49,7 @@ class RankOutput:
         if self._cells.of_rank(message.rank) is not None:
             self._print(message.rank, self._confirmed.pending(message))
 
-    def last_words(self, message: links.Exited) -> None:
+    def exited(self, message: links.Exited) -> None:
         """Add what a dead rank had printed and not sent to the cell that it ran."""
         self._print(message.key, self._confirmed.missing(message.key, message.words, message.fault))
 

@@ -193,7 +193,7 @@ class Ranks:
     def _exited(self, message: links.Exited) -> None:
         if self.pid(message.key) == message.pid:
             self._peers.read_last(message.key)
-            self._output.last_words(message)
+            self._output.exited(message)
             self._cells.called(message.key, message.calls)
             self.forget(message.key)
         log.info("rank %s (pid %s) ended with code %s", message.key, message.pid, message.code)

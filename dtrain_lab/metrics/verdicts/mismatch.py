@@ -66,12 +66,12 @@ def _mismatch(kinds: Mapping[Call, Sequence[int]]) -> Mismatch:
     others = ordered[:-1]
     named = len({call.operation for call in kinds}) == len(kinds)
 
-    def words(call: Call) -> str:
+    def as_called(call: Call) -> str:
         return call.operation if named else describe(call)
 
-    who = listed([f"{rank_names.name(sorted(ranks))} called {words(call)}" for call, ranks in others])
+    who = listed([f"{rank_names.name(sorted(ranks))} called {as_called(call)}" for call, ranks in others])
     most = rank_names.name(peers) if len(peers) == 1 else rank_names.count(len(peers))
-    text = f"{who[0].upper()}{who[1:]} where {most} called {words(expected)}."
+    text = f"{who[0].upper()}{who[1:]} where {most} called {as_called(expected)}."
     if named:
         hint = "Often a branch on the rank, or on data, that has a collective in it."
     else:

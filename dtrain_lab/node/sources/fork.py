@@ -133,8 +133,8 @@ class ForkSource:
                 if self._listener is not None:
                     self._listener.close()
             case links.ReadPendingOutput(rank) if rank in self._ranks:
-                words = self._forks.words[rank].pending()
-                self._send(links.PendingOutput(rank=rank, pid=self._ranks[rank].pid, words=words))
+                unsent = self._forks.crash_outputs[rank].pending()
+                self._send(links.PendingOutput(rank=rank, pid=self._ranks[rank].pid, words=unsent))
             case links.LeaveWorld(heir):
                 self._heir = heir
                 self._done.set()
@@ -186,7 +186,7 @@ class ForkSource:
             await asyncio.sleep(UNSAID_S)
             now = time.monotonic()
             for rank in self._ranks:
-                kept = self._forks.words.get(rank)
+                kept = self._forks.crash_outputs.get(rank)
                 if kept is None:
                     continue
                 out, err = kept.written("stdout"), kept.written("stderr")
@@ -205,7 +205,7 @@ class ForkSource:
                 self._send(links.Preloaded(self.node, seconds, torch, error, _import_hint(error)))
             case fork_messages.ProcessForked(key, pid):
                 if key != links.CONTROLLER:
-                    stacks = partial(self._forks.words[key].stacks, pid, processes.began_at(pid))
+                    stacks = partial(self._forks.crash_outputs[key].stacks, pid, processes.began_at(pid))
                     self._ranks[key] = Process(key, pid, self._forks.rings[key], self._gpus.get(key), stacks)
                 self._send(links.Forked(key=key, pid=pid))
             case fork_messages.ProcessExited():
@@ -219,13 +219,13 @@ class ForkSource:
             del self._ranks[news.key]
             self._printed.pop(news.key, None)
             try:
-                last = self._with_last_words(last, rank)
+                last = self._with_crash_output(last, rank)
             except Exception as error:  # noqa: BLE001 # its exit must be reported all the same
                 supervision.here().fault("node.order", error)
         self._send(last)
 
-    def _with_last_words(self, last: links.Exited, rank: Process) -> links.Exited:
-        kept = self._forks.words.pop(last.key)
+    def _with_crash_output(self, last: links.Exited, rank: Process) -> links.Exited:
+        kept = self._forks.crash_outputs.pop(last.key)
         try:
             return replace(last, words=kept.read(), fault=kept.fault(), calls=tuple(rank.ring.calls()))
         finally:

@@ -62,7 +62,7 @@ class ForkServerClient:
         """Process id of a rank → when the process began, as `processes.started` returns it."""
         self.rings: dict[int, ring.Reader] = {}
         """Rank → its metrics ring."""
-        self.words: dict[int, CrashOutput] = {}
+        self.crash_outputs: dict[int, CrashOutput] = {}
         """Rank → its output buffer and crash traceback."""
 
     def start(self, log: str) -> None:
@@ -132,7 +132,7 @@ class ForkServerClient:
         self._on_message = lambda _: (
             None
         )  # otherwise the head, which waits for this agent's end, would start everything again
-        self._order(fork_messages.Kill((*self.words, CONTROLLER), signal.SIGKILL), [])
+        self._order(fork_messages.Kill((*self.crash_outputs, CONTROLLER), signal.SIGKILL), [])
         self._loaded.clear()
         self._order(fork_messages.HandOverChannel(), [])
         until = time.monotonic() + HEIR_WITHIN_S
@@ -157,14 +157,14 @@ class ForkServerClient:
         """Fork a rank, with new shared memory for its metrics and its output."""
         metrics, memory = _shared(f"dtrain-metrics-{spec.rank}", ring.BYTES)
         self.rings[spec.rank] = ring.Reader(memory)
-        self.words.pop(spec.rank, None)
-        kept, memory = _shared(f"dtrain-words-{spec.rank}", output_buffer.BYTES)
+        self.crash_outputs.pop(spec.rank, None)
+        kept, memory = _shared(f"dtrain-output-{spec.rank}", output_buffer.BYTES)
         fault = os.memfd_create(f"dtrain-fault-{spec.rank}")
         pipes = {stream: os.pipe() for stream in output_buffer.STREAMS}
         ends = [end for pipe in pipes.values() for end in pipe]
         # reopen the pipes: non-blocking mode belongs to the open file, so dup'ed descriptors would share it
         mine = {stream: os.open(f"/proc/self/fd/{pipe[0]}", os.O_RDONLY) for stream, pipe in pipes.items()}
-        self.words[spec.rank] = CrashOutput(memory, fault, mine)
+        self.crash_outputs[spec.rank] = CrashOutput(memory, fault, mine)
         self._order(fork_messages.ForkRank(spec), [metrics, kept, fault, *ends])
         for descriptor in (metrics, kept, *ends):
             os.close(descriptor)

@@ -89,7 +89,7 @@ class Link:
         self._notes = Notes()
         self._backward = BackwardThreads()
         sources = os.path.join(os.path.dirname(spec.log), "cells")
-        self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.words), sources)
+        self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.output), sources)
         self._widgets = Widgets(kernel, self._cells)
         self._debugger = RankDebugger(
             spec.rank, self._cells.compiled, self._io_loop, self.send, self._glance, self._notes.say

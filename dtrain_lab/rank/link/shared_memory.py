@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class Shared:
     """What a rank shares with its node agent.
 
-    `ring` is the memory of the monitor's ring and `words` that of `cells.output_buffer`; `pipes` has, by
+    `ring` is the memory of the monitor's ring and `output` that of `cells.output_buffer`; `pipes` has, by
     stream, both ends of the pipe that takes output of C code.
     """
 
     ring: memoryview
-    words: memoryview
+    output: memoryview
     pipes: dict[str, tuple[int, int]]
