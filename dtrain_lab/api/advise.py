@@ -9,13 +9,13 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.start import clusters
 from dtrain_lab.errors import BadRequest, NotFound
 
-_attached: list[Callable[[], Cluster]] = []
+_current: list[Callable[[], Cluster]] = []
 """In a notebook's kernel: returns the cluster that the notebook uses."""
 
 
-def use(attached: Callable[[], Cluster]) -> None:
+def use(current: Callable[[], Cluster]) -> None:
     """Make `advise` use the notebook's cluster. Called by the kernel's extension."""
-    _attached[:] = [attached]
+    _current[:] = [current]
 
 
 def advise() -> list[dict[str, Any]]:
@@ -28,8 +28,8 @@ def advise() -> list[dict[str, Any]]:
         NotFound: No cluster is running.
         BadRequest: Several clusters are running, and this process is not a notebook's kernel.
     """
-    if _attached:
-        return _attached[0]().advise()
+    if _current:
+        return _current[0]().advise()
     found = clusters()
     if not found:
         raise NotFound("No cluster is running.", "Start one: dt.start(ranks=2)")

@@ -59,7 +59,7 @@ class Attempts:
         self._asking: dict[bytes, tuple[int, float]] = {}
         """Agent whose ranks all succeeded → the attempt, and since when it asks about the others."""
 
-    def joined(self, agent: bytes, told: links.Attached) -> None:
+    def joined(self, agent: bytes, told: links.RanksLaunched) -> None:
         """An agent has connected; it may be too late to have heard that a rank of its attempt failed.
 
         Args:

@@ -126,8 +126,8 @@ class Observer:
     def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
         """Handle an agent's message."""
         match message:
-            case links.Attached():
-                self._attached(peer, message)
+            case links.RanksLaunched():
+                self._launched(peer, message)
             case links.Samples(_, samples):
                 for sample in samples:
                     self._attempts.note_alive(sample.rank)
@@ -144,7 +144,7 @@ class Observer:
                 self._troubles[node] = troubles
                 self._parts.moved()
 
-    def _attached(self, peer: bytes, message: links.Attached) -> None:
+    def _launched(self, peer: bytes, message: links.RanksLaunched) -> None:
         log.info("node %s: the agent of %s is there, attempt %s", message.node, message.name, message.restart)
         state = self.state
         for rank, _, pid in message.ranks:

@@ -108,9 +108,9 @@ class JobHead:
         """Living ranks."""
         return tuple(self._processes.values())
 
-    def hello(self) -> links.Attached:
+    def hello(self) -> links.RanksLaunched:
         """Describe the ranks of this agent."""
-        return links.Attached(
+        return links.RanksLaunched(
             node=self.node,
             name=socket.gethostname().split(".")[0],
             ranks=tuple((child.rank, child.local_rank, child.pid) for child in self._source.children),

@@ -17,7 +17,7 @@ from dtrain_lab.wire.links.cells import (
 )
 from dtrain_lab.wire.links.debugger import Debug, DebugEvent, Debugged
 from dtrain_lab.wire.links.groups import Abort, FormGroup, GroupFormed, GroupSpec, StoreAnswer, StoreCall
-from dtrain_lab.wire.links.launched import AskEnd, Attached, Attempt, Stand
+from dtrain_lab.wire.links.launched import AskEnd, Attempt, RanksLaunched, Stand
 from dtrain_lab.wire.links.message import Message
 from dtrain_lab.wire.links.network import Listen, Listening, Probe, Probed, StopListening, Target
 from dtrain_lab.wire.links.output import (
@@ -50,7 +50,6 @@ __all__ = [
     "AskEnd",
     "AskStacks",
     "AskWhere",
-    "Attached",
     "Attempt",
     "CellOutput",
     "CellReply",
@@ -90,6 +89,7 @@ __all__ = [
     "RankLocation",
     "RankSample",
     "RankSpec",
+    "RanksLaunched",
     "ReadPendingOutput",
     "Register",
     "Registered",
@@ -115,7 +115,7 @@ __all__ = [
 
 FromAgent = (
     NodeHello
-    | Attached
+    | RanksLaunched
     | AskEnd
     | Preloaded
     | Forked

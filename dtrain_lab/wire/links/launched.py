@@ -11,7 +11,7 @@ from dtrain_lab.wire.links.message import Message
 Stand = Literal["runs", "done", "failed", "unknown"]
 
 
-class Attached(Message, frozen=True, tag="attached"):
+class RanksLaunched(Message, frozen=True, tag="attached"):
     """The ranks of an attached agent have started; a launcher made them.
 
     `restart`: how often the launcher has restarted its ranks.

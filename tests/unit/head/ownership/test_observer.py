@@ -62,7 +62,7 @@ class Job:
 
     def begin(self, restart: int = 0) -> None:
         for rank, agent in enumerate(AGENTS):
-            told = links.Attached(rank, f"gpu-{rank}", ((rank, 0, 10 + rank),), restart)
+            told = links.RanksLaunched(rank, f"gpu-{rank}", ((rank, 0, 10 + rank),), restart)
             self.hear(agent, told)
 
     def tick(self, *samples: RankSample) -> None:
