@@ -244,15 +244,15 @@ def _read_tail(recorder: Recorder, module: Any) -> None:
         ddp.time_every(module, 1)
         state["_dtrain_tail"] = (0, 0, 1)
         return
-    turn, tail, rate = state["_dtrain_tail"]
-    turn += 1
-    if turn % rate == 0:
+    calls, tail, rate = state["_dtrain_tail"]
+    calls += 1
+    if calls % rate == 0:
         tail = ddp.waited_in_backward(module)
         wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
-        if abs(wanted - rate) > 1 and turn > SETTLED:
+        if abs(wanted - rate) > 1 and calls > SETTLED:
             ddp.time_every(module, wanted)
             rate = wanted
-    state["_dtrain_tail"] = (turn, tail, rate)
+    state["_dtrain_tail"] = (calls, tail, rate)
     if tail:
         recorder.writer.add_tail(tail)
 

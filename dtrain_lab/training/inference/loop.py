@@ -73,11 +73,11 @@ class Loop:
             reports = _RoundReports(self.ranks, self.in_step, self.plan.rounds, bar)
             for number in range(self.plan.rounds):
                 chunk = self.plan.chunk(number, self.ranks.number)
-                turn = self._together if self.in_step else self._alone
+                take_chunk = self._together if self.in_step else self._alone
                 try:
                     if error is None and not reports.failed():
                         with self.chunk(chunk):
-                            turn(loaded, chunk, number, bar)
+                            take_chunk(loaded, chunk, number, bar)
                         if chunk and chunk.stop - 1 == loaded.last:
                             loaded.end()
                 except _Forward as failed:
