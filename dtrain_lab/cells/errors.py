@@ -228,7 +228,7 @@ def render_frames(frames: Sequence[Frame]) -> list[str]:
     return lines
 
 
-ROOMS = (
+PACKAGES = (
     "cells",
     "debugger",
     "jobs",
@@ -242,7 +242,7 @@ ROOMS = (
     "wire",
     "world",
 )
-OURS = tuple(f"/dtrain_lab/{room}/" for room in ROOMS)
+OURS = tuple(f"/dtrain_lab/{package}/" for package in PACKAGES)
 """Our own code that runs in a rank; matched by path, since a checkout is not in `site-packages`."""
 PYDEVD = ("_pydevd_bundle/", "_pydevd_frame_eval/", "_pydevd_sys_monitoring/", "/debugpy/_vendored/")
 """Folders of the debugger in a rank. Its compiled modules name their files without any other folder."""

@@ -67,7 +67,7 @@ class RankStream(OutStream):  # type: ignore[misc]
 
     def __init__(self, session: Any, pub_thread: Any, name: str) -> None:
         self._region = self.regions[name]
-        self._waiting_for_room: deque[threading.Lock] = deque()
+        self._waiting_for_space: deque[threading.Lock] = deque()
         """One held lock for each thread that waits for free space; to be released once."""
         # the user's threads print concurrently; a signal handler may interrupt a print of its own thread
         self._writing = threading.RLock()
@@ -131,7 +131,7 @@ class RankStream(OutStream):  # type: ignore[misc]
         # not an `Event`: a waiter may hold its internal lock while its signal handler waits for this thread
         with contextlib.suppress(IndexError):  # no thread is left
             while True:
-                self._waiting_for_room.popleft().release()
+                self._waiting_for_space.popleft().release()
 
     def flush(self) -> None:
         """Send what was written, and wait until it has been sent.
@@ -236,7 +236,7 @@ class RankStream(OutStream):  # type: ignore[misc]
     def _put(self, text: str, *, taken: bool = False) -> None:
         data = _bytes(text)
         if len(data) > self._region.space and threading.current_thread() is not self.pub_thread.thread:
-            self._wait_for_room(len(data))
+            self._wait_for_space(len(data))
         mine = threading.get_ident()
         with self._writing:
             nested = mine in RankStream.writers
@@ -250,12 +250,12 @@ class RankStream(OutStream):  # type: ignore[misc]
                 if not nested:
                     RankStream.writers.discard(mine)
 
-    def _wait_for_room(self, size: int) -> None:
+    def _wait_for_space(self, size: int) -> None:
         until = time.monotonic() + SPACE_WITHIN_S
         while size > self._region.space and time.monotonic() < until:
             freed = threading.Lock()
             freed.acquire()
-            self._waiting_for_room.append(freed)
+            self._waiting_for_space.append(freed)
             if size > self._region.space:
                 freed.acquire(timeout=1.0)
 
@@ -267,9 +267,9 @@ class RankStream(OutStream):  # type: ignore[misc]
                     return
 
     def _take(self) -> bool:
-        room = self._region.take(min(_waiting(self._fid), PIECE))
-        count = os.readv(self._fid, [room])
-        text = self._decoder.decode(bytes(room[:count]), final=not count)
+        buffer = self._region.take(min(_waiting(self._fid), PIECE))
+        count = os.readv(self._fid, [buffer])
+        text = self._decoder.decode(bytes(buffer[:count]), final=not count)
         parts = [text[start : start + PART] for start in range(0, len(text), PART)] or [""]
         for part in parts[:-1]:
             self._put(part)

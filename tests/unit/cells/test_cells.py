@@ -207,10 +207,10 @@ def test_ones_own_interrupt_is_told_from_what_else_ends_a_cell() -> None:
     assert not cell_errors.own_interrupt([])
 
 
-def test_frames_of_our_own_are_told_from_the_users_in_every_room() -> None:
+def test_frames_of_our_own_are_told_from_the_users_in_every_package() -> None:
     package = Path(dtrain_lab.__file__).parent
-    rooms = {p.parent.name for p in package.glob("*/__init__.py")}
+    packages = {p.parent.name for p in package.glob("*/__init__.py")}
     clients = {"server", "kernel", "cli", "api", "services", "backends", "head"}
-    assert set(cell_errors.ROOMS) == rooms - clients
+    assert set(cell_errors.PACKAGES) == packages - clients
     assert Path(tracing.OURS) == package
     assert tracing.OURS.endswith("/"), "dtrain_lab_of_mine is somebody else's"

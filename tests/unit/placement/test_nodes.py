@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import pytest_asyncio
 
-from dtrain_lab.head.nodes import nodes as rooms
+from dtrain_lab.head.nodes import nodes as head_nodes
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import links
 from tests.fakes.head import Owned
@@ -29,12 +29,12 @@ async def test_a_node_that_a_resize_removed_may_fall_silent_and_come_back(
     two: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1e6]
-    monkeypatch.setattr(rooms, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(head_nodes, "time", SimpleNamespace(monotonic=lambda: now[0]))
     for node in range(2):
         two.owner.received(b"n%d" % node, links.Samples(node=node, samples=(), host=None), b"")
     two.resizes(1)
     two.forms()
-    now[0] += 2 * rooms.SILENT_S
+    now[0] += 2 * head_nodes.SILENT_S
     two.owner.nodes.note_alive(0)
     two.owner.nodes.check_silence()
     two.owner.received(b"n1b", links.NodeHello(1, "node1", 99), b"")

@@ -242,7 +242,7 @@ def test_a_print_waits_until_the_head_has_confirmed_enough(rank: Rank) -> None:
     rank.stream._region.space = 0  # type: ignore[misc]
     thread = threading.Thread(target=rank.stream.write, args=("late\n",))
     thread.start()
-    wait_until(lambda: len(rank.stream._waiting_for_room) > 0, 10, "the thread that waits")
+    wait_until(lambda: len(rank.stream._waiting_for_space) > 0, 10, "the thread that waits")
     assert rank.channel.text == ""
     rank.stream._region.space = 1 << 20  # type: ignore[misc]
     rank.stream.seen(0)
