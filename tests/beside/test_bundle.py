@@ -50,7 +50,7 @@ def test_all_extensions_together_and_the_whole_way(lab: Lab, page: Any) -> None:
     stepped = page.locator(".jp-Notebook .jp-CodeCell").nth(2)
     stepped.locator(".cm-breakpoint-gutter").first.wait_for()
     toggle_breakpoint(page, stepped, 3)
-    page.locator(".jp-DtrainDebug-points li").get_by_text("cell 3/3:3").first.wait_for()
+    page.locator(".jp-DtrainDebug-points li").get_by_text("cell [ ], line 3").first.wait_for()
     run_cell(page, 2)
     ranks.get_by_text("Paused on 2 ranks.").wait_for()
     page.evaluate("() => window.jupyterapp.commands.execute('debugger:continue')")

@@ -1,19 +1,23 @@
 import { IDebugger } from '@jupyterlab/debugger';
+import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { Known, pointsOf } from './breakpoints';
+
+const trans = nullTranslator.load('dtrain_lab');
+const CELL = '/tmp/ipykernel_1/1.py';
 
 const at = (path: string, line: number): IDebugger.IBreakpoint =>
   ({ source: { path }, line, verified: true }) as IDebugger.IBreakpoint;
 
 it('gives a breakpoint one name, with what ranks are asked', () => {
   const known: Known = {
-    breakpoints: new Map([['/t/1.py', [at('/t/1.py', 12), at('/t/1.py', 6)]]]),
+    breakpoints: new Map([[CELL, [at(CELL, 12), at(CELL, 6)]]]),
     getDisplayName: point =>
-      point.source?.path === '/t/1.py' ? 'Cell [9]' : 'model.py'
+      point.source?.path === CELL ? 'Cell [9]' : 'model.py'
   };
   const asked = {
-    path: '/t/1.py',
+    path: CELL,
     line: 6,
     condition: 'rank == 5',
     hit: '',
@@ -25,11 +29,11 @@ it('gives a breakpoint one name, with what ranks are asked', () => {
     line: 3,
     condition: ''
   };
-  const found = pointsOf(known, [asked, elsewhere], () => '');
+  const found = pointsOf(known, [asked, elsewhere], () => '', trans);
   expect(found.map(p => [p.name, p.asks?.condition ?? null, !!p.own])).toEqual([
     ['model.py:3', '', false],
-    ['Cell [9]:6', 'rank == 5', true],
-    ['Cell [9]:12', null, true]
+    ['Cell [9], line\u00a06', 'rank == 5', true],
+    ['Cell [9], line\u00a012', null, true]
   ]);
 });
 
@@ -37,15 +41,15 @@ it('lists a breakpoint once after a restart of the kernel', () => {
   const [old, cell] = ['/tmp/ipykernel_1/7.py', '/tmp/ipykernel_2/7.py'];
   const known: Known = { breakpoints: new Map([[cell, [at(cell, 5)]]]) };
   const asked = { path: old, line: 5, condition: 'rank', hit: '', log: '' };
-  const found = pointsOf(known, [asked], () => 'cell', cell);
+  const found = pointsOf(known, [asked], () => 'cell', trans, cell);
   expect(found.map(p => p.path)).toEqual([cell]);
-  expect(pointsOf(known, [asked], () => 'cell')).toHaveLength(2);
+  expect(pointsOf(known, [asked], () => 'cell', trans)).toHaveLength(2);
 });
 
 it('names places where JupyterLab 4.2 has no names for them', () => {
   const known: Known = {
-    breakpoints: new Map([['/t/1.py', [at('/t/1.py', 5)]]])
+    breakpoints: new Map([[CELL, [at(CELL, 5)]]])
   };
-  const found = pointsOf(known, [], path => `cell of ${path}`);
-  expect(found.map(p => p.name)).toEqual(['cell of /t/1.py:5']);
+  const found = pointsOf(known, [], () => 'cell [9]', trans);
+  expect(found.map(p => p.name)).toEqual(['cell [9], line\u00a05']);
 });

@@ -1,11 +1,12 @@
 import { IDebugger } from '@jupyterlab/debugger';
+import { TranslationBundle } from '@jupyterlab/translation';
 
 import { SetBreakpoint } from './model';
-import { isCell } from './words';
+import { isCell, lineOf } from './words';
 
 /** A breakpoint of JupyterLab, with its conditions on ranks. */
 export interface IPoint {
-  /** Its place, as JupyterLab formats it: "Cell [9]:6", "model.py:42". */
+  /** Its line, as the ranks' places and the messages of conditions name it: "cell [9], line 6", "model.py:42". */
   name: string;
   path: string;
   line: number;
@@ -29,13 +30,17 @@ export function pointsOf(
   known: Known,
   asked: readonly SetBreakpoint[],
   ours: (path: string) => string,
+  trans: TranslationBundle,
   kernel = ''
 ): IPoint[] {
   // after a restart, cells have another folder: omit breakpoints that the previous kernel reported
   const folder = kernel.slice(0, kernel.lastIndexOf('/') + 1);
   asked = asked.filter(a => !isCell(a.path) || a.path.startsWith(folder));
-  const name = (point: IDebugger.IBreakpoint): string =>
-    `${known.getDisplayName?.(point) ?? ours(point.source?.path ?? '')}:${point.line ?? ''}`;
+  const name = (point: IDebugger.IBreakpoint): string => {
+    const path = point.source?.path ?? '';
+    const its = known.getDisplayName?.(point) ?? ours(path);
+    return lineOf({ path, name: its, line: point.line ?? 0 }, trans);
+  };
   const found: IPoint[] = [];
   for (const [file, points] of known.breakpoints) {
     for (const own of points) {

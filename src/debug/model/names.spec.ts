@@ -9,7 +9,7 @@ import { makeCluster } from '../../testing/clusters';
 import { CellNames, nameOf, runningOf } from './names';
 
 const trans = nullTranslator.load('dtrain_lab');
-const cell = { id: 'c1', count: null, runs: true, position: 3, of: 12 };
+const cell = { id: 'c1', count: null, runs: true };
 const running = {
   cell: '[7]',
   cell_id: 'c1',
@@ -26,10 +26,10 @@ it('names a cell that runs by the number that it will get', () => {
   expect(nameOf(done, [cluster], trans)).toBe('cell\u00a0[7]');
 });
 
-it('names a cell without a number by where it stands', () => {
-  expect(nameOf(cell, [], trans)).toBe('cell 3/12');
+it('names a cell without a number as its prompt does', () => {
+  expect(nameOf(cell, [], trans)).toBe('cell\u00a0[*]');
   const fresh = { ...cell, runs: false };
-  expect(nameOf(fresh, [], trans)).toBe('cell 3/12');
+  expect(nameOf(fresh, [], trans)).toBe('cell\u00a0[\u00a0]');
 });
 
 it('tells whether another cell runs, and nothing of what a step changes', () => {
@@ -116,7 +116,7 @@ const TEXT = '%%distributed\nx = 1';
 it('gives the same cell of two notebooks numbers of their own', () => {
   const [one, two] = [makePanel([TEXT]), makePanel(['y', TEXT])];
   const { shown } = makeNames([one, two]);
-  expect(shown(TEXT)).toBe('cell 2/2');
+  expect(shown(TEXT)).toBe('cell\u00a0[\u00a0]');
   one.begin(0, 4);
   expect(shown(TEXT)).toBe('cell\u00a0[4]');
   one.end(0, 4);
@@ -149,7 +149,19 @@ it('forgets the number of a cell that has ended', () => {
   one.begin(0, 4);
   one.end(0, 4);
   one.widgets[0].model.executionState = 'running'; // runs again, with no number from the kernel yet
-  expect(shown(TEXT)).toBe('cell 1/1');
+  expect(shown(TEXT)).toBe('cell\u00a0[*]');
+});
+
+it('tells cells that have not run apart by their first lines', () => {
+  const other = '%%distributed\n\nloss = train(model, epochs=3)';
+  const one = makePanel([TEXT, other]);
+  const { shown } = makeNames([one]);
+  expect(shown(TEXT)).toBe('cell\u00a0[\u00a0] "x = 1"');
+  expect(shown(other)).toBe('cell\u00a0[\u00a0] "loss = train(model, epoc…"');
+  one.begin(0, 4);
+  one.end(0, 4);
+  expect(shown(TEXT)).toBe('cell\u00a0[4]');
+  expect(shown(other)).toBe('cell\u00a0[\u00a0]');
 });
 
 it('makes no hash of a text twice', () => {

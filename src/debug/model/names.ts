@@ -10,6 +10,9 @@ import { Cluster, IClusters } from '../../tokens';
 import { DebugView } from './model';
 import { isCell } from './words';
 
+/** Letters of a cell's first line in its name. */
+const MOST_FIRST = 24;
+
 /** The properties of a notebook's cell from which it is named. */
 export interface INamedCell {
   id: string;
@@ -18,16 +21,15 @@ export interface INamedCell {
   runs: boolean;
   /** The number that its kernel gave it at its start, if this page received it. */
   begun?: number;
-  /** Its position, from 1, and the number of cells. */
-  position: number;
-  of: number;
+  /** Of a cell that has not run, beside others that haven't: the first line of its code. */
+  first?: string;
 }
 
 /**
  * The name of a distributed cell, the same as everywhere: "cell [7]".
  *
- * A running cell has the number that it will get, from its kernel or its cluster. A cell that has not run has
- * none, so it is named by its position, as in JupyterLab's status bar: "cell 3/12".
+ * A running cell has the number that it will get, from its kernel or its cluster. A cell that has not run is
+ * "cell [ ]", as its prompt says; where several have not, the first line of its code follows.
  *
  * @param cell - the cell.
  * @param clusters - clusters that may run it.
@@ -47,10 +49,12 @@ export function nameOf(
         return cellName(its.cell, trans);
       }
     }
+    return cellName('[*]', trans);
   } else if (cell.count !== null) {
     return cellName(`[${cell.count}]`, trans);
   }
-  return trans.__('cell %1/%2', cell.position, cell.of);
+  const fresh = cellName('[\u00a0]', trans);
+  return cell.first ? trans.__('%1 "%2"', fresh, cell.first) : fresh;
 }
 
 /** Key of the running cells and their numbers: while it is unchanged, so are all names. */
@@ -146,15 +150,16 @@ export class CellNames {
     if (!found) {
       return path;
     }
-    const { panel, cell } = found;
-    const { widgets } = panel.content;
+    const { panel, cell, text } = found;
     const named = {
       id: cell.model.id,
       count: cell.model.executionCount,
       runs: isRunning(cell),
       begun: this._begun.get(cell)?.count,
-      position: widgets.indexOf(cell) + 1,
-      of: widgets.length
+      first:
+        isFresh(cell) && distributedOf(panel).filter(isFresh).length > 1
+          ? firstLine(text)
+          : undefined
     };
     return nameOf(named, this._clusters.clusters, this._trans);
   }
@@ -264,6 +269,20 @@ function textOf(cell: CodeCell): string {
 
 function isStill({ cell, text }: IFound): boolean {
   return textOf(cell) === text;
+}
+
+/** Whether a cell has no number, and will get none soon. */
+function isFresh(cell: CodeCell): boolean {
+  return cell.model.executionCount === null && !isRunning(cell);
+}
+
+/** The first line of a cell's code below its magics, as much of it as fits beside a line's number. */
+function firstLine(text: string): string {
+  const lines = text.split('\n').map(line => line.trim());
+  const first = lines.find(line => line && !line.startsWith('%')) ?? '';
+  return first.length > MOST_FIRST
+    ? `${first.slice(0, MOST_FIRST).trimEnd()}…`
+    : first;
 }
 
 function isRunning(cell: CodeCell): boolean {

@@ -76,12 +76,28 @@ export function placeOf(
       : trans.__('idle');
   }
   const { file, line } = rank.place;
-  const name = cells.nameOfRanks(file);
-  return isCell(file)
-    ? name === file
-      ? trans.__('line\u00a0%1', line)
-      : trans.__('%1, line\u00a0%2', name, line)
-    : `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
+  const name = isCell(file)
+    ? cells.nameOfRanks(file)
+    : file.slice(file.lastIndexOf('/') + 1);
+  return lineOf({ path: file, name, line }, trans);
+}
+
+/**
+ * A line, the same wherever it is named: "cell [7], line 6", "model.py:42".
+ *
+ * @param at.name - the name of its cell, or the path if the cell is not open; the name of its file.
+ */
+export function lineOf(
+  at: { path: string; name: string; line: number },
+  trans: TranslationBundle
+): string {
+  const { path, name, line } = at;
+  if (!isCell(path)) {
+    return `${name}:${line}`;
+  }
+  return name === path
+    ? trans.__('line\u00a0%1', line)
+    : trans.__('%1, line\u00a0%2', name, line);
 }
 
 /** Whether this is the text of a cell, and not a user's file. */

@@ -14,7 +14,9 @@ it('gives the focus back where a condition was asked for, also by Escape', async
   root.render(
     <Breakpoints
       model={{ send: async () => ({}) } as unknown as DebugModel}
-      points={[{ path: 'p', line: 3, name: 'cell [2]:3', asks, own: null }]}
+      points={[
+        { path: 'p', line: 3, name: 'cell [2], line 3', asks, own: null }
+      ]}
       show={() => undefined}
       trans={nullTranslator.load('x')}
     />

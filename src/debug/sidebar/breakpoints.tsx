@@ -35,7 +35,7 @@ export function Breakpoints(props: IProps): JSX.Element | null {
           const asks = [
             asked?.condition,
             asked?.hit && trans.__('hits %1', asked.hit),
-            asked?.log && trans.__('prints “%1”', asked.log)
+            asked?.log && trans.__('prints "%1"', asked.log)
           ].filter(Boolean);
           return (
             <li key={key}>

@@ -5,13 +5,14 @@ import { formatRanks, unbroken } from '../../ui/figures/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { ByNumber } from './byNumber';
 import { StepMode } from './stepMode';
-import { DebugModel, DebugView, MANY } from '../model/model';
+import { DebugModel, DebugView, MANY, RankView } from '../model/model';
 import {
   byPlace,
   doneIn,
   glyphOf,
   hasEnded,
   IKnownCells,
+  lineOf,
   placeOf,
   sentence
 } from '../model/words';
@@ -99,7 +100,7 @@ export function Ranks(props: IProps): JSX.Element {
       )}
       {!view.on && !model.isStarted && (
         <p className="jp-DtrainUi-under">
-          {trans.__('Turn it on with the bug in the notebook’s toolbar.')}
+          {trans.__("Turn it on with the bug in the notebook's toolbar.")}
         </p>
       )}
     </div>
@@ -158,11 +159,7 @@ function Grid(props: ISending): JSX.Element {
           tabIndex={rank.rank === tab ? 0 : -1}
           onFocus={() => setActive(rank.rank)}
           onClick={() => void model.focus(rank.rank).catch(onError)}
-          title={
-            rank.place
-              ? `${rank.place.function} · ${known.nameOfRanks(rank.place.file)}:${rank.place.line}`
-              : undefined
-          }
+          title={rank.place ? inFull(rank.place, known, trans) : undefined}
         >
           <b>{rank.rank}</b>
           <Glyph
@@ -181,6 +178,17 @@ function Grid(props: ISending): JSX.Element {
       ))}
     </div>
   );
+}
+
+/** Where a rank has stopped, with the whole path of its file: "step · cell [7], line 6". */
+function inFull(
+  place: NonNullable<RankView['place']>,
+  known: IKnownCells,
+  trans: TranslationBundle
+): string {
+  const { file: path, line } = place;
+  const name = known.nameOfRanks(path);
+  return `${place.function} · ${lineOf({ path, name, line }, trans)}`;
 }
 
 /** Too many ranks for squares: choose one by number, or see how many are at each place. */

@@ -103,7 +103,7 @@ export class RanksSection extends Section {
           {model.isStarted
             ? noRanks(trans)
             : trans.__(
-                'Ranks appear here with the debugger on (the bug in the notebook’s toolbar) and a distributed cell.'
+                "Ranks appear here with the debugger on (the bug in the notebook's toolbar) and a distributed cell."
               )}
         </p>
       );
@@ -168,6 +168,7 @@ export class PointsSection extends Section {
           breakpoints,
           model.view.points,
           path => names.nameOf(path),
+          trans,
           debug.getCodeId('')
         )}
         show={({ own }) => own && breakpoints.clicked.emit(own)}
