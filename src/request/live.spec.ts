@@ -62,7 +62,7 @@ it('connects again after the link was lost, and not once disposed', () => {
   expect(FakeSocket.all).toHaveLength(2);
 });
 
-it('takes a silent server for gone, and no frame twice', () => {
+it('takes a silent server for gone, and no frame twice', async () => {
   vi.useFakeTimers();
   const live = connect();
   const links: Link[] = [];
@@ -75,16 +75,16 @@ it('takes a silent server for gone, and no frame twice', () => {
       data: JSON.stringify({ type: 'clusters', seq, clusters: [], jobs: [] })
     });
   socket.onopen();
-  vi.advanceTimersByTime(60_000);
+  await vi.advanceTimersByTimeAsync(60_000);
   expect(links).toEqual(['open']);
   send(0);
   for (let beat = 0; beat < 10; beat++) {
-    vi.advanceTimersByTime(5000);
+    await vi.advanceTimersByTimeAsync(5000);
     send(1);
   }
   expect(seqs).toEqual([0, 1]);
   expect(links).toEqual(['open']);
-  vi.advanceTimersByTime(17_000);
+  await vi.advanceTimersByTimeAsync(17_000);
   expect(links).toEqual(['open', 'lost']);
   expect(socket.closed).toBe(true);
   socket.onclose({ code: 1006 });

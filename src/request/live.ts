@@ -1,6 +1,7 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
+import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
 import { Frame, Link, Stopped } from '../tokens';
@@ -69,7 +70,7 @@ export class Live implements IDisposable {
     window.removeEventListener('offline', this._doubt);
     window.removeEventListener('online', this._hope);
     clearTimeout(this._timer);
-    clearInterval(this._looker);
+    this._looker.dispose();
     this._socket?.close();
     Signal.clearData(this);
   }
@@ -82,7 +83,7 @@ export class Live implements IDisposable {
     if (settings.appendToken && settings.token) {
       url += `&token=${encodeURIComponent(settings.token)}`;
     }
-    clearInterval(this._looker);
+    void this._looker.stop();
     this._seq = null;
     const socket = (this._socket = new settings.WebSocket(url));
     socket.onopen = () => {
@@ -95,7 +96,7 @@ export class Live implements IDisposable {
         return;
       }
       if (this._seq === null) {
-        this._looker = window.setInterval(() => this._look(), LOOK_MS);
+        void this._looker.start();
       }
       this._heardAt = Date.now();
       this._doubted = false;
@@ -147,7 +148,7 @@ export class Live implements IDisposable {
   private _hope = (): void => this.reconnect();
 
   private _lost(): void {
-    clearInterval(this._looker);
+    void this._looker.stop();
     this._socket = null;
     const delay = backOff(this._attempt++);
     this._retryAt = Date.now() + delay;
@@ -160,7 +161,13 @@ export class Live implements IDisposable {
   /** Whether the last check found the server silent. */
   private _doubted = false;
   private _heardAt = 0;
-  private _looker = 0;
+  private _looker = new Poll({
+    auto: false,
+    name: 'dtrain-lab:live',
+    factory: async () => this._look(),
+    frequency: { interval: LOOK_MS, backoff: false },
+    standby: 'never'
+  });
   private _retryAt: number | null = null;
   /** Number of the last frame; null before the first one of a connection. */
   private _seq: number | null = null;

@@ -1,5 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
+import { Poll } from '@lumino/polling';
 import React, { useEffect, useReducer } from 'react';
 
 import { CommandIDs } from '../../commands';
@@ -17,8 +18,13 @@ export function Disconnected(props: {
   const { model, trans } = props;
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
-    const timer = window.setInterval(redraw, 1000);
-    return () => window.clearInterval(timer);
+    const poll = new Poll({
+      name: 'dtrain-lab:disconnected',
+      factory: async () => redraw(),
+      frequency: { interval: 1000, backoff: false },
+      standby: 'when-hidden'
+    });
+    return () => poll.dispose();
   }, []);
   const left = model.retryAt === null ? 0 : model.retryAt - Date.now();
   return (

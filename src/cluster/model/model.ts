@@ -108,6 +108,8 @@ export class ClustersModel implements IClusters, IDisposable {
     } else if (!this._viewers.size) {
       this._live?.dispose();
       this._live = null;
+      // nobody tries any more: the server may be back
+      this._link = this._link === 'lost' ? 'connecting' : this._link;
     }
   }
 
@@ -130,7 +132,11 @@ export class ClustersModel implements IClusters, IDisposable {
       jobs.every((j, i) => isSameJob(j, this._jobs[i]));
     const early = now - (this._seen?.getTime() ?? 0);
     // the server's ticks are not quite even: nine tenths of the period count as a period
-    if (same && early < 900 / this.preferences.updatesPerSecond) {
+    if (
+      this._link === 'open' &&
+      same &&
+      early < 900 / this.preferences.updatesPerSecond
+    ) {
       return;
     }
     this._link = 'open';
@@ -237,10 +243,12 @@ export class ClustersModel implements IClusters, IDisposable {
   }
 
   private _setLink(link: Link): void {
-    const before = this._link;
-    this._link = link;
-    if (link === 'open' && before === 'lost' && !this._site) {
+    const isBack = link === 'open' && this._link === 'lost';
+    if (isBack && !this._site) {
       void this._loadSite();
+    }
+    if (!isBack) {
+      this._link = link; // else its first frame follows: until then all that is shown is from before
     }
     this.changed.emit();
   }
