@@ -6,14 +6,10 @@ import { expect, it } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
-import { Cluster, IClusters, ISelection } from '../../tokens';
+import { Cluster } from '../../tokens';
 import { Actions } from './buttons';
 import { ClusterHead } from './card';
-import { diffLines } from '../commands/change';
 import { noteRuns, stillEnded } from '../model/endedRuns';
-import { lastLines } from '../model/lastOutput';
-import { leaveOut, leaveOutText } from '../model/shrink';
-import { countOf, listedClusters, StoppedClusters } from './list';
 import { PastCard } from './pastClusters';
 import { RestartBody, sourceFor } from '../dialogs/restart';
 
@@ -98,43 +94,6 @@ it('says what to do next where nothing runs', () => {
   expect(said(trained)).not.toContain('Run a cell');
 });
 
-it('goes on with whole nodes, and says who stands in for whom', () => {
-  const lose = (rank: number, size: number): Cluster['ranks'] =>
-    Array.from({ length: size }, (_, n) =>
-      makeRank(n, { state: n === rank ? 'lost' : 'idle' })
-    );
-  expect(leaveOut(makeCluster())).toBeNull();
-  expect(leaveOut(makeCluster({ ranks: lose(1, 2) }))).toEqual({
-    size: 1,
-    lost: [1],
-    replaced: [],
-    ending: []
-  });
-  const last = leaveOut(makeCluster({ ranks: lose(1, 2) }))!;
-  expect(leaveOutText(last, trans)).toBe(
-    'Rank 1 is left out. Rank 0 keeps its variables.'
-  );
-  const [node] = makeCluster().nodes;
-  const wide = makeCluster({
-    ranks: lose(2, 8),
-    nodes: Array.from({ length: 4 }, () => node)
-  });
-  const plan = leaveOut(wide)!;
-  expect(plan).toEqual({ size: 6, lost: [2], replaced: [2], ending: [6, 7] });
-  expect(leaveOutText(plan, trans)).toBe(
-    'Rank 2 gets a new process with the variables of rank 6. ' +
-      'Ranks 6–7 end. The others keep their variables.'
-  );
-});
-
-it('counts clusters by what they are in', () => {
-  const some = (['failed', 'ready', 'paused', 'starting'] as const).map(state =>
-    makeCluster({ state })
-  );
-  expect(countOf(some, trans)).toBe('1 failed · 1 starting · 2 running');
-  expect(countOf([], trans)).toBe('none');
-});
-
 it('claims nothing about now without a server', () => {
   const html = renderToStaticMarkup(
     <PastCard
@@ -150,35 +109,6 @@ it('claims nothing about now without a server', () => {
   expect(html).toContain('2 ranks kept pace');
   expect(html).not.toContain('role="status"');
   expect(html).not.toContain('<button');
-});
-
-it('takes a diff apart', () => {
-  expect(diffLines('--- a\n+++ b\n@@ -1 +1 @@\n x\n-y\n+z')).toEqual([
-    { kind: 'gap', text: '…' },
-    { kind: 'same', text: 'x' },
-    { kind: 'removed', text: 'y' },
-    { kind: 'added', text: 'z' }
-  ]);
-});
-
-it('finds the last lines of a rank', () => {
-  const piece = (ranks: number[], text: string | null) => ({
-    seq: 0,
-    time: 0,
-    cell: '[1]',
-    kind: 'stdout' as const,
-    ranks,
-    text,
-    data: null
-  });
-  const outputs = [
-    piece([0, 1], 'both\n'),
-    piece([0], 'other\n'),
-    piece([1], 'half '),
-    piece([1], null),
-    piece([1], 'a line\n')
-  ];
-  expect(lastLines(outputs, 1)).toEqual(['both', 'half a line']);
 });
 
 it('offers what can be done about a hang in the order of its use, and no interrupt where nothing runs', () => {
@@ -306,36 +236,6 @@ it('says that all is well only where nothing else is said', () => {
   expect(glyph([])).toBe('good');
   expect(glyph([busy])).toBe('busy');
   expect(glyph([makeVerdict({ kind: 'input_bound', code: 'x' })])).toBe('slow');
-});
-
-it('counts one that has stopped as stopped', () => {
-  expect(countOf([makeCluster({ state: 'stopped' })], trans)).toBe('1 stopped');
-});
-
-it('folds clusters that have stopped, if the server has told their end', () => {
-  const ended = (id: string, values: object): Cluster =>
-    makeCluster({
-      id,
-      name: id,
-      state: 'stopped',
-      summary: { code: 'stopped', values, text: '' } as Cluster['summary']
-    });
-  const runs = makeCluster({ id: 'runs' });
-  const model = { clusters: [runs], site: null } as unknown as IClusters;
-  const selection = {
-    cluster: runs,
-    ended: [ended('told', { at: 5 }), ended('vanished', {})]
-  } as unknown as ISelection;
-  expect(listedClusters(model, selection)).toEqual([runs]);
-  const commands = new CommandRegistry();
-  const folded = renderToStaticMarkup(
-    <StoppedClusters
-      {...{ model, selection, commands, trans, disabled: false }}
-    />
-  );
-  expect(folded).toContain('<summary>1 stopped cluster</summary>');
-  expect(folded).toContain('told');
-  expect(folded).not.toContain('vanished');
 });
 
 it('offers to go on where the debugger has stopped ranks, and to look at them', () => {
