@@ -18,6 +18,7 @@ from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.world.state_words import word
 
 PERIOD_S = 0.5
 POINTS = 120
@@ -142,7 +143,7 @@ def _row(rank: Rank) -> str:
     share = least_share(rank.comm_overhead, rank.comm_bound)
     values: tuple[Any, ...] = (
         rank.rank,
-        f"{GLYPHS[rank.state]} {rank.state}",
+        f"{GLYPHS[rank.state]} {word(rank.state)}",
         html.escape(rank.doing or "–"),
         rank.step if rank.step is not None else "–",
         _number(rank.samples_per_s),

@@ -22,6 +22,7 @@ from dtrain_lab.metrics.units import least_share
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
+from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
 
 
@@ -103,7 +104,7 @@ def listing(as_json: bool) -> None:
         console.print("No cluster is running. Start one: dtrain-lab cluster start")
     else:
         rows = [
-            (i.name, i.profile, str(i.world.size), i.state, in_terminal(i.summary.text, i.name))
+            (i.name, i.profile, str(i.world.size), word(i.state), in_terminal(i.summary.text, i.name))
             for i in infos
         ]
         print_table(("name", "profile", "ranks", "state", ""), rows, right=("ranks",))
@@ -217,7 +218,7 @@ def _print_ranks(info: Info) -> None:
             str(rank.rank),
             rank.node,
             rank.device,
-            rank.state,
+            word(rank.state),
             rank.doing or "–",
             "–" if rank.step is None else f"{rank.step:,}",
             "–" if rank.samples_per_s is None else f"{rank.samples_per_s:,.1f}",

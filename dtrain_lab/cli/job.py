@@ -28,6 +28,7 @@ from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.metrics.units import counted, duration
 from dtrain_lab.wire.jobs.job import Job as Info
+from dtrain_lab.world.state_words import job_word
 
 FOLLOW_S = 0.3
 CANCEL_WITHIN_S = 60.0
@@ -59,7 +60,8 @@ def listing(as_json: bool) -> None:
         rows = []
         for info in infos:
             size = f"{info.size.nodes} × {info.size.ranks_per_node}"
-            rows.append((info.id, info.name, info.state, info.profile, size, _took(info), info.summary.text))
+            state = job_word(info.state, info.summary.code)
+            rows.append((info.id, info.name, state, info.profile, size, _took(info), info.summary.text))
         print_table(("id", "name", "state", "profile", "size", "time", ""), rows)
 
 

@@ -22,6 +22,7 @@ from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
 from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SweepPlan, SweepRequest, Trial
 from dtrain_lab.wire.sweeps import Sweep as Info
+from dtrain_lab.world.state_words import word
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
 
@@ -118,7 +119,7 @@ def listing(as_json: bool) -> None:
     elif not infos:
         console.print("No sweeps. Start one: dtrain-lab sweep run NOTEBOOK")
     else:
-        rows = [(info.id, info.name, info.state, info.profile, info.summary.text) for info in infos]
+        rows = [(info.id, info.name, word(info.state), info.profile, info.summary.text) for info in infos]
         print_table(("id", "name", "state", "profile", ""), rows)
 
 
@@ -159,7 +160,7 @@ def trials(identity: str, as_json: bool) -> None:
         step = "–" if trial.step is None else str(trial.step)
         ended = trial.started_at is not None and trial.ended_at is not None
         took = duration((trial.ended_at or 0.0) - (trial.started_at or 0.0)) if ended else "–"
-        row = (str(trial.number), trial.state, _parameters(trial), value, step, took, trial.job or "–")
+        row = (str(trial.number), word(trial.state), _parameters(trial), value, step, took, trial.job or "–")
         rows.append((*row, trial.reason.text if trial.reason is not None else ""))
     print_table(("trial", "state", "parameters", info.objective, "step", "time", "job", ""), rows)
 

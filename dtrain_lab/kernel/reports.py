@@ -11,6 +11,7 @@ from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import duration, least_share
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.stacks import Stack
+from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
 
 
@@ -101,7 +102,7 @@ def rank_lines(info: Info) -> list[str]:
         rows.append(
             (
                 f"rank {rank.rank}",
-                rank.state,
+                word(rank.state),
                 rank.device,
                 f"step {rank.step}" if rank.step is not None else "",
                 f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "",

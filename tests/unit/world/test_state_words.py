@@ -1,0 +1,32 @@
+"""States in the terminal, worded as on the page."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import pytest
+
+from dtrain_lab.wire.kinds import JobState, RankPhase, WorldPhase
+from dtrain_lab.wire.sweeps import SweepState, TrialState
+from dtrain_lab.world.state_words import word
+from tests.faults import ROOT
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "kinds"),
+    [
+        ("ui/verdicts/sentence.ts", "stateWord", (WorldPhase, RankPhase)),
+        ("job/model/words.ts", "jobState", (JobState,)),
+        ("job/list/sweeps.ts", "sweepState", (SweepState,)),
+        ("sweeps/model/words.ts", "trialState", (TrialState,)),
+    ],
+)
+def test_a_state_has_one_word_everywhere(page: str, name: str, kinds: tuple[object, ...]) -> None:
+    text = (ROOT / "src" / page).read_text()
+    table = text[text.index(f"export function {name}(") :]
+    table = table[: table.index("};")]
+    rows = re.findall(r"^ *'?([a-z ]+?)'?: trans\.__\('(.+?)'\)", table, re.MULTILINE)
+    shown = {state: said.lower() for state, said in rows}
+    states = {state for kind in kinds for state in get_args(kind)}
+    assert shown == {state: word(state) for state in states}
