@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE / "notebooks", PACKAGE.parent / "notebooks")
 """Their folder in the wheel, and in a checkout."""
 FIRST = "quickstart.ipynb"
-PAGES = "dtrain-lab-docs"
+PAGES = "docs"
 """Folder beside the notebooks that the documentation's pages go to."""
 _DOCS = "../docs/"
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")

@@ -21,14 +21,16 @@ interface IOpened {
   told: string[];
 }
 
-/** Opens the quickstart in a folder with these files in it. */
+/** Opens the quickstart where the file browser is; `there`: folder → what is in it. */
 async function open(
   folder: string,
-  there: readonly string[]
+  there: Readonly<Record<string, readonly string[]>>
 ): Promise<IOpened> {
   const saved: string[] = [];
   const contents = {
-    get: async () => ({ content: there.map(name => ({ name })) }),
+    get: async (path: string) => ({
+      content: there[path].map(name => ({ name }))
+    }),
     save: async (path: string) => void saved.push(path)
   } as unknown as Contents.IManager;
   const commands = new CommandRegistry();
@@ -52,24 +54,41 @@ async function open(
   return { saved, opened, told };
 }
 
-it('writes what the quickstart leads to beside it, and over no file', async () => {
-  const { saved, opened } = await open('work', ['quickstart.ipynb']);
-  expect(saved).toEqual([
-    'work/output.ipynb',
-    'work/docs',
-    'work/docs/guide.md',
-    'work/docs/sweeps.md'
-  ]);
-  expect(opened).toEqual(['work/quickstart.ipynb']);
+it('puts all it copies into a folder of its own, and over no file', async () => {
+  expect(await open('', { '': ['quickstart.ipynb', 'docs'] })).toEqual({
+    saved: [
+      'dtrain-lab-examples',
+      'dtrain-lab-examples/quickstart.ipynb',
+      'dtrain-lab-examples/output.ipynb',
+      'dtrain-lab-examples/docs',
+      'dtrain-lab-examples/docs/guide.md',
+      'dtrain-lab-examples/docs/sweeps.md'
+    ],
+    opened: ['dtrain-lab-examples/quickstart.ipynb'],
+    told: [
+      'The quickstart and the notebooks that follow it are in the new folder dtrain-lab-examples.'
+    ]
+  });
 });
 
-it('says what it has written where', async () => {
-  expect((await open('work', [])).told).toEqual([
-    'Copied to work: 2 notebooks and the folder docs. Files that were there are unchanged.'
+it('adds what is missing there, also from within it', async () => {
+  const work = 'work/dtrain-lab-examples';
+  const there = { work: ['dtrain-lab-examples'], [work]: ['quickstart.ipynb'] };
+  const found = await open('work', there);
+  expect(found.saved).toEqual([
+    `${work}/output.ipynb`,
+    `${work}/docs`,
+    `${work}/docs/guide.md`,
+    `${work}/docs/sweeps.md`
   ]);
-  expect((await open('', ['quickstart.ipynb', 'docs'])).told).toEqual([
-    'Copied to the top folder: 1 notebook. Files that were there are unchanged.'
+  expect(found.told).toEqual([
+    `Examples that were missing were copied to ${work}. The other files there are unchanged.`
   ]);
-  const all = await open('', ['quickstart.ipynb', 'output.ipynb', 'docs']);
-  expect(all).toEqual({ saved: [], opened: ['quickstart.ipynb'], told: [] });
+  expect(await open(work, there)).toEqual(found);
+  const all = ['quickstart.ipynb', 'output.ipynb', 'docs'];
+  expect(await open(work, { [work]: all })).toEqual({
+    saved: [],
+    opened: [`${work}/quickstart.ipynb`],
+    told: []
+  });
 });

@@ -312,7 +312,7 @@ async def test_the_quickstart_is_there_with_all_it_leads_to_and_has_not_been_run
             for target in re.findall(r"\]\(([^)]+)\)", "".join(cell["source"])):
                 known = {f"attachment:{name}" for name in cell.get("attachments", {})} | set(answer)
                 assert target.partition("#")[0] in known or "://" in target
-    assert "](dtrain-lab-docs/guide.md)" in notebooks["quickstart.ipynb"]["cells"][-1]["source"]
+    assert "](docs/guide.md)" in notebooks["quickstart.ipynb"]["cells"][-1]["source"]
     for name in answer.keys() - notebooks.keys():
         folder, _, _ = name.partition("/")
         for target in re.findall(r"\]\(([^)\s]+)\)", answer[name]):

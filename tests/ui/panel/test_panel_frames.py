@@ -146,7 +146,7 @@ def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
     assert body.evaluate("e => e.scrollWidth <= e.clientWidth"), "it scrolls sideways"
     page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
     panel.get_by_role("button", name="Open the quickstart notebook").click()
-    page.get_by_text("notebooks and the folder dtrain-lab-docs. Files that were there are").wait_for()
+    page.get_by_text("that follow it are in the new folder dtrain-lab-examples.").first.wait_for()
     page.get_by_role("heading", name="Quickstart").first.wait_for()
     # before its kernel has started JupyterLab would end with an error, and after that ask whether to save
     page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for()
