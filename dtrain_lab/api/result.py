@@ -35,12 +35,20 @@ class Result:
         self.sentence = end.sentence
         self.timed_out = end.timed_out
         self._interrupted = end.interrupted
+        self._said = end.said
         self._outputs = tuple(outputs)
 
     @property
     def ok(self) -> bool:
         """Whether no rank failed."""
         return not self.failures
+
+    @property
+    def stop(self) -> dict[str, Any] | None:
+        """Values that say who has stopped the cluster, and when; None unless that alone ended the cell."""
+        if not own_stop(self.failures):
+            return None
+        return next((part.values for part in self._said if part.code == "stopped"), {})
 
     @property
     def stdout(self) -> dict[int, str]:

@@ -70,7 +70,7 @@ class BackgroundCells:
                 self._waiting = waiting[position:]
                 print(f"Cell {record.cell} keeps running. To stop it: %distributed interrupt")
                 return
-            result.raise_failure()
+            shown.raise_failure(result)
 
     def output(self) -> None:
         """Show the output so far of the last cell.

@@ -294,4 +294,4 @@ class Session:
             result = shown.run(order)
             if debugged is not None:
                 debugged.outcome = outcome_of(order.cell, result.failures, failed=not result.ok)
-        result.raise_failure()
+        shown.raise_failure(result)

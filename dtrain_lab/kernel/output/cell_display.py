@@ -179,6 +179,25 @@ class CellDisplay:
             return content
         return {**content, "data": {kind: v for kind, v in content["data"].items() if kind != WIDGET_VIEW}}
 
+    def raise_failure(self, result: Result) -> None:
+        """Raise an exception if a rank failed; the page is told first if somebody has stopped the cluster.
+
+        Args:
+            result: The result of this cell.
+
+        Raises:
+            CellFailed: Names the failed ranks, and shows the source line.
+        """
+        stop = result.stop
+        if stop is not None:
+
+            async def tell() -> None:
+                self._emitter.note_stop(stop)
+                await self._emitter.sent()
+
+            self._portal.call(tell())
+        result.raise_failure()
+
     def _put(self, output: CellOutput) -> None:
         self._comms.see(output)
         self._comms.answers.get(output.parent, self._emitter).put(output)

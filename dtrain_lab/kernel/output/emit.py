@@ -78,6 +78,16 @@ class Emitter:
         if self._areas is not None:
             self._areas.finish()
 
+    def note_stop(self, values: dict[str, Any]) -> None:
+        """Leave who has stopped the cell's cluster, and when, to the page, which words it in its language.
+
+        The error's own message has no room for it, and the cluster's record of the cell is gone. Front ends
+        show nothing of an empty display.
+        """
+        if self._kernel is not None and self._captured is None:
+            content = {"data": {"text/plain": ""}, "metadata": {"dtrain": {"stop": values}}, "transient": {}}
+            self._send("display_data", content, {})
+
     @property
     def waits(self) -> bool:
         """Whether something waits for the server to pass it on."""
