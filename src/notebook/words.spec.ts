@@ -38,7 +38,9 @@ it('says what a restart of the kernel interrupts, and where the variables are', 
     running: [cell] as unknown as Cluster['running']
   });
   expect(restartNote([busy], '/w/a.ipynb', trans)).toBe(
-    'The kernel’s restart interrupts cell [7]. The ranks of local-2 keep their variables.'
+    "The kernel's restart interrupts cell [7]. The ranks of local-2 keep their variables."
   );
+  // a notebook's own path is the one in JupyterLab
+  expect(restartNote([busy], 'a.ipynb', trans)).not.toBeNull();
   expect(restartNote([busy], '/w/b.ipynb', trans)).toBeNull();
 });

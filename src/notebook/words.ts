@@ -2,7 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Link } from '../tokens';
 import { GlyphKind } from '../ui/icons/glyph';
-import { notebookName } from '../places/kernelPath';
+import { isNotebook } from '../places/find';
+import { notebookName, serverRoot } from '../places/kernelPath';
 import { clusterGlyph, ranksText, stateWord } from '../ui/verdicts/sentence';
 
 /** Contents of a notebook's cluster picker. */
@@ -61,11 +62,14 @@ export function restartNote(
   notebook: string | null,
   trans: TranslationBundle
 ): string | null {
+  const root = serverRoot();
   for (const { name, running } of clusters) {
-    const ran = running.find(r => notebook && r.notebook === notebook);
+    const ran = running.find(
+      r => notebook && r.notebook && isNotebook(notebook, r.notebook, root)
+    );
     if (ran) {
       return trans.__(
-        'The kernel’s restart interrupts cell %1. The ranks of %2 keep their variables.',
+        "The kernel's restart interrupts cell %1. The ranks of %2 keep their variables.",
         ran.cell,
         name
       );

@@ -3,6 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
+import { record as recorded } from '../testing/record';
 import { formatClock } from '../ui/figures/format';
 import { Bar } from './bar';
 import { RunState } from './runs/run';
@@ -41,9 +42,13 @@ it('counts no ranks of a cell that waits and whose ranks are not known yet', () 
 
 it('keeps what ranks hung in once they are interrupted, and names whose variables are lost', () => {
   const mere = 'Ranks 0–1 were interrupted; variables are kept.';
-  const record = {} as IStanding['record'];
+  const record = recorded();
   expect(said('interrupted', [0, 1], mere, { plain: true, record })).toBe(
-    'Interrupted. Variables are kept.'
+    'Interrupted. The ranks keep their variables.'
+  );
+  const more = { plain: true, restarted: true, record };
+  expect(said('interrupted', [0, 1], mere, more)).toBe(
+    'Interrupted by a restart of the kernel. The ranks keep their variables.'
   );
   // no cluster has a record of the run any more
   expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(

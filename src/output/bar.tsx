@@ -12,6 +12,7 @@ import {
   glyphOf,
   isAlarm,
   IStanding,
+  keepsVariables,
   lostText,
   timeText,
   troubleOf,
@@ -94,12 +95,16 @@ export function Bar(props: {
           </>
         ) : state === 'interrupted' ? (
           <Said
-            head={trans.__('Interrupted.')}
+            head={
+              standing.restarted
+                ? trans.__('Interrupted by a restart of the kernel.')
+                : trans.__('Interrupted.')
+            }
             text={
               !standing.plain && failure
                 ? failure
-                : standing.record // a stopped cluster's record is gone, with the variables
-                  ? trans.__('Variables are kept.')
+                : keepsVariables(standing)
+                  ? trans.__('The ranks keep their variables.')
                   : ''
             }
             time={time}

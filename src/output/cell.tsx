@@ -21,7 +21,7 @@ import {
   trimOutputs
 } from './runs/cellOutput';
 import { MOST_LINES } from './text/rows';
-import { isOver } from './runs/run';
+import { endedRanks, isOver } from './runs/run';
 import { IStanding, standingOf } from './state';
 import { CellView } from './view';
 import { IWhole, wholeOf, withWhole } from './wholeOutput';
@@ -107,6 +107,9 @@ export class CellOutputView extends ReactWidget {
     if (output?.failure?.interrupted && standing?.state === 'failed') {
       standing.state = 'interrupted';
     }
+    if (output?.failure?.stop && standing && !standing.said) {
+      standing.said = [{ code: 'stopped', values: output.failure.stop }];
+    }
     if (standing && !standing.state) {
       standing.noEnd = runs.hasNoEnd(cell);
     }
@@ -138,7 +141,8 @@ export class CellOutputView extends ReactWidget {
       whole ?? output,
       choice,
       ranks,
-      this._allFigures
+      this._allFigures,
+      endedRanks(found, ranks, runs.isUnknown(cell))
     );
     this._more.count = displays.beyond;
     if (output.kinds.includes('widget') && !this._watchesWidgets) {
@@ -173,6 +177,7 @@ export class CellOutputView extends ReactWidget {
           choice,
           between: this._between.set(blocks),
           gone: displays.gone,
+          dead: displays.dead,
           left: {
             gone: whole ? 0 : output.left,
             first: this._first,

@@ -17,21 +17,24 @@ const FIRST = 8;
  * @param choice - the ranks whose output is displayed.
  * @param ranks - all ranks.
  * @param all - display all of them, not only the first ones.
- * @returns the number of omitted displays, whether any is displayed, and the number of widgets without a
- * model in any kernel.
+ * @param ended - ranks whose processes have ended: nothing responds to their widgets any more.
+ * @returns the number of omitted displays, whether any is displayed, the number of widgets without a
+ * model in any kernel, and the ranks with widgets that no longer respond.
  */
 export function markDisplays(
   area: CodeCell['outputArea'],
   output: ICellOutput,
   choice: Choice,
   ranks: readonly number[],
-  all: boolean
-): { beyond: number; any: boolean; gone: number } {
+  all: boolean,
+  ended: ReadonlySet<number>
+): { beyond: number; any: boolean; gone: number; dead: number[] } {
   const rank = typeof choice === 'number' ? choice : null;
   const parts = countParts(output.lines);
   const { widgets, node } = area;
   const seen = { figure: 0, table: 0 };
   const withWidgets = new Set<number>();
+  const dead = new Set<number>();
   let beyond = 0;
   let gone = 0;
   const order = widgets
@@ -49,6 +52,14 @@ export function markDisplays(
     if (typeof place === 'number' && !hidden && isGone(widget)) {
       hidden = true;
       gone++;
+    }
+    const asks = kind === 'widget' && !hidden && typeof place === 'number';
+    const loads = asks && isLoading(widget);
+    const inert = asks && ended.has(place) && (loads || isControl(widget));
+    widget.node.toggleAttribute('inert', inert);
+    if (inert) {
+      dead.add(place);
+      hidden = loads; // it would say so for ever
     }
     if (typeof place === 'number' && !hidden) {
       // a rank's progress bars are shown all or not at all: only the last one moves
@@ -77,7 +88,7 @@ export function markDisplays(
   );
   const nothing = output.places.every(place => place === null);
   node.toggleAttribute('data-dtrain-empty', nothing);
-  return { beyond, any, gone };
+  return { beyond, any, gone, dead: [...dead].sort((a, b) => a - b) };
 }
 
 /** Whether the rank has closed this widget, whose view then hides itself. */
@@ -93,6 +104,19 @@ function isGone(output: Widget): boolean {
     ':scope > .jp-OutputArea-output.jupyter-widgets'
   );
   return !!shown && !shown.firstElementChild;
+}
+
+/** Whether a widget waits for its model. */
+function isLoading(output: Widget): boolean {
+  const shown = output.node.querySelector(':scope > .jp-OutputArea-output');
+  return !!shown && !shown.firstElementChild && !!shown.textContent;
+}
+
+/** Whether a widget takes input; a progress bar does not. */
+function isControl(output: Widget): boolean {
+  return !!output.node.querySelector(
+    '.jp-OutputArea-output :is(input, button, select, textarea, [role="slider"])'
+  );
 }
 
 /** Button below the figures of ranks for those of the other ranks. */

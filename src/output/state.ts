@@ -30,6 +30,8 @@ export interface IStanding {
   ranks: readonly number[];
   /** Whether it was interrupted, and nothing else is reported. */
   plain?: boolean;
+  /** Whether its kernel restarted before it ended. */
+  restarted?: boolean;
   /** Its result in parts, if it failed. */
   said?: readonly SummaryPart[];
   /** Whether it was last known to run or wait, and no cluster knows how it ended. */
@@ -60,6 +62,7 @@ export function standingOf(
       seconds: began === null || end === null ? null : Math.max(0, end - began),
       ranks: record.ranks,
       plain: record.result?.plain,
+      restarted: run?.run === record.id && run.restarted,
       said: record.result?.said
     };
   }
@@ -82,6 +85,7 @@ export function standingOf(
       seconds: known && times ? run.ended! - run.started! : null,
       ranks: run.ranks,
       plain: run.plain,
+      restarted: run.restarted,
       said: run.said
     };
   }
@@ -90,6 +94,15 @@ export function standingOf(
   }
   const done = earlier === 'output' ? null : 'done'; // the cell whose output it shows may still run
   return { ...nothing, state: failed ? 'failed' : done };
+}
+
+/** Whether the ranks that were interrupted still have the processes, and so the variables, of that time. */
+export function keepsVariables({ record }: Pick<IStanding, 'record'>): boolean {
+  const taken = (record?.result?.failures ?? []).filter(
+    f => f.kind === 'interrupted' || f.kind === 'aborted'
+  );
+  // a stopped cluster's record is gone, and a head of an earlier version reports no new processes
+  return !!record && !taken.some(f => record.replaced?.includes(f.rank));
 }
 
 /** Problems of a running cell's ranks; those that keep them from continuing come first. */

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { createPortal } from 'react-dom';
 
+import { formatRanks } from '../ui/figures/format';
 import { Bar, IBarActions } from './bar';
 import { IPlacedBlock } from './text/interleaved';
 import { Failure, IFailureActions } from './failure';
@@ -9,7 +10,7 @@ import { foldLines } from './lines/fold';
 import { ILine, linesOf } from './lines/lines';
 import { ICellOutput } from './runs/cellOutput';
 import { Area, ILeft, Lines, rowsOf } from './text/rows';
-import { IStanding } from './state';
+import { IStanding, keepsVariables } from './state';
 import { outcomeOf } from './runs/outcome';
 import { parseTracebacks, tracebacksOf } from './lines/traceback';
 import { Choice } from './lines/parts';
@@ -25,6 +26,8 @@ export interface ICellState {
   left: ILeft;
   /** Number of widgets that can't be displayed: no kernel has their models. */
   gone: number;
+  /** Ranks with widgets that are disabled. */
+  dead: readonly number[];
 }
 
 /** The bar of a cell, and its lines. */
@@ -68,7 +71,7 @@ export function CellView(props: {
     said,
     record?.result?.sentence || output.failure?.sentence || '',
     tracebacks.length > 0,
-    record !== null,
+    keepsVariables(standing),
     trans
   );
   return (
@@ -119,6 +122,16 @@ export function CellView(props: {
             'There was a widget here. It is shown again once the cell has run.',
             'There were widgets here. They are shown again once the cell has run.',
             state.gone
+          )}
+        </p>
+      )}
+      {state.dead.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'The widgets of rank %2 are disabled: its process has ended. To use them, run the cell again.',
+            'The widgets of ranks %2 are disabled: their processes have ended. To use them, run the cell again.',
+            state.dead.length,
+            formatRanks(state.dead)
           )}
         </p>
       )}

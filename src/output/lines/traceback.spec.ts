@@ -118,7 +118,7 @@ it('keeps what stands below the frames of a text', () => {
   expect(second.detail).toEqual(['caused by OSError: disk']);
 });
 
-it('names a library’s file as it is imported', () => {
+it("names a library's file as it is imported", () => {
   const conv = 'torch/nn/modules/conv.py';
   expect(importedPath(`/v/lib/python3.12/site-packages/${conv}`)).toBe(conv);
   expect(importedPath(`/usr/lib/python3/dist-packages/${conv}`)).toBe(conv);

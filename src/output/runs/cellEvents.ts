@@ -1,6 +1,5 @@
 import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
 
-import { stopIn } from '../../ui/verdicts/endings';
 import { forgetRequest, isDistributed, requestOf, write } from './document';
 import { showState } from './olderCells';
 import { readOutputs } from './cellOutput';
@@ -112,11 +111,9 @@ export class CellWatch {
     }
     const output = readOutputs(cell);
     if (output.failure) {
-      const { interrupted, sentence, stopped } = output.failure;
+      const { interrupted, stop } = output.failure;
       const state = interrupted ? 'interrupted' : 'failed';
-      const said = stopped
-        ? [{ code: 'stopped', values: stopIn(sentence, ended) ?? {} }]
-        : run.said;
+      const said = stop ? [{ code: 'stopped', values: stop }] : run.said;
       write(cell, { ...run, state, ended, ...(said && { said }) });
     }
   }

@@ -43,6 +43,27 @@ it('shows a syntax error as other errors: a link to its line, and the line marke
   expect(shown).not.toContain('ansi-cyan');
 });
 
+it('reads who has stopped the cluster from the display before the error', () => {
+  const model = new CodeCellModel({});
+  const stop = { by: 'server', at: 1767240720 };
+  model.outputs.fromJSON([
+    {
+      output_type: 'display_data',
+      data: { 'text/plain': '' },
+      metadata: { dtrain: { stop } }
+    },
+    {
+      output_type: 'error',
+      ename: 'RanksStopped',
+      evalue: '',
+      traceback: ['The cluster was stopped.']
+    }
+  ]);
+  const { failure, places } = readOutputs({ model } as unknown as CodeCell);
+  expect(failure).toMatchObject({ stopped: true, stop });
+  expect(places).toEqual([null, null]);
+});
+
 it('reads what the magic of a cell asks for, from its first line', () => {
   expect(magicOf('%%distributed 0-1 --by-rank\nx')).toEqual({
     ranks: [0, 1],

@@ -14,6 +14,7 @@ import { Signal } from '@lumino/signaling';
 import { plain } from '../lines/ansi';
 import { ILine, parseLines, parseRanks } from '../lines/lines';
 import { Parts } from '../lines/parts';
+import { SummaryPart } from './outcome';
 import { FAILED, INTERRUPTED, STOPPED } from './run';
 import { placeIn } from '../lines/traceback';
 import {
@@ -45,13 +46,15 @@ export interface ICellOutput {
   /**
    * The sentence of a failure, and its tracebacks; null if there is none.
    *
-   * `interrupted`: only by the user. `stopped`: because somebody stopped the cluster.
+   * `interrupted`: only by the user. `stopped`: because somebody stopped the cluster. `stop`: who, and when,
+   * if the kernel told.
    */
   failure: {
     sentence: string;
     rows: readonly string[];
     interrupted: boolean;
     stopped?: boolean;
+    stop?: SummaryPart['values'];
   } | null;
   /** Ranks with output, in order. */
   ranks: readonly number[];
@@ -61,6 +64,14 @@ export interface ICellOutput {
   places: readonly (number | null | undefined)[];
   /** Part of each output that stays a display, as in `Parts`. */
   parts: readonly number[];
+}
+
+/** Our metadata of a display. */
+interface IOurs {
+  rank?: number;
+  area?: IAreaRow[];
+  /** Of an empty display: who has stopped the cluster, and when. */
+  stop?: SummaryPart['values'];
 }
 
 /** Whether a cell runs in the background (`--no-wait`), so that its end is not that of the ranks. */
@@ -108,6 +119,7 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   const area: IAreaRow[] = [];
   const seen = new Set<number>();
   let failure: ICellOutput['failure'] = null;
+  let stop: SummaryPart['values'] | undefined;
   let left = 0;
   const all = Array.from({ length: outputs.length }, (_, i) =>
     outputs.get(i).toJSON()
@@ -137,13 +149,16 @@ export function readOutputs(cell: CodeCell): ICellOutput {
       const interrupted = output.ename === INTERRUPTED;
       const stopped = output.ename === STOPPED;
       failure = { sentence, rows, interrupted, stopped };
+      if (stopped && stop) {
+        failure.stop = stop; // sent just before it
+      }
       places.push(null);
     } else if (isError(output) && output.ename === REFUSED) {
       failure = refusedBy(output);
       places.push(failure ? null : undefined);
     } else if (isDisplayData(output) || isDisplayUpdate(output)) {
-      const ours = output.metadata.dtrain as
-        { rank?: number; area?: IAreaRow[] } | undefined;
+      const ours = output.metadata.dtrain as IOurs | undefined;
+      stop = ours?.stop ?? stop;
       area.push(...(ours?.area ?? []));
       places.push(ours?.area || isBlank(output) ? null : ours?.rank);
       if (ours?.rank !== undefined) {
@@ -180,8 +195,7 @@ function rankOf(output: IOutput): number | null {
   if (!isDisplayData(output) && !isDisplayUpdate(output)) {
     return null;
   }
-  const ours = output.metadata.dtrain as
-    { rank?: number; area?: IAreaRow[] } | undefined;
+  const ours = output.metadata.dtrain as IOurs | undefined;
   return ours?.area || isBlank(output) ? null : (ours?.rank ?? null);
 }
 

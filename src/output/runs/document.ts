@@ -1,8 +1,11 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { IOutput, IStream } from '@jupyterlab/nbformat';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { Session } from '@jupyterlab/services';
 import { JSONExt, JSONObject } from '@lumino/coreutils';
 
-import { IRun, RUN_KEY } from './run';
+import { serverRoot } from '../../places/kernelPath';
+import { INotebook, IRun, RUN_KEY } from './run';
 
 /** Whether this is a cell of ranks, by its magic. */
 export function isDistributed(cell: CodeCell): boolean {
@@ -46,6 +49,22 @@ export function forgetRequest(cell: CodeCell): void {
 /** The future of the cell's last run by this page; undefined if there was none. */
 function futureOf(cell: CodeCell): Future | undefined {
   return cell.outputArea.future as Future | undefined;
+}
+
+/** The properties of an open notebook from which its runs are known. */
+export function notebookOf(
+  { context, sessionContext }: NotebookPanel,
+  sessions: Pick<Session.IManager, 'running'>
+): INotebook {
+  return {
+    kernel: sessionContext.session?.kernel?.id ?? null,
+    path: context.localPath,
+    root: serverRoot(),
+    elsewhere: kernel =>
+      [...sessions.running()].some(
+        s => s.kernel?.id === kernel && s.path !== context.path
+      )
+  };
 }
 
 /** Store a run in the notebook, outside of the undo history. */

@@ -4,23 +4,21 @@ import { ServiceManager } from '@jupyterlab/services';
 import { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
-import { serverRoot } from '../../places/kernelPath';
 import { RequestError } from '../../request/rest';
-import { isDistributed, isDropped, put, requestOf, write } from './document';
+import {
+  isDistributed,
+  isDropped,
+  notebookOf,
+  put,
+  requestOf,
+  write
+} from './document';
 import { JournalOutputs } from './journalOutputs';
+import { KernelRestarts } from './kernelRestarts';
 import { IReading, readJournal } from './readJournal';
 import { CellRecords } from './records';
-import {
-  IFound,
-  INotebook,
-  IRun,
-  isOver,
-  misses,
-  numberOf,
-  readRun,
-  RUN_KEY,
-  runOf
-} from './run';
+import { IFound, INotebook, IRun, isOver } from './run';
+import { misses, numberOf, readRun, RUN_KEY } from './run';
 import { CellWatch } from './cellEvents';
 import { ISharedNotebook, Writers } from './writer';
 
@@ -50,6 +48,7 @@ export class NotebookRuns implements IDisposable {
       isLive: cell => this.isLive(cell) || this._isLiveElsewhere(cell),
       isWriting: () => this._writing
     });
+    this._restarts = new KernelRestarts(_panel);
     _records.changed.connect(this._sync, this);
     _panel.content.modelContentChanged.connect(this._sync, this);
     _panel.sessionContext.kernelChanged.connect(this._sync, this);
@@ -70,6 +69,7 @@ export class NotebookRuns implements IDisposable {
     if (!this._isDisposed) {
       this._isDisposed = true;
       this._writers.dispose();
+      this._restarts.dispose();
       this._records.want(this, false);
       this._records.changed.disconnect(this._sync, this);
       Signal.clearData(this);
@@ -97,17 +97,17 @@ export class NotebookRuns implements IDisposable {
     return readRun(cell.model.getMetadata(RUN_KEY));
   }
 
+  /** Whether no cluster knows the run that a cell shows: the one that did has ended. */
+  isUnknown(cell: CodeCell): boolean {
+    const run = this.run(cell);
+    const shown = !!run && !run.cleared && !this.isLive(cell);
+    return shown && this._records.isRead && !this.found(cell);
+  }
+
   /** Whether the stored run of a cell has no end, and no cluster has a record of it. */
   hasNoEnd(cell: CodeCell): boolean {
     const run = this.run(cell);
-    return (
-      !!run &&
-      !run.cleared &&
-      !isOver(run.state) &&
-      !this.isLive(cell) &&
-      this._records.isRead &&
-      !this.found(cell)
-    );
+    return !!run && !isOver(run.state) && this.isUnknown(cell);
   }
 
   /** Whether this notebook is a copy, and the run that the cell shows is the original's. */
@@ -177,7 +177,7 @@ export class NotebookRuns implements IDisposable {
       this._watch.watch(cell);
       if (this.isLive(cell)) {
         const found = this.found(cell);
-        const known = found && runOf(found.record);
+        const known = found && this._restarts.runOf(cell, found.record);
         // its end is stored once the kernel has sent all output
         if (known && !isOver(known.state)) {
           write(cell, known);
@@ -214,7 +214,7 @@ export class NotebookRuns implements IDisposable {
       } else if (run?.run !== record.id || !run.cleared) {
         // a cell started with --no-wait, or one whose end the page received before the head's record
         waits = waits || record.state !== 'ended';
-        write(cell, runOf(record));
+        write(cell, this._restarts.runOf(cell, record));
       }
     }
     this._records.want(this, waits);
@@ -264,7 +264,7 @@ export class NotebookRuns implements IDisposable {
         cell.model.executionCount = null;
         cell.model.executionState = 'running';
       }
-      write(cell, runOf(record));
+      write(cell, this._restarts.runOf(cell, record));
     } finally {
       this._writing = false;
     }
@@ -272,16 +272,7 @@ export class NotebookRuns implements IDisposable {
   }
 
   private _notebook(): INotebook {
-    const { context, sessionContext } = this._panel;
-    return {
-      kernel: sessionContext.session?.kernel?.id ?? null,
-      path: context.localPath,
-      root: serverRoot(),
-      elsewhere: kernel =>
-        [...this._services.sessions.running()].some(
-          s => s.kernel?.id === kernel && s.path !== context.path
-        )
-    };
+    return notebookOf(this._panel, this._services.sessions);
   }
 
   private _changed = new Signal<this, void>(this);
@@ -292,6 +283,7 @@ export class NotebookRuns implements IDisposable {
   private _isDisposed = false;
   /** Runs with output that the server had dropped, and that was restored. */
   private _mended = new Set<string>();
+  private _restarts: KernelRestarts;
   private _watch: CellWatch;
   private _writers: Writers;
   /** Whether this class is changing outputs now. */

@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 
 import { record } from '../../testing/record';
 import { formatClock } from '../../ui/figures/format';
-import { stopIn } from '../../ui/verdicts/endings';
 import { isStopped, outcomeOf, SummaryPart, soFar } from './outcome';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -49,20 +48,23 @@ it('names those that hung in an operation where others did not', () => {
   ).toBe('Ranks 0–1 were interrupted (rank 0 in barrier).');
 });
 
-it('says who has stopped the cluster, and when, also as an unrecorded cell has it', () => {
+it('says who has stopped the cluster, and when, in words of its own', () => {
   const at = new Date(2026, 0, 1, 4, 12).getTime() / 1000;
-  const said = (sentence: string): string => {
-    const values = { ...stopIn(sentence, at) };
-    const parts = [{ code: 'stopped', values }];
-    return outcomeOf(parts, sentence, false, true, trans).head;
-  };
+  const said = (values: SummaryPart['values']): string =>
+    outcomeOf([{ code: 'stopped', values }], 'English', false, true, trans)
+      .head;
   const clock = formatClock(at * 1000);
-  for (const how of ['by b c.ipynb', 'in the panel', 'from a terminal']) {
-    expect(said(`The cluster was stopped ${how} at 04:12.`)).toBe(
-      `The cluster was stopped ${how} at ${clock}.`
-    );
-  }
-  expect(stopIn('The cluster was stopped at 04:12.')).toEqual({});
+  const by = { by: 'kernel', notebook: 'b c.ipynb', at };
+  expect(said(by)).toBe(`The cluster was stopped by b c.ipynb at ${clock}.`);
+  expect(said({ by: 'server', at })).toBe(
+    `The cluster was stopped in the panel at ${clock}.`
+  );
+  expect(said({})).toBe('The cluster was stopped.');
+  expect(isStopped([{ code: 'stopped', values: {} }], 'English')).toBe(true);
+  // a notebook that an earlier version has saved keeps its sentence
+  const old = 'The cluster was stopped by b.ipynb at 04:12.';
+  expect(outcomeOf(undefined, old, false, true, trans).head).toBe(old);
+  expect(isStopped(undefined, old)).toBe(true);
   expect(isStopped(undefined, 'The cluster was stopped.')).toBe(true);
   expect(isStopped(undefined, 'Rank 1 failed.')).toBe(false);
 });

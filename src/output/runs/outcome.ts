@@ -4,7 +4,7 @@ import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
 import { formatRanks, listed, NBSP } from '../../ui/figures/format';
 import { ranksIn } from '../../ui/ranks';
-import { clusterStopped, stopIn } from '../../ui/verdicts/endings';
+import { clusterStopped } from '../../ui/verdicts/endings';
 
 /** One part of a cell's result: its code and values, and its English text if known. */
 export type SummaryPart = Pick<
@@ -22,6 +22,9 @@ export interface IOutcome {
   rest: string;
 }
 
+/** The sentence of a cell whose cluster was stopped, in notebooks of versions that saved no parts. */
+const STOPPED_TEXT = /^The cluster was stopped\b/;
+
 /** Whether a cell ended only because its cluster was stopped, which is not a failure. */
 export function isStopped(
   parts: readonly SummaryPart[] | undefined,
@@ -29,7 +32,7 @@ export function isStopped(
 ): boolean {
   return parts?.length
     ? parts.every(({ code }) => code === 'stopped')
-    : stopIn(sentence) !== null; // as an older version has saved it
+    : STOPPED_TEXT.test(sentence);
 }
 
 /**

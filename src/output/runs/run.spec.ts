@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 
+import { makeCluster } from '../../testing/clusters';
 import { record } from '../../testing/record';
 import {
+  endedRanks,
   enameOf,
   INotebook,
   isOf,
@@ -35,6 +37,20 @@ it('knows a notebook by its kernel or by its path, and no copy of it', () => {
   // the original was renamed, and another notebook has its name now
   const taken = notebook({ kernel: 'k2', elsewhere: k => k === 'k1' });
   expect(isOf(record(), taken)).toBe(false);
+});
+
+it('knows of which ranks the processes that ran a cell have ended', () => {
+  const cluster = makeCluster();
+  const ended = (replaced: number[], ranks = [0, 1]): number[] => [
+    ...endedRanks({ record: record({ replaced }), cluster }, ranks, false)
+  ];
+  expect(ended([])).toEqual([]);
+  expect(ended([1])).toEqual([1]);
+  cluster.ranks[0].state = 'lost';
+  expect(ended([1])).toEqual([0, 1]);
+  expect(ended([], [1, cluster.ranks.length])).toEqual([cluster.ranks.length]);
+  expect([...endedRanks(null, [0, 1], true)]).toEqual([0, 1]);
+  expect([...endedRanks(null, [0, 1], false)]).toEqual([]);
 });
 
 const result = {

@@ -39,6 +39,8 @@ export interface IRun {
   plain?: boolean;
   /** Its result in parts, if it failed: codes, without the text that is in its output. */
   said?: SummaryPart[];
+  /** Whether its kernel restarted before it ended. */
+  restarted?: boolean;
   /** Whether the user has cleared its output, which is not restored. */
   cleared?: boolean;
 }
@@ -92,6 +94,28 @@ export function stateOf(record: CellRecord): RunState {
     return 'not run';
   }
   return failures.length ? 'failed' : 'done';
+}
+
+/**
+ * Those of a cell's ranks whose processes, in which it ran, have ended.
+ *
+ * @param found - its record, and the cluster that knows it.
+ * @param ended - whether its cluster has ended, if there is no record.
+ */
+export function endedRanks(
+  found: IFound | null,
+  ranks: readonly number[],
+  ended: boolean
+): ReadonlySet<number> {
+  if (!found) {
+    return new Set(ended ? ranks : []);
+  }
+  const { record, cluster } = found;
+  // a head of an earlier version reports no new processes
+  const isThere = (rank: number): boolean =>
+    (cluster.ranks[rank]?.state ?? 'lost') !== 'lost' &&
+    !record.replaced?.includes(rank);
+  return new Set(ranks.filter(rank => !isThere(rank)));
 }
 
 /** Whether a run has ended. */

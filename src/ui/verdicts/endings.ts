@@ -49,29 +49,3 @@ export function stoppedText(values: Values, trans: TranslationBundle): string {
   const told = how(values, trans);
   return told ? trans.__('Stopped %1.', told) : trans.__('Stopped.');
 }
-
-const ENGLISH =
-  /^The cluster was stopped(?: (in the panel|from a terminal|by a Python program)| by (.+?))?(?: (?:on \d+ \w+ )?at [\d:]+)?\.$/;
-const WAYS: Readonly<Record<string, string>> = {
-  'in the panel': 'server',
-  'from a terminal': 'terminal',
-  'by a Python program': 'python'
-};
-
-/**
- * The values in the sentence of a kernel, whose cluster and its records are gone; null for another sentence.
- *
- * @param at - when the kernel reported it, in seconds since 1970.
- */
-export function stopIn(sentence: string, at?: number): Values | null {
-  const match = ENGLISH.exec(sentence.trim());
-  if (!match) {
-    return null;
-  }
-  const [, way, notebook] = match;
-  return {
-    ...(at !== undefined && { at }),
-    ...(way && { by: WAYS[way] }),
-    ...(notebook && { by: 'kernel', notebook })
-  };
-}

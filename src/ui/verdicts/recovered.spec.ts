@@ -16,7 +16,7 @@ const trouble = {
 it('says that a background task restarted, and how often', () => {
   expect(recovered([], trans)).toBe('');
   expect(recovered([trouble], trans)).toBe(
-    'Background task “watching ranks” restarted once.'
+    'Background task "watching ranks" restarted once.'
   );
   const often = { ...trouble, times: 3 };
   const answer = {
@@ -26,6 +26,6 @@ it('says that a background task restarted, and how often', () => {
     times: 2
   };
   expect(recovered([often, answer], trans)).toBe(
-    'Background task “watching ranks” restarted 3 times. Background task “answering a request” failed 2 times.'
+    'Background task "watching ranks" restarted 3 times. Background task "answering a request" failed 2 times.'
   );
 });

@@ -11,14 +11,14 @@ export function recovered(
     .map(({ doing, kind, times }) => {
       return kind === 'restarted'
         ? trans._n(
-            'Background task “%2” restarted once.',
-            'Background task “%2” restarted %1 times.',
+            'Background task "%2" restarted once.',
+            'Background task "%2" restarted %1 times.',
             times,
             doing
           )
         : trans._n(
-            'Background task “%2” failed once.',
-            'Background task “%2” failed %1 times.',
+            'Background task "%2" failed once.',
+            'Background task "%2" failed %1 times.',
             times,
             doing
           );

@@ -385,9 +385,12 @@ def test_a_run_is_known_after_a_reload_a_rename_and_a_restart_and_not_to_a_copy(
     run_cell(page, 1)
     output(page, 1).get_by_text("first").wait_for()
     glyph(page, 1, "running")
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    kernel = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+    page.evaluate(f"() => {{ void {kernel}.restart(); }}")  # the notice is there before its end
+    page.get_by_text("The kernel's restart interrupts cell [").first.wait_for()
     glyph(page, 1, "interrupted")
-    output(page, 1).get_by_text("Variables are kept.").wait_for()
+    output(page, 1).get_by_text("Interrupted by a restart of the kernel.").wait_for()
+    output(page, 1).get_by_text("The ranks keep their variables.").wait_for()
     output(page, 1).get_by_text("first").wait_for()
     assert output(page, 1).locator("[data-failed]").count() == 0, "one's own interrupt is no alarm"
 
@@ -441,3 +444,4 @@ def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: 
     assert kept["state"] == "failed"
     assert kept["ended"] > kept["started"]
     assert [part["code"] for part in kept["said"]] == ["stopped"], "by its code, in whatever language"
+    assert kept["said"][0]["values"]["by"] == "server"

@@ -101,4 +101,10 @@ def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> No
     handle.focus()
     handle.press("ArrowRight")
     cell(page, 1).get_by_text("4 on rank 1").wait_for()
+
+    # a rank gets a new process, which knows nothing of its widgets; those of the other one are as before
+    lab.request("POST", "clusters/widgets/restart", {"ranks": [1]})
+    cell(page, 1).get_by_text("The widgets of rank 1 are disabled: its process has ended.").wait_for()
+    inert = cell(page, 1).locator("[data-dtrain-rank][inert]")
+    assert set(inert.evaluate_all("all => all.map(e => e.dataset.dtrainRank)")) == {"1"}
     lab.request("DELETE", "clusters/widgets")

@@ -1,0 +1,30 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { Signal } from '@lumino/signaling';
+import { expect, it } from 'vitest';
+
+import { record } from '../../testing/record';
+import { KernelRestarts } from './kernelRestarts';
+import { IRun, runOf } from './run';
+
+it('remembers which runs a restart of the kernel has cut off', () => {
+  const stored: { run: IRun } = { run: runOf(record({ state: 'running' })) };
+  const cell = Object.create(CodeCell.prototype) as CodeCell;
+  const model = { getMetadata: () => stored.run };
+  Object.defineProperty(cell, 'model', { value: model });
+  const statusChanged = new Signal<object, string>({});
+  const restarts = new KernelRestarts({
+    content: { widgets: [cell] },
+    sessionContext: { statusChanged }
+  } as unknown as ConstructorParameters<typeof KernelRestarts>[0]);
+  const run = (id: string): IRun => restarts.runOf(cell, record({ id }));
+
+  statusChanged.emit('busy');
+  expect(run('x.1').restarted).toBeUndefined();
+  statusChanged.emit('restarting');
+  expect(run('x.1').restarted).toBe(true);
+  expect(run('x.2').restarted).toBeUndefined();
+
+  // as another page has stored it
+  stored.run = { ...runOf(record({ id: 'x.3' })), restarted: true };
+  expect(run('x.3').restarted).toBe(true);
+});

@@ -1,0 +1,48 @@
+import { Cell, CodeCell, ICellModel } from '@jupyterlab/cells';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { Signal } from '@lumino/signaling';
+
+import { CellRecord } from '../../tokens';
+import { IRun, isOver, readRun, RUN_KEY, runOf } from './run';
+
+/** The parts of an open notebook that are needed. */
+interface IPanel {
+  content: { widgets: readonly Cell[] };
+  sessionContext: Pick<NotebookPanel['sessionContext'], 'statusChanged'>;
+}
+
+/** Runs that were under way when the notebook's kernel restarted, which has interrupted them. */
+export class KernelRestarts {
+  constructor({ content, sessionContext }: IPanel) {
+    sessionContext.statusChanged.connect((_, status) => {
+      if (status === 'restarting' || status === 'autorestarting') {
+        for (const cell of content.widgets) {
+          const run = cell instanceof CodeCell ? stored(cell) : null;
+          if (run && !isOver(run.state)) {
+            this._runs.add(run.run);
+          }
+        }
+      }
+    }, this);
+  }
+
+  dispose(): void {
+    Signal.disconnectReceiver(this);
+  }
+
+  /** A cell's record in the form stored in the notebook, with what only the pages that were there know. */
+  runOf(cell: { model: ICellModel }, record: CellRecord): IRun {
+    const before = stored(cell);
+    const known = before?.run === record.id && before.restarted;
+    const run = runOf(record);
+    return known || this._runs.has(record.id)
+      ? { ...run, restarted: true }
+      : run;
+  }
+
+  private _runs = new Set<string>();
+}
+
+function stored(cell: { model: ICellModel }): IRun | null {
+  return readRun(cell.model.getMetadata(RUN_KEY));
+}
