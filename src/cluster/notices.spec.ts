@@ -76,6 +76,21 @@ it('tells trouble once an episode, and not to somebody who sees it', () => {
   expect(look(stuck('c'))).toBe(0);
 });
 
+it('asks whether the cell is in view that a lost rank has ended', () => {
+  const told = vi.spyOn(Notification, 'error').mockReturnValue('');
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  announceTrouble(model, trans, ({ running }) => running.length > 0);
+  const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
+  const runs = makeCluster({ running: [{ ...cell, cell_id: null }] });
+  model.receive({ type: 'clusters', seq: 0, clusters: [runs] });
+  const lost = { ...stuck('a'), running: [] };
+  model.receive({ type: 'clusters', seq: 1, clusters: [lost] });
+  expect(told).not.toHaveBeenCalled();
+  const other = { ...lost, id: 'other' };
+  model.receive({ type: 'clusters', seq: 2, clusters: [lost, other] });
+  expect(told).toHaveBeenCalledTimes(1);
+});
+
 it("tells the end of one's own interrupt without an alarm", async () => {
   const alarm = vi.spyOn(Notification, 'error').mockReturnValue('');
   const calm = vi.spyOn(Notification, 'info').mockReturnValue('');

@@ -25,13 +25,19 @@ export function announceTrouble(
   inView: (cluster: Cluster) => boolean
 ): void {
   const told = new Set<string>();
+  /** Id of a cluster → the cells that it ran last: a lost rank ends them, and their bars say so. */
+  const ran = new Map<string, Cluster['running']>();
   model.changed.connect(() => {
     for (const cluster of model.clusters) {
+      if (cluster.running.length) {
+        ran.set(cluster.id, cluster.running);
+      }
       const key = episodeOf(cluster);
       const wanted = model.preferences.notifyTrouble;
       if (wanted && isTrouble(cluster) && !told.has(key)) {
         told.add(key);
-        if (inView(cluster)) {
+        const running = ran.get(cluster.id) ?? [];
+        if (inView({ ...cluster, running })) {
           continue;
         }
         Notification.error(`${cluster.name}: ${sentence(cluster, trans)}`, {

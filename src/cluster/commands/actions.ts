@@ -72,7 +72,8 @@ export function addClusterCommands(
       execute: async args => {
         const cluster = target(args);
         if (cluster) {
-          await reportErrors(trans, () => execute(cluster, args));
+          const act = (): Promise<void> | void => execute(cluster, args);
+          await reportErrors(trans, act, cluster.name);
         }
       },
       describedBy: CLUSTER_ARGS
@@ -224,7 +225,7 @@ export function addClusterCommands(
 
   commands.addCommand(CommandIDs.signIn, {
     label: trans.__('Sign In…'),
-    caption: trans.__('Answer a host’s prompt'),
+    caption: trans.__("Answer a host's prompt"),
     isEnabled: args => !!args.host,
     execute: args =>
       reportErrors(trans, async () => {

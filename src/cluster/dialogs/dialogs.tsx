@@ -28,15 +28,22 @@ export async function confirmLoss(
   return result.button.accept;
 }
 
-/** Show an error: its message as title, its hint below. */
+/**
+ * Show an error: its message as title, its hint below.
+ *
+ * @param name - the cluster that it is about, where the message names none.
+ */
 export async function showFailure(
   error: unknown,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  name = ''
 ): Promise<void> {
   const known = error instanceof RequestError;
   const message = error instanceof Error ? error.message : String(error);
+  const title = known ? error.body.message : trans.__('The request failed.');
   await openDialog({
-    title: known ? error.body.message : trans.__('The request failed.'),
+    title:
+      name && !title.includes(name) ? trans.__('%1: %2', name, title) : title,
     body: known ? error.body.hint : message,
     buttons: [Dialog.okButton({ label: trans.__('Close') })]
   });

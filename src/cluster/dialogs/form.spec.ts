@@ -55,7 +55,7 @@ it('keeps the start dialog and what is in it while a number, a name or the serve
   field('ranks').value = 'two';
   field('name').value = 'my/run';
   press('Start');
-  expect(faultOf('ranks')).toBe('“two” is not a whole number.');
+  expect(faultOf('ranks')).toBe('"two" is not a whole number.');
   expect(faultOf('name')).toContain('Use up to 63 letters');
   expect(document.activeElement).toBe(field('ranks'));
   expect(send).not.toHaveBeenCalled();
@@ -118,7 +118,7 @@ it('says which names a profile may have, before anybody is asked', async () => {
   await vi.waitFor(() => expect(field('name')).not.toBeNull());
   for (const [name, said] of [
     ['', 'Enter a name.'],
-    ['bad one/..', '“bad one/..” can’t be a name. Use up to 63 letters']
+    ['bad one/..', '"bad one/.." can\'t be a name. Use up to 63 letters']
   ]) {
     field('name').value = name;
     press('Go');

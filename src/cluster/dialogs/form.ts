@@ -231,7 +231,7 @@ export function nameFault(
   return NAME.test(name)
     ? null
     : trans.__(
-        '“%1” can’t be a name. Use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
+        '"%1" can\'t be a name. Use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
         name
       );
 }
@@ -242,7 +242,7 @@ export function countFault(
   trans: TranslationBundle
 ): string | null {
   if (!/^[+-]?\d+$/.test(text)) {
-    return trans.__('“%1” is not a whole number.', text);
+    return trans.__('"%1" is not a whole number.', text);
   }
   return Number(text) < 1
     ? trans.__('%1 is too low. Enter %2 or more.', text, 1)

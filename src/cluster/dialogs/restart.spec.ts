@@ -54,7 +54,7 @@ it('restarts what its button says, and nothing while the ranks are wrong or not 
   expect(await asked).toEqual({ ranks: [0, 2], source: null });
 });
 
-it('says beside the field why a size can’t be', async () => {
+it("says beside the field why a size can't be", async () => {
   const resize = vi
     .fn()
     .mockRejectedValueOnce(

@@ -18,7 +18,7 @@ vi.mock('../dialogs/dialogs', async original => ({
   showFailure: vi.fn()
 }));
 
-it('says in a dialog why a profile can’t run, whole, and leaves no notification', async () => {
+it("says in a dialog why a profile can't run, whole, and leaves no notification", async () => {
   const commands = new CommandRegistry();
   const model = { site: null, profiles: [] } as unknown as IClusters;
   const trans = nullTranslator.load('x');
