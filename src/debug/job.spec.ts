@@ -63,7 +63,7 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
   told.mockRestore();
 });
 
-it('offers a failed job the cluster on which its notebook’s cells run', async () => {
+it("offers a failed job the cluster on which its notebook's cells run", async () => {
   const commands = new CommandRegistry();
   const attached = vi.fn();
   const session = { path: 'a.ipynb', kernel: { id: 'k' } };

@@ -175,7 +175,7 @@ async function failed(
   Notification.info(
     // JupyterLab truncates texts of more than 140 characters
     trans.__(
-      'Run its cells: where a rank fails, “Look where it failed” shows its variables.'
+      'Run its cells: where a rank fails, "Look where it failed" shows its variables.'
     ),
     { autoClose: TOLD_MS }
   );

@@ -33,7 +33,7 @@ import { IUpdates, Turns } from './turns';
 /** All ranks in JupyterLab's own debugger. */
 export const debugPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:debug',
-  description: 'Ranks, and values across them, in the debugger’s sidebar.',
+  description: "Ranks, and values across them, in the debugger's sidebar.",
   autoStart: true,
   requires: [IClusters, INotebookTracker],
   optional: [

@@ -83,7 +83,7 @@ it('finds in JupyterLab what is not in its interfaces', async () => {
   expect(pressed.mock.calls).toEqual([[], ['again']]);
 });
 
-it('looks at one notebook’s debugger after another, as all share a session', async () => {
+it("looks at one notebook's debugger after another, as all share a session", async () => {
   const { turns, look, answers, told, session, asked } = made(['a'], 'a');
   const looks = [look('a'), look('b'), look('c')];
   for (const name of ['a', 'b', 'c']) {

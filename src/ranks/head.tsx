@@ -36,7 +36,7 @@ export function ViewHead(props: {
   const { size } = cluster.world;
   const { id } = cluster;
   const may = props.live && cluster.may.includes('stacks');
-  const why = may ? null : trans.__('%1 can’t be reached now.', cluster.name);
+  const why = may ? null : trans.__("%1 can't be reached now.", cluster.name);
   return (
     <div className="jp-DtrainUi-viewHead">
       <b>{cluster.name}</b>

@@ -92,7 +92,7 @@ export function StepParts(props: {
   return (
     <section className="jp-DtrainRanks-parts" aria-label={trans.__('A step')}>
       <h3>
-        {trans.__('Where a step’s time goes')}
+        {trans.__("Where a step's time goes")}
         <span>
           <b>{formatTime(metrics.step_s)}</b> {ofWhom(ranks.length, trans)}
         </span>

@@ -109,7 +109,7 @@ function View(props: IViewProps): JSX.Element {
         </>
       ) : (
         <p className="jp-DtrainUi-under" role="status">
-          {trans.__('No rank matches “%1”.', choice.filter)}
+          {trans.__('No rank matches "%1".', choice.filter)}
         </p>
       )}
     </React.Fragment>
@@ -196,7 +196,7 @@ function Maps(props: {
       <section aria-label={trans.__('Own step time over time')}>
         <h3>
           {cluster.ranks.length === 2
-            ? trans.__('Own step time against the other rank’s')
+            ? trans.__("Own step time against the other rank's")
             : middle === null
               ? trans.__('Own step time against the median of all ranks')
               : trans.__(

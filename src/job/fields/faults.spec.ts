@@ -25,28 +25,28 @@ it('says in words what is wrong with each field', () => {
     faults({ nodes: '-1', ranksPerNode: 'abc', retries: '1000', time: 'long' })
   ).toEqual([
     ['nodes', '-1 is too low. Enter 1 or more.'],
-    ['ranksPerNode', '“abc” is not a whole number.'],
+    ['ranksPerNode', '"abc" is not a whole number.'],
     ['retries', '1000 is too high. Enter 100 or less.'],
     [
       'time',
-      '“long” is not a time. Write 02:00:00, or 1-12:00:00 for a day and a half.'
+      '"long" is not a time. Write 02:00:00, or 1-12:00:00 for a day and a half.'
     ]
   ]);
   expect(faults({ parameters: 'lr = 0.0.5\nepochs = abc' })).toEqual([
     [
       'lr',
-      'lr: “0.0.5” is not a number. Enter a number; the notebook has 0.1.'
+      'lr: "0.0.5" is not a number. Enter a number; the notebook has 0.1.'
     ],
     [
       'epochs',
-      'epochs: “abc” is not a number. Enter a number; the notebook has 3.'
+      'epochs: "abc" is not a number. Enter a number; the notebook has 3.'
     ]
   ]);
   expect(faults({ parameters: 'tag = 1.2.3' })).toEqual([
-    ['tag', 'tag: “1.2.3” is not a number. If it is text, put it in quotes.']
+    ['tag', 'tag: "1.2.3" is not a number. If it is text, put it in quotes.']
   ]);
   expect(faults({ parameters: 'lr' })).toEqual([
-    ['parameters', '“lr”: write each parameter as name = value.']
+    ['parameters', '"lr": write each parameter as name = value.']
   ]);
 });
 
@@ -57,7 +57,7 @@ it('names the field where it is listed apart from it', () => {
     faultsOf(bad, defaults, trans).map(f => faultSentence(f, trans))
   ).toEqual([
     'Nodes: -1 is too low. Enter 1 or more.',
-    'lr: “0.0.5” is not a number. Enter a number; the notebook has 0.1.'
+    'lr: "0.0.5" is not a number. Enter a number; the notebook has 0.1.'
   ]);
 });
 

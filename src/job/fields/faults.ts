@@ -47,7 +47,7 @@ export function faultsOf(
       return;
     }
     if (!/^[+-]?\d+$/.test(text)) {
-      const said = trans.__('“%1” is not a whole number.', text);
+      const said = trans.__('"%1" is not a whole number.', text);
       found.push({ field, text: said });
     } else if (Number(text) < least || Number(text) > most) {
       const said =
@@ -66,7 +66,7 @@ export function faultsOf(
     found.push({
       field: 'time',
       text: trans.__(
-        '“%1” is not a time. Write 02:00:00, or 1-12:00:00 for a day and a half.',
+        '"%1" is not a time. Write 02:00:00, or 1-12:00:00 for a day and a half.',
         time
       )
     });
@@ -76,7 +76,7 @@ export function faultsOf(
     found.push({
       field: 'name',
       text: trans.__(
-        '“%1” can’t be a name. Use at most 63 letters, digits, spaces, dots, dashes and underscores.',
+        '"%1" can\'t be a name. Use at most 63 letters, digits, spaces, dots, dashes and underscores.',
         name
       )
     });
@@ -95,7 +95,7 @@ function ofParameters(
     return linesOf(text).flatMap(({ name, value }): IFault[] => {
       const of = { field, parameter: name } as const;
       if (!NAME.test(name)) {
-        return [{ ...of, text: trans.__('“%1” is not a Python name.', name) }];
+        return [{ ...of, text: trans.__('"%1" is not a Python name.', name) }];
       }
       switch (faultOf(value, usual.get(name))) {
         case 'empty':
@@ -105,7 +105,7 @@ function ofParameters(
             {
               ...of,
               text: trans.__(
-                '%1: “%2” is not a number. If it is text, put it in quotes.',
+                '%1: "%2" is not a number. If it is text, put it in quotes.',
                 name,
                 value
               )
@@ -118,7 +118,7 @@ function ofParameters(
               text: trans.__(
                 '%1: %2 is not a number. Enter a number; the notebook has %3.',
                 name,
-                /^['"]/.test(value) ? value : trans.__('“%1”', value),
+                /^['"]/.test(value) ? value : trans.__('"%1"', value),
                 usual.get(name) ?? ''
               )
             }
@@ -146,7 +146,7 @@ function ofParameters(
       {
         field,
         text: trans.__(
-          '“%1”: write each parameter as name = value.',
+          '"%1": write each parameter as name = value.',
           error.line
         )
       }

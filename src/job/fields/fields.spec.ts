@@ -24,7 +24,7 @@ it('says all parameters that the server does not take, each with its name', () =
   });
 });
 
-it('lets the form’s own faults stand before what the server said of what it was', () => {
+it("lets the form's own faults stand before what the server said of what it was", () => {
   const own = {
     field: 'parameters',
     parameter: 'lr',

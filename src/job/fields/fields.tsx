@@ -103,7 +103,7 @@ export function Fields(
         {...props}
         name="stage"
         help={trans.__(
-          'Files and folders to copy to each node’s own disk, one per line. Read them with dt.staged("/data/…").'
+          'Files and folders to copy to each node\'s own disk, one per line. Read them with dt.staged("/data/…").'
         )}
       />
       <h2>{trans.__('If it stops')}</h2>

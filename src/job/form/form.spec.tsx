@@ -34,7 +34,7 @@ const plan = {
   size: { nodes: 1, ranks_per_node: 1 }
 } as unknown as JobPlan;
 
-it('keeps a copy of a job beside the draft of the notebook’s own form', async () => {
+it("keeps a copy of a job beside the draft of the notebook's own form", async () => {
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
   vi.useFakeTimers();
   const own = emptyForm(undefined, 'lr = 0.7');

@@ -74,7 +74,7 @@ export function Preview(props: {
           onClick={() => {
             Clipboard.copyToSystem(shown.text);
             Notification.success(
-              trans.__('“%1” is on the clipboard.', shown.label),
+              trans.__('"%1" is on the clipboard.', shown.label),
               { autoClose: TOAST_MS }
             );
           }}

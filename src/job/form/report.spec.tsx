@@ -28,7 +28,7 @@ const finding = (severity: Finding['severity'], message: string): Finding => ({
   value: null
 });
 
-it('says nothing that can’t be translated, in whole sentences', () => {
+it("says nothing that can't be translated, in whole sentences", () => {
   const findings = [
     finding('problem', 'one'),
     finding('warning', 'two'),

@@ -83,7 +83,7 @@ function Machines(props: ISlotsProps): JSX.Element {
     const sure = await confirmLoss(
       trans.__('Stop process %1?', holder.pid ?? ''),
       trans.__(
-        '%1 ends, and everything in its memory is lost. A notebook’s kernel restarts.',
+        "%1 ends, and everything in its memory is lost. A notebook's kernel restarts.",
         holder.name
       ),
       trans.__('Stop'),

@@ -33,7 +33,7 @@ it.each<[Reason, string]>([
       values: { objective: 'loss', names: ['a', 'b'] },
       text: ''
     },
-    '“loss” was never reported; the trial reported a, b.'
+    '"loss" was never reported; the trial reported a, b.'
   ],
   [
     {
@@ -41,7 +41,7 @@ it.each<[Reason, string]>([
       values: { objective: 'loss', names: [] },
       text: ''
     },
-    '“loss” was never reported; the trial reported nothing.'
+    '"loss" was never reported; the trial reported nothing.'
   ],
   [
     {
@@ -102,7 +102,7 @@ it('says in the sentence of a sweep why none of its trials has succeeded', () =>
     summary: { values: { done: 0, total: 4, failed: 1 } }
   } as unknown as Sweep;
   expect(sweepSentence(sweep, trans)).toBe(
-    'Failed: 0 of 4 trials done, 1 failed. Trial 0: “loss” was never reported; the trial reported a.'
+    'Failed: 0 of 4 trials done, 1 failed. Trial 0: "loss" was never reported; the trial reported a.'
   );
   expect(sweepHint(sweep, trans)).toContain('Call dt.log(step, loss=…)');
   const values = { done: 3, early: 1, total: 4, failed: 1 };
@@ -111,6 +111,6 @@ it('says in the sentence of a sweep why none of its trials has succeeded', () =>
   ).toContain('3 of 4 trials done (1 stopped early), 1 failed');
   const none = { ...sweep, reason: { ...reason, code: 'no_success' } } as Sweep;
   expect(sweepSentence(none, trans)).toContain(
-    'No trial has succeeded. “loss” was never reported'
+    'No trial has succeeded. "loss" was never reported'
   );
 });

@@ -186,12 +186,12 @@ export function reasonText(
       const names = Array.isArray(values.names) ? values.names.join(', ') : '';
       return names
         ? trans.__(
-            '“%1” was never reported; the trial reported %2.',
+            '"%1" was never reported; the trial reported %2.',
             at[0],
             names
           )
         : trans.__(
-            '“%1” was never reported; the trial reported nothing.',
+            '"%1" was never reported; the trial reported nothing.',
             at[0]
           );
     }

@@ -8,7 +8,7 @@ import { LogRow } from './logrow';
 
 const trans = nullTranslator.load('dtrain_lab');
 
-it('has a terminal’s colours, and none of their codes, also where a text is found', () => {
+it("has a terminal's colours, and none of their codes, also where a text is found", () => {
   const text = '\u001b[32mstep\u001b[0m 5 loss \u001b[1m0.5\u001b[0m';
   const [row] = rowsOf([{ time: 0, rank: 0, text, error: false }], true);
   const drawn = (found: string): string =>

@@ -82,10 +82,10 @@ export function LogRow(props: {
           <span className="jp-DtrainUi-under">
             {' '}
             {!row.follows || !cause
-              ? trans.__('(follows from another rank’s end)')
+              ? trans.__("(follows from another rank's end)")
               : cause.killed
                 ? trans.__('(follows from the end of rank %1)', cause.rank)
-                : trans.__('(follows from rank %1’s error)', cause.rank)}
+                : trans.__("(follows from rank %1's error)", cause.rank)}
           </span>
         )}
         {row.folded > 0 && (

@@ -115,11 +115,11 @@ export function useLog(
         setTrouble(
           ranks
             ? trans.__(
-                'No line of ranks %2 contains “%1”.',
+                'No line of ranks %2 contains "%1".',
                 query.search,
                 ranks
               )
-            : trans.__('“%1” is not in the log.', query.search)
+            : trans.__('"%1" is not in the log.', query.search)
         );
         next.current.query = { offset: back, fresh: false };
         return !hasEnded(job);

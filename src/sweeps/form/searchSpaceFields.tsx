@@ -48,7 +48,7 @@ export function Vary(
       {parameters.length === 0 ? (
         <p className="jp-DtrainSweep-none">
           {trans.__(
-            'No cell that assigns values is tagged “parameters”. Tag one in the property inspector (Cell Tags), and save the notebook.'
+            'No cell that assigns values is tagged "parameters". Tag one in the property inspector (Cell Tags), and save the notebook.'
           )}
         </p>
       ) : (

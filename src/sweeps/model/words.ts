@@ -131,11 +131,11 @@ export function faultText(
       name
     ),
     'no room': trans.__(
-      'The range of %1 is empty: “from” must be less than “to”.',
+      'The range of %1 is empty: "from" must be less than "to".',
       name
     ),
     'no parameters': trans.__(
-      'No cell that assigns values is tagged “parameters”.'
+      'No cell that assigns values is tagged "parameters".'
     ),
     'nothing varies': trans.__(
       'Nothing varies. Give a parameter values or a range.'

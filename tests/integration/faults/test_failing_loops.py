@@ -446,7 +446,7 @@ def test_a_server_lives_on_a_disk_that_is(how: str, tmp_path: Path) -> None:
                 (tmp_path / "elsewhere").rename(disk)
                 told = {t["name"]: t["times"] for t in server.get("dtrain-lab/site")[1]["troubles"]}
                 assert told["server.keep"] >= 1
-                said = f"Background task “keeping clusters” restarted {told['server.keep']} times."
+                said = f'Background task "keeping clusters" restarted {told["server.keep"]} times.'
             elif how == "read-only":
                 subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
             elif how == "full":

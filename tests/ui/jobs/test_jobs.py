@@ -59,7 +59,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     fill(page, "steps", "0.0.5")
     fill(page, "Nodes", "-1")
     wrong = form.locator(".jp-DtrainJob-fieldError")
-    wrong.get_by_text("“0.0.5” is not a number").wait_for()
+    wrong.get_by_text('"0.0.5" is not a number').wait_for()
     wrong.get_by_text("-1 is too low. Enter 1 or more.").wait_for()
     fill(page, "steps", "'6'")
     wrong.get_by_text("steps: '6' is text, as it is in quotes. Enter it without quotes.").wait_for()
@@ -67,7 +67,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     assert form.get_by_label("fails", exact=True).get_attribute("aria-invalid") == "false"
     fill(page, "steps", "0.0.5")
     fill(page, "Ranks on each", "abc")
-    wrong.get_by_text("“abc” is not a whole number.").wait_for()
+    wrong.get_by_text('"abc" is not a whole number.').wait_for()
     assert wrong.get_by_text("-1 is too low").is_visible(), "each says what is wrong with it"
     fill(page, "Ranks on each", "")
     bar = page.locator(".jp-DtrainJob-submitBar")
@@ -118,7 +118,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
 
     view.get_by_role("alert").get_by_text("rank 1 failed in cell [4]").wait_for(timeout=60_000 * PATIENCE)
     view.locator(".jp-DtrainJob-logRow").get_by_text("ValueError: the data ended early").wait_for()
-    view.locator(".jp-DtrainJob-logRow").get_by_text("(follows from rank 1’s error)").wait_for()
+    view.locator(".jp-DtrainJob-logRow").get_by_text("(follows from rank 1's error)").wait_for()
     assert page.locator(".Toastify__toast").get_by_text("first: Failed").count() == 0, "it is in view"
     shot(page, "job-failed")
     view.locator(".jp-DtrainJob-head").get_by_role("button", name=f"cell [4], line {FAILING_LINE}").click()
@@ -252,7 +252,7 @@ def finds(view: Any, page: Any) -> None:
     page.wait_for_function("rows => rows.scrollTop === 0", arg=rows.element_handle())
     find.fill("nowhere")
     find.press("Enter")
-    view.get_by_text("“nowhere” is not in the log.").wait_for()
+    view.get_by_text('"nowhere" is not in the log.').wait_for()
     shot(page, "job-find")
     view.get_by_label("Ranks", exact=True).fill("7-9")
     view.get_by_text("There is no rank 7").wait_for()
