@@ -25,6 +25,6 @@ it("says in a dialog why a profile can't run, whole, and leaves no notification"
   const settings = ServerConnection.makeSettings();
   addProfileCommands(commands, model, settings, trans);
   await commands.execute(CommandIDs.checkProfile, { name: 'work' });
-  expect(showFailure).toHaveBeenCalledWith(new Error('refused'), trans);
+  expect(showFailure).toHaveBeenCalledWith(new Error('refused'), trans, '');
   expect(Notification.manager.count).toBe(0);
 });
