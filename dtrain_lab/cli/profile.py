@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.units import size_text
@@ -59,12 +58,4 @@ def check(name: str, as_json: bool) -> None:
         )
     for warning in report["warnings"]:
         console.print(warning)
-    ask = report["ask"]
-    many = len(report["nodes"])
-    console.print(
-        f"{name} can run. There is room for {rank_sets.count(ask['ranks_per_node'])} on "
-        f"{f'each of {many} nodes' if many > 1 else 'its node'}, "
-        f"with {ask['cpus_per_rank']} CPU and {ask['memory_gib_per_rank']:g} GiB for each."
-    )
-    if report["ranks"] > ask["ranks_per_node"] * len(report["nodes"]):
-        console.print(f"{name} starts {rank_sets.count(report['ranks'])}, which share its devices.")
+    console.print(f"{name} can run. {report['room']}")

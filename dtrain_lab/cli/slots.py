@@ -13,6 +13,7 @@ from dtrain_lab.cli.show import (
 )
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.units import counted
+from dtrain_lab.placement.room import SLOTS_PER_CORE
 from dtrain_lab.services.profiles import slots as service_slots
 
 
@@ -40,3 +41,8 @@ def slots(profile: str, stop: str | None, as_json: bool) -> None:
             print_table(("slot", "held by", "owner", "process"), rows)
         for holder in node.waiting:
             console.print(f"waits: {holder.kind} {holder.name} ({holder.owner})")
+    if any(slot.device.startswith("cpu:") for node in found.nodes for slot in node.slots):
+        console.print(
+            f"Without GPUs, a core has {SLOTS_PER_CORE} slots, which share it. Jobs wait for free slots; "
+            "clusters don't."
+        )

@@ -8,28 +8,10 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Conflict
-from dtrain_lab.placement import slots
 from dtrain_lab.placement.frameworks import ascend
+from dtrain_lab.placement.room import capacity, default_ranks, slot_count
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.profile import Profile
-
-MOST_PER_CORE = 1
-"""Limit of CPU ranks per core on shared machines."""
-
-
-def capacity(facts: NodeFacts, profile: Profile) -> int:
-    """Return how many ranks fit on a node: one per GPU, or one per `cpus_per_rank` cores without GPUs.
-
-    Args:
-        facts: The node's GPUs and cores.
-        profile: Says how many cores a rank gets.
-    """
-    return facts.gpus or max(1, MOST_PER_CORE * facts.cpus // (profile.cpus_per_rank or 1))
-
-
-def default_ranks(facts: NodeFacts) -> int:
-    """Return the default number of ranks on a node: one per GPU, or two CPU ranks without GPUs."""
-    return facts.gpus or 2
 
 
 def check_request(request: Request, possible: str) -> None:
@@ -106,6 +88,7 @@ def _too_many(what: str, rooms: Sequence[int], asked: int, field: str = "ranks")
             "nodes": len(rooms),
             "rooms": list(rooms),
             "nearest": [int(n) for n in nearest],
+            "asked": asked,
             "field": field,
         },
     )
@@ -149,7 +132,7 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
 
     def key(node: NodeFacts) -> tuple[bool, bool, bool]:
         # a world on a host without the interface may not start; one on hosts with free slots starts at once
-        busy = slots.total(node) - node.held < per_node
+        busy = slot_count(node) - node.held < per_node
         return node.name != facts.first, node.name in facts.lacking, busy
 
     large.sort(key=key)

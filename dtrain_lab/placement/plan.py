@@ -9,12 +9,10 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as ranks
 from dtrain_lab.errors import BadSize
-from dtrain_lab.placement.layout import check_request, default_ranks, make_plan
+from dtrain_lab.placement import room
+from dtrain_lab.placement.layout import check_request, make_plan
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.profile import Profile
-
-MOST_RANKS_PER_CORE = 32
-"""Limit of CPU ranks per core; beyond it they make hardly any progress, and memory runs out first."""
 
 
 def plan_local(profile: Profile, request: Request, facts: NodeFacts, *, python: str, directory: str) -> Plan:
@@ -58,33 +56,25 @@ def named_gpus(shown: str) -> tuple[str, ...]:
     return tuple(itertools.takewhile(lambda name: name not in ("", "-1"), names))
 
 
-def most_ranks(facts: NodeFacts) -> int:
-    """Return the maximum number of ranks on a machine."""
-    return max(facts.gpus, MOST_RANKS_PER_CORE * facts.cpus)
-
-
 def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, int]:
-    check_request(request, f"This machine has {_has(facts)}: ask for 1 to {most_ranks(facts)} ranks.")
+    most = room.most_ranks(facts)
+    ask = f"Ask for {room.at_most(facts)}."
+    check_request(request, f"This machine has {room.has(facts)}. {ask}")
     if request.ranks is not None:
         nodes, per_node = 1, request.ranks
     else:
         nodes = request.nodes or profile.nodes or 1
-        per_node = request.ranks_per_node or profile.ranks_per_node or default_ranks(facts)
-    if nodes * per_node > most_ranks(facts):
+        per_node = request.ranks_per_node or profile.ranks_per_node or room.default_ranks(facts)
+    if nodes * per_node > most:
         raise BadSize(
-            f"{ranks.count(nodes * per_node)} are too many for this machine: it has {_has(facts)}.",
-            f"Ask for at most {most_ranks(facts)}.",
+            f"{ranks.count(nodes * per_node)} are too many for this machine: it has {room.has(facts)}.",
+            ask,
             details={
-                "most": most_ranks(facts),
+                "most": most,
+                "asked": nodes * per_node,
                 "cpus": facts.cpus,
                 "gpus": facts.gpus,
                 "field": "ranks" if request.ranks else "ranks_per_node",
             },
         )
     return nodes, per_node
-
-
-def _has(facts: NodeFacts) -> str:
-    cores = f"{facts.cpus} core" if facts.cpus == 1 else f"{facts.cpus} cores"
-    gpus = "no GPU" if not facts.gpus else "1 GPU" if facts.gpus == 1 else f"{facts.gpus} GPUs"
-    return f"{cores} and {gpus}"

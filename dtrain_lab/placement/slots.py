@@ -14,12 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.errors import NotFound
+from dtrain_lab.placement.room import slot_count
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.plan import NodeFacts
-
-SLOTS_PER_CORE = 8
-"""Maximum CPU ranks per core: they wait for each other most of the time, and still make progress."""
 
 REFUSED = 3
 """Exit status of the slots command on a node if it refused to end a process; its output says why."""
@@ -111,18 +109,6 @@ def in_use(tickets: bytes, living: Collection[int]) -> int:
     return sum(ticket.slots for ticket in found if ticket.pid in living)
 
 
-def total(facts: NodeFacts, gpus: int | None = None) -> int:
-    """Return the number of slots of a machine.
-
-    Args:
-        facts: resources of the machine.
-        gpus: how many of its GPUs count, as a profile may hide some; all by default.
-    """
-    if facts.gpus:
-        return facts.gpus if gpus is None else gpus
-    return SLOTS_PER_CORE * facts.cpus
-
-
 def chosen(
     count: int,
     usable: Sequence[str],
@@ -167,7 +153,7 @@ def turn(
     Raises:
         KeyError: no waiting ticket has this id.
     """
-    room = total(facts, len(usable))
+    room = slot_count(facts, len(usable))
     holding = [t for t in tickets if t.holds]
     busy = {d for t in holding for d in t.devices}
     free = len(set(usable) - busy) if facts.gpus else room - sum(t.slots for t in holding)
@@ -241,7 +227,7 @@ def listing(
         slots = tuple(Slot(f"cuda:{d}", by_device.get(d) or foreign.get(d), memory.get(d)) for d in usable)
         return NodeSlots(facts.name, slots, waiting)
     holders = [_holder(t) for t in holding for _ in range(t.slots)]
-    count = max(total(facts), len(holders))
+    count = max(slot_count(facts), len(holders))
     return NodeSlots(
         facts.name,
         tuple(Slot(f"cpu:{i}", holders[i] if i < len(holders) else None) for i in range(count)),

@@ -23,7 +23,6 @@ from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import files as job_files
 from dtrain_lab.placement import activation, slurm, slurm_reasons
-from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -283,7 +282,7 @@ class SlurmBackend(Backend):
         """Return smaller requests that fit on nodes that were idle when `facts` last asked."""
         try:
             facts = await self.facts(submission.profile)
-            return sooner(submission.plan, submission.profile, facts)
+            return slurm.sooner(submission.plan, submission.profile, facts)
         except DtrainError as error:  # a suggestion must not hide why the world waits
             log.info("%s: no alternatives: %s", submission.id, error)
             return ()

@@ -8,8 +8,7 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from dtrain_lab.machine import local_facts, supervision
-from dtrain_lab.placement.layout import default_ranks
-from dtrain_lab.placement.plan import most_ranks
+from dtrain_lab.placement.room import default_ranks, most_ranks
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.profiles import files as profiles
@@ -81,7 +80,7 @@ class SiteHandler(BaseHandler):
                 gpus=facts.gpus,
                 memory_bytes=facts.memory_bytes,
                 default_ranks=default_ranks(facts),
-                most_ranks=self.ours.max_ranks or most_ranks(facts),
+                most_ranks=min(self.ours.max_ranks or most_ranks(facts), most_ranks(facts)),
                 local=self.ours.allow_local,
                 may_write=await self.may_write(),
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.placement import slots
+from dtrain_lab.placement.room import slot_count
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, Plan, Request
 
@@ -21,10 +21,10 @@ def shared(plan: Plan, facts: Facts, request: Request) -> tuple[Finding, ...]:
     if not isinstance(facts, NodeFacts):
         return ()
     # GPUs that the profile hides are no slots of this job, and without any of them it waits for none
-    room = slots.total(facts, plan.nodes[0].gpus)
+    room = slot_count(facts, plan.nodes[0].gpus)
     if not 0 < room < plan.size:
         return ()
-    kind = "GPU" if facts.gpus else "slot"
+    kind, less = ("GPU", "avoid sharing") if facts.gpus else ("slot", "wait for fewer")
     most = "1 rank" if room == 1 else f"at most {room} ranks"
     have, are = (
         (f"one {kind}", f"this {kind} is") if room == 1 else (f"{room} {kind}s", f"all {room} {kind}s are")
@@ -34,7 +34,7 @@ def shared(plan: Plan, facts: Facts, request: Request) -> tuple[Finding, ...]:
             "warning",
             "shares_slots",
             f"{rank_sets.count(plan.size)} share the {have} of this machine.",
-            f"It starts once {are} free. Ask for {most} to avoid sharing.",
+            f"It starts once {are} free. Ask for {most} to {less}.",
             field="ranks" if request.ranks is not None else "ranks_per_node",
         ),
     )

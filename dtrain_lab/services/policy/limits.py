@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend
+from dtrain_lab.errors import BadSize
 from dtrain_lab.placement.policy import applied, check, check_host
 from dtrain_lab.services.policy import policy
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
@@ -25,8 +26,15 @@ class Allowed(NamedTuple):
         Raises:
             BadSize: The request can never run, or the administrator allows fewer ranks.
         """
-        plan = self.backend.plan(facts, self.profile, request, python=python, directory=directory)
-        check(policy.current(), self.profile, self.backend.traits, plan.size)
+        rules = policy.current()
+        try:
+            plan = self.backend.plan(facts, self.profile, request, python=python, directory=directory)
+        except BadSize as error:
+            nearest = error.details.get("nearest") or [error.details.get("most", 0)]
+            if rules.ranks and max(nearest) > rules.ranks:  # a size that would be refused, too
+                check(rules, self.profile, self.backend.traits, error.details["asked"])
+            raise
+        check(rules, self.profile, self.backend.traits, plan.size)
         return plan
 
 

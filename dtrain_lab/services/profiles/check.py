@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.placement import compatibility, layout
-from dtrain_lab.services.policy import limits
+from dtrain_lab.cells import rank_sets
+from dtrain_lab.metrics.units import counted
+from dtrain_lab.placement import compatibility, room
+from dtrain_lab.services.policy import limits, policy
 from dtrain_lab.services.profiles import environment, speeds
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.node import Check
-from dtrain_lab.wire.plan import Request
+from dtrain_lab.wire.plan import NodeFacts, Request
 
 
 async def check(name: str) -> dict[str, Any]:
@@ -46,7 +48,13 @@ async def check(name: str) -> dict[str, Any]:
     framework = found.framework or "torch"
     nodes = [_node(node, one, framework) for node, one in checks.items()]
     least = min(checks.values(), key=lambda c: (c.facts.gpus, c.facts.cpus)).facts
-    per_node = layout.capacity(least, found)
+    per_node = room.capacity(least, found)
+    ask = {
+        "nodes": len(nodes),
+        "ranks_per_node": per_node,
+        "cpus_per_rank": max(1, least.cpus // per_node),
+        "memory_gib_per_rank": round(least.memory_bytes / 2**30 / per_node, 1),
+    }
     return {
         "name": name,
         "backend": found.backend,
@@ -56,13 +64,31 @@ async def check(name: str) -> dict[str, Any]:
         "collectives": plan.collectives,
         "network": msgspec.to_builtins(between),
         "warnings": compatibility.warnings(checks),
-        "ask": {
-            "nodes": len(nodes),
-            "ranks_per_node": per_node,
-            "cpus_per_rank": max(1, least.cpus // per_node),
-            "memory_gib_per_rank": round(least.memory_bytes / 2**30 / per_node, 1),
-        },
+        "ask": ask,
+        "room": _room(least, ask, plan.size, own=backend.traits.one_machine),
     }
+
+
+def _room(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> str:
+    """Sentences on how many ranks have room.
+
+    Args:
+        least: Resources of the smallest node.
+        ask: What a request may ask for so that each rank has a device.
+        starts: Number of ranks that the profile starts.
+        own: It is this machine, where more ranks may share the devices.
+    """
+    nodes, per_node = ask["nodes"], ask["ranks_per_node"]
+    size = rank_sets.count(per_node)
+    each = f"{counted(ask['cpus_per_rank'], 'core')} and {ask['memory_gib_per_rank']:g} GiB"
+    if own:
+        told = f"It takes {room.at_most(least, policy.current().ranks)}. With {size}, each gets {each}."
+    else:
+        where = f"each of {nodes} nodes" if nodes > 1 else "its node"
+        told = f"There is room for {size} on {where}, with {each} for each."
+    if starts <= per_node * nodes:
+        return told
+    return f"{told} It starts {rank_sets.count(starts)} by default, which share its devices."
 
 
 def _node(name: str, one: Check, framework: Framework) -> dict[str, Any]:

@@ -15,11 +15,9 @@ import { openDialog } from '../../ui/dialog';
 
 /** Result of `profile check` for a profile that can run. */
 type Report = {
-  nodes: { node: string; cpus: number; gpus: number; torch: string }[];
-  /** Default number of ranks. */
-  ranks: number;
   warnings: string[];
-  ask: { ranks_per_node: number };
+  /** Sentences on how many ranks have room. */
+  room: string;
 };
 
 /** A profile's file as text, with its error. */
@@ -242,20 +240,7 @@ async function check(
 }
 
 function said(name: string, report: Report, trans: TranslationBundle): string {
-  const can = trans._n(
-    '%2 can run: room for %3 ranks on its node.',
-    '%2 can run: room for %3 ranks on each of %1 nodes.',
-    report.nodes.length,
-    name,
-    report.ask.ranks_per_node
+  return [trans.__('%1 can run.', name), report.room, ...report.warnings].join(
+    ' '
   );
-  const more = report.ranks > report.ask.ranks_per_node * report.nodes.length;
-  const shares =
-    more &&
-    trans.__(
-      '%1 starts %2 ranks, which share its devices.',
-      name,
-      report.ranks
-    );
-  return [can, shares, ...report.warnings].filter(Boolean).join(' ');
 }

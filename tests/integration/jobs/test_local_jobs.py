@@ -30,7 +30,7 @@ from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import state as job_state
 from dtrain_lab.machine import local_facts
-from dtrain_lab.placement.slots import total
+from dtrain_lab.placement.room import slot_count
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import folder_files
@@ -353,7 +353,7 @@ def test_retry_and_notify(tmp_path: Path) -> None:
 
 
 def test_a_gang_waits_for_its_slots_and_says_for_whom(tmp_path: Path) -> None:
-    room = total(local_facts())
+    room = slot_count(local_facts())
     sleep = write(tmp_path / "sleep.ipynb", ["import time\ntime.sleep(600)"])
     first: Job = dt.submit(sleep, ranks=room - 2, name="first")
     wait_until(lambda: first.state == "running", 60, "the first job")

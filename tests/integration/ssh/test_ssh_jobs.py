@@ -21,7 +21,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import local_facts
-from dtrain_lab.placement.slots import total
+from dtrain_lab.placement.room import slot_count
 from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import Hosts, command_line, listening, need, running_hosts
 from tests.integration.debugger.test_job_debugger import look_around
@@ -69,7 +69,7 @@ def held(node: str, slots: int) -> Iterator[None]:
 
 def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_path: Path) -> None:
     book = training(tmp_path / "train.ipynb", plain=True)
-    with held("node2", total(local_facts())):
+    with held("node2", slot_count(local_facts())):
         job: Job = dt.submit(book, "hosts", nodes=2, ranks_per_node=1, parameters={"steps": 4})
         wait_until(lambda: "node2" in (job.info()["reason"] or {}).get("message", ""), 20, "a reason")
         info = job.info()
@@ -153,7 +153,7 @@ def test_ranks_meet_where_a_host_s_own_name_leads_to_loopback(hosts: Hosts, tmp_
 
 def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Path) -> None:
     waits = "import os, time\nwhile not os.path.exists('/mnt/go'): time.sleep(0.05)"
-    with held("node1", total(local_facts())):
+    with held("node1", slot_count(local_facts())):
         good: Job = dt.submit(write(tmp_path / "a.ipynb", [waits]), "hosts", ranks=1)
         assert good.info()["nodes"][0]["name"] == "node2", "where there is room"
     then: Job = dt.submit(write(tmp_path / "b.ipynb", ["print('then')"]), "hosts", ranks=1, after=good)
@@ -182,7 +182,7 @@ def test_a_job_starts_after_another_on_its_first_host(hosts: Hosts, tmp_path: Pa
 
 
 def test_jobs_that_come_at_once_run_one_after_the_other(hosts: Hosts, tmp_path: Path) -> None:
-    room = total(local_facts())
+    room = slot_count(local_facts())
     book = training(tmp_path / "train.ipynb", plain=True)
     with held("node1", room - 2), held("node2", room - 2):
         jobs = [
@@ -196,7 +196,7 @@ def test_jobs_that_come_at_once_run_one_after_the_other(hosts: Hosts, tmp_path: 
 
 
 def test_a_job_that_waits_is_cancelled_on_all_hosts(hosts: Hosts, tmp_path: Path) -> None:
-    with held("node2", total(local_facts())):
+    with held("node2", slot_count(local_facts())):
         job: Job = dt.submit(training(tmp_path / "train.ipynb"), "hosts", nodes=2, ranks_per_node=1)
         wait_until(lambda: job.info()["reason"], 20, "it waits")
         job.cancel()

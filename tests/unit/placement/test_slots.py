@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.placement.slots import Holder, Ticket, chosen, in_use, listing, total, turn
+from dtrain_lab.placement.room import at_most, slot_count
+from dtrain_lab.placement.slots import Holder, Ticket, chosen, in_use, listing, turn
 from dtrain_lab.wire.plan import NodeFacts
 
 GPUS = NodeFacts("a", "", 16, 4, 1)
@@ -20,8 +21,21 @@ def ticket(name: str, slots: int, at: float, *, holds: bool = False, devices: tu
 
 
 def test_a_machine_has_a_slot_a_gpu_or_eight_a_core() -> None:
-    assert (total(GPUS), total(CPUS)) == (4, 16), "as the guide says"
-    assert (total(GPUS, 1), total(CPUS, 0)) == (1, 16), "GPUs that a profile hides are none"
+    assert (slot_count(GPUS), slot_count(CPUS)) == (4, 16), "as the guide says"
+    assert (slot_count(GPUS, 1), slot_count(CPUS, 0)) == (1, 16), "GPUs that a profile hides are none"
+
+
+def test_how_many_ranks_fit_is_said_with_what_more_of_them_cost() -> None:
+    assert at_most(CPUS) == "at most 64 ranks: 2 have a core each, more share cores and are slower"
+    assert at_most(GPUS) == "at most 512 ranks: 4 have a GPU each, more share GPUs and are slower"
+    one = NodeFacts("a", "", 1, 0, 1)
+    assert at_most(one) == "at most 32 ranks: 1 has the core, more share it and are slower"
+    assert at_most(CPUS, 16).startswith("at most 16 ranks: 2 have a core each"), "the administrator's limit"
+    assert at_most(CPUS, 1000) == at_most(CPUS)
+    assert (at_most(CPUS, 2), at_most(GPUS, 1)) == (
+        "at most 2 ranks, with a core for each",
+        "at most 1 rank, with a GPU for each",
+    )
 
 
 def test_a_job_gets_gpus_that_nobody_uses() -> None:
@@ -54,7 +68,7 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
 
 def test_a_job_of_more_ranks_than_slots_waits_for_the_whole_machine_and_no_more() -> None:
     for facts, usable in ((GPUS, USABLE), (CPUS, ())):
-        large = ticket("large", 10 * total(facts), 1)
+        large = ticket("large", 10 * slot_count(facts), 1)
         assert isinstance(turn([large], "large", facts, usable), Ticket)
         before = ticket("one", 1, 0, holds=True, devices=usable[:1])
         assert not isinstance(turn([before, large], "large", facts, usable), Ticket)
@@ -71,7 +85,7 @@ def test_slots_are_never_given_twice(sizes: list[int]) -> None:
                 answer = turn(tickets, one.id, CPUS, ())
                 tickets[index] = answer if isinstance(answer, Ticket) else one
         held = [t for t in tickets if t.holds]
-        assert sum(min(t.slots, total(CPUS)) for t in held) <= total(CPUS)
+        assert sum(min(t.slots, slot_count(CPUS)) for t in held) <= slot_count(CPUS)
         # in order: nobody runs before somebody who came earlier and waits
         waiting = [t.at for t in tickets if not t.holds]
         assert all(t.at < min(waiting) for t in held) if waiting else True
@@ -92,7 +106,7 @@ def test_what_is_shown() -> None:
     ]
     assert [slot.memory_bytes for slot in node.slots] == [5, None, 7, None]
     assert [holder.name for holder in node.waiting] == ["two"]
-    assert len(listing([], CPUS, (), {}, {}).slots) == total(CPUS)
+    assert len(listing([], CPUS, (), {}, {}).slots) == slot_count(CPUS)
 
 
 def test_a_job_that_waits_for_another_keeps_its_place_and_nobody_out() -> None:

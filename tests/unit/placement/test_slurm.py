@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadSize
 from dtrain_lab.placement import activation, slurm, slurm_reasons
-from dtrain_lab.placement.alternatives import sooner
 from dtrain_lab.wire.plan import NodeFacts, Partition, Request, SlurmFacts
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
@@ -94,7 +93,7 @@ def test_idle_nodes_are_offered_to_a_world_that_waits_for_more() -> None:
 
     def offered(profile: Profile, **asked: int) -> list[tuple[str, object]]:
         made = slurm.plan_slurm(profile, Request(profile.name, **asked), facts, python="", directory="/h")
-        return [(other.text, other.request) for other in sooner(made, profile, facts)]
+        return [(other.text, other.request) for other in slurm.sooner(made, profile, facts)]
 
     profile = Profile(backend="slurm", name="p")
     wanted = {"profile": "p", "nodes": 2, "ranks_per_node": 2}

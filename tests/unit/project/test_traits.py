@@ -51,11 +51,10 @@ def test_no_name_of_a_back_end_is_compared_in_the_front_end() -> None:
 
 SECTIONS_LEFT = {
     "jobs/state.py": 2,
-    "placement/alternatives.py": 1,
     "placement/overrides.py": 1,
     "placement/policy.py": 2,
     "placement/profile.py": 1,
-    "placement/slurm.py": 4,
+    "placement/slurm.py": 5,
     "server/routes/jobs.py": 1,
     "services/plans/plans.py": 1,
     "services/plans/request.py": 1,

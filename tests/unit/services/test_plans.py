@@ -19,7 +19,7 @@ from dtrain_lab.backends.ssh.backend import SshBackend
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.policy import Policy
-from dtrain_lab.placement.slots import total
+from dtrain_lab.placement.room import slot_count
 from dtrain_lab.services import folders
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
@@ -134,7 +134,7 @@ def test_more_ranks_than_slots_share_them_and_the_check_says_so(
     tmp_path: Path, host: Host, book: Path
 ) -> None:
     async def main(jobs: Jobs) -> None:
-        room = total(await host.facts(Profile(name="local")))
+        room = slot_count(await host.facts(Profile(name="local")))
 
         async def found(size: JobRequest) -> list[Finding]:
             return [f for f in (await jobs.plan(size, book)).findings if f.code == "shares_slots"]
