@@ -17,7 +17,7 @@ class Diff:
     Attributes:
         name: Name of the variable.
         ranks: Ranks that were compared.
-        equal: Whether the variable is the same on all ranks.
+        equal: Whether the variable is the same on all ranks, as far as it can be compared.
         first: The first part that differs, in the variable's own order, running statistics of BatchNorm last;
             None if all are equal.
         differing, total: Number of parts that differ, and of all parts.
@@ -37,18 +37,19 @@ class Diff:
         self.first = comparison.first
         self.differing = comparison.differing
         self.total = comparison.total
+        self._known = comparison.total > len(comparison.opaque)
         self.max_abs = tuple(max_abs)
         far = ["" if m is None else f"at most {m:.3g} apart" for m in max_abs]
         self.text = differences.sentence(name, self.ranks, comparison, far)
 
     @property
     def equal(self) -> bool:
-        """Whether the variable is the same on all ranks."""
-        return self.first is None
+        """Whether the variable is the same on all ranks; False if none of it can be compared."""
+        return self.first is None and (self._known or not self.total)
 
     def __bool__(self) -> bool:
-        """Whether there is a difference."""
-        return not self.equal
+        """Whether a difference was found."""
+        return self.first is not None
 
     def __repr__(self) -> str:
         return self.text

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.cells.listing import listed
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Buffers that BatchNorm computes from each rank's own batches."""
@@ -18,7 +20,9 @@ NAMED = 5
 class Leaf(Struct, frozen=True):
     """One part of a variable, such as a parameter of a model or an entry of a dict.
 
-    `digest` is a hash of the part's bytes; for a plain value it is the value's text.
+    `digest` is a hash of the part's bytes; for a plain value it is the value's text. It is empty for an
+    object that can't be pickled. `outside`: a hash of what an object prints, and of its plain attributes;
+    empty if its type prints nothing of its own.
     """
 
     path: str
@@ -26,6 +30,7 @@ class Leaf(Struct, frozen=True):
     dtype: str
     shape: tuple[int, ...]
     digest: str
+    outside: str = ""
 
 
 class Difference(Struct, frozen=True):
@@ -54,13 +59,15 @@ class Comparison(Struct, frozen=True):
     """The result of a comparison, counted in leaves.
 
     `first` is the first leaf that differs, in the variable's own order, running statistics of BatchNorm last;
-    None if all agree. `paths`: all that differ, in that order.
+    None if all agree. `paths`: all that differ, in that order. `opaque`: paths and types of objects that look
+    the same from outside, and whose content can't be compared: each process pickles a Figure differently.
     """
 
     total: int
     differing: int
     first: Difference | None
     paths: tuple[str, ...] = ()
+    opaque: tuple[tuple[str, str], ...] = ()
 
 
 def compare(by_rank: Mapping[int, Sequence[Leaf]]) -> Comparison:
@@ -74,13 +81,20 @@ def compare(by_rank: Mapping[int, Sequence[Leaf]]) -> Comparison:
     """
     found = {rank: {leaf.path: leaf for leaf in leaves} for rank, leaves in by_rank.items()}
     paths = list(dict.fromkeys(leaf.path for _, leaves in sorted(by_rank.items()) for leaf in leaves))
-    differences = [d for path in paths if (d := _difference(path, found)) is not None]
+    differences, opaque = [], []
+    for path in paths:
+        leaves = {rank: mine.get(path) for rank, mine in sorted(found.items())}
+        if (kind := _opaque(list(leaves.values()))) is not None:
+            opaque.append((path, kind))
+        elif (difference := _difference(path, leaves)) is not None:
+            differences.append(difference)
     differences.sort(key=lambda difference: is_statistic(difference.path))
     return Comparison(
         len(paths),
         len(differences),
         differences[0] if differences else None,
         tuple(difference.path for difference in differences),
+        tuple(opaque),
     )
 
 
@@ -89,10 +103,28 @@ def is_statistic(path: str) -> bool:
     return path.rpartition(".")[2] in STATISTICS
 
 
-def _difference(path: str, found: Mapping[int, Mapping[str, Leaf]]) -> Difference | None:
+def _opaque(leaves: Sequence[Leaf | None]) -> str | None:
+    """The type of objects of which nobody can say whether they are equal; None for all else.
+
+    An object whose type prints nothing of its own is told by its pickle, if there is one.
+    """
+    kinds = {leaf.dtype if leaf is not None and leaf.kind == "object" else None for leaf in leaves}
+    objects = [leaf for leaf in leaves if leaf is not None]
+    kind = kinds.pop()
+    if kind is None or kinds or len(leaves) < 2 or len({leaf.outside for leaf in objects}) > 1:
+        return None
+    digests = {leaf.digest for leaf in objects}
+    if digests == {""}:
+        return kind
+    return kind if len(digests) > 1 and ("" in digests or objects[0].outside) else None
+
+
+def _difference(path: str, found: Mapping[int, Leaf | None]) -> Difference | None:
     groups: dict[Leaf | None, list[int]] = {}
-    for rank in sorted(found):
-        groups.setdefault(found[rank].get(path), []).append(rank)
+    for rank, leaf in found.items():
+        if leaf is not None and leaf.digest:  # equal content is equal, even if it prints a time or an id
+            leaf = replace(leaf, outside="")
+        groups.setdefault(leaf, []).append(rank)
     if len(groups) == 1:
         return None
     sizes = Counter({leaf: len(ranks) for leaf, ranks in groups.items()})
@@ -116,10 +148,18 @@ def sentence(name: str, ranks: Sequence[int], comparison: Comparison, apart: Seq
         apart: for each group in `comparison.first.others`, its distance from `same` in words; empty
             if unknown.
     """
-    first = comparison.first
+    first, opaque = comparison.first, comparison.opaque
+    if first is None and len(opaque) == comparison.total > 0:
+        kinds = listed(sorted({kind for _, kind in opaque}))
+        return (
+            f"{name} can't be compared: it looks the same on {rank_names.name(ranks)}, but the content of "
+            f"{kinds} objects can't be compared between processes."
+        )
     if first is None:
-        parts = "1 part" if comparison.total == 1 else f"{comparison.total} parts"
-        return f"{name} is the same on {rank_names.name(ranks)} ({parts} compared)."
+        count = comparison.total - len(opaque)
+        parts = "1 part" if count == 1 else f"{count} parts"
+        told = f"{name} is the same on {rank_names.name(ranks)} ({parts} compared)."
+        return " ".join([told, *_not_compared(opaque)])
     what = name if not first.path else f"{name}: {first.path}"
     if comparison.total > 1:
         what += f" is the first of {comparison.differing} of {comparison.total} parts that differ"
@@ -131,7 +171,13 @@ def sentence(name: str, ranks: Sequence[int], comparison: Comparison, apart: Seq
     ]
     kind = describe(first.leaves[0])
     told = f"{what}: {rank_names.name(first.same)} {_owns(first.same)} {kind}; {'; '.join(details)}."
-    return " ".join([told, *_others(comparison.paths)])
+    return " ".join([told, *_others(comparison.paths), *_not_compared(opaque)])
+
+
+def _not_compared(opaque: Sequence[tuple[str, str]]) -> list[str]:
+    """A sentence about the parts that can't be compared; nothing without any."""
+    parts = [f"{path} ({kind})" for path, kind in opaque]
+    return [f"Not compared, as processes pickle it differently: {_listed(parts)}."] if parts else []
 
 
 def _others(paths: Sequence[str]) -> list[str]:

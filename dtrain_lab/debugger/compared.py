@@ -52,7 +52,7 @@ class AcrossRow(Struct, frozen=True):
     running: tuple[int, ...] = ()
     """Ranks on which it could not be evaluated, because they are running."""
     comparable: bool = True
-    """False if values differ only by their address, so that it is unknown whether they are equal."""
+    """False if values look the same, and it is unknown whether they are equal."""
 
 
 def wanted_leaf(answers: Mapping[int, dict[str, Any]]) -> tuple[str, tuple[int, ...]] | None:
@@ -90,11 +90,12 @@ def row(
         running: ranks on which it could not be evaluated, because they are running.
         waiting: those of them that wait in a collective.
     """
+    comparison = _compared(answers)
+    unclear = comparison is not None and comparison.first is None and bool(comparison.opaque)
     groups: dict[Any, list[int]] = {}
     for rank, found in sorted(answers.items()):
-        groups.setdefault(_key(found), []).append(rank)
+        groups.setdefault(found["type"] if unclear else _key(found), []).append(rank)
     ordered = sorted(groups.values(), key=lambda ranks: (-len(ranks), ranks[0]))
-    comparison = _compared(answers)
     reference = next((values[r] for r in (ordered[0] if ordered else ()) if values.get(r)), None)
     largest = len(ordered[0]) if ordered else 0
     whole = any(not _has_nan(answers[ranks[0]]) for ranks in ordered)
@@ -115,7 +116,8 @@ def row(
         for message, ranks in failures.items()
     ]
     first = comparison.first if comparison is not None else None
-    opaque = len(ordered) == 1 and len(answers) > 1 and any(a.get("opaque") for a in answers.values())
+    alone = len(ordered) == 1 and len(answers) > 1
+    opaque = alone and (unclear or any(a.get("opaque") for a in answers.values()))
     same = len(made) == 1 and not running and not opaque
     return AcrossRow(
         expression,
@@ -136,8 +138,8 @@ def _compared(answers: Mapping[int, dict[str, Any]]) -> Comparison | None:
     return compare(
         {
             rank: [
-                Leaf(path, kind, dtype, tuple(shape), digest)
-                for path, kind, dtype, shape, digest in found["leaves"]
+                Leaf(path, kind, dtype, tuple(shape), *digests)
+                for path, kind, dtype, shape, *digests in found["leaves"]
             ]
             for rank, found in answers.items()
         }
@@ -146,7 +148,9 @@ def _compared(answers: Mapping[int, dict[str, Any]]) -> Comparison | None:
 
 def _key(found: dict[str, Any]) -> Any:
     """Return a key that is equal for equal values: by their parts, or by their text if they have none."""
-    return (found["type"], str(found["leaves"]), _device_free(found))
+    # what an object looks like from outside counts only where it has no digest of its content
+    leaves = [leaf[:5] if leaf[4] else leaf for leaf in found["leaves"]]
+    return (found["type"], str(leaves), _device_free(found))
 
 
 def _device_free(found: dict[str, Any]) -> Any:

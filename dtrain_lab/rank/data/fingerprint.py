@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,11 @@ from dtrain_lab.cells.diff import Leaf
 
 TEXT = 200
 """Maximum characters of a plain value's text that are sent."""
+MOST_PRINTED = 1000
+"""Elements up to which NumPy prints a whole array."""
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""An address in a text, which differs on all ranks, and is meaningless."""
 
 
 def leaves(name: str) -> list[Leaf]:
@@ -128,10 +133,30 @@ def _leaf(path: str, value: Any) -> Leaf:
             text = f"{text[:TEXT]}… ({_digest(text.encode())})"
         return Leaf(path, "value", type(value).__name__, (), text)
     try:
-        return Leaf(path, "object", type(value).__name__, (), _digest(_pickled(value)))
-    # objects that can't be pickled are compared by type only
+        digest = _digest(_pickled(value))
+    # objects that can't be pickled are compared by what is seen of them
     except Exception:  # noqa: BLE001
-        return Leaf(path, "object", type(value).__name__, (), "")
+        digest = ""
+    return Leaf(path, "object", type(value).__name__, (), digest, _outside(value))
+
+
+def _outside(value: Any) -> str:
+    """A digest of what an object prints, and of its numbers and texts; empty if it prints only its address.
+
+    Large arrays and tables print a part of their content only, and their pickles tell all of it.
+    """
+    kind: Any = type(value)
+    few = isinstance(value, np.ndarray) and value.size <= MOST_PRINTED
+    if kind.__repr__ is object.__repr__ or (hasattr(kind, "__array__") and not few):
+        return ""
+    try:
+        seen = [ADDRESS.sub("", repr(value))]
+        parts = (part for _, part in _walk("", getattr(value, "__dict__", {})))
+        seen += [_leaf("", p).digest for p in parts if isinstance(p, (*PLAIN, torch.Tensor, np.ndarray))]
+    # a user's __repr__ may fail; attributes may contain themselves
+    except Exception:  # noqa: BLE001
+        return ""
+    return _digest("\n".join(seen).encode("utf-8", "replace"))
 
 
 def _bytes(value: Any) -> Any:

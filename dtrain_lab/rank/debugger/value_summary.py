@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import torch
 
 from dtrain_lab.debugger.visible import Visible
-from dtrain_lab.rank.data.fingerprint import leaves_of, local, values_of
+from dtrain_lab.rank.data.fingerprint import ADDRESS, leaves_of, local, values_of
 
 MOST_TEXT = 200
 MOST_LEAVES = 5000
@@ -21,8 +20,6 @@ MOST_SHOWN = 8
 """Elements of a tensor shown as numbers; a larger tensor is shown by its shape."""
 MOST_VALUES = 1 << 18
 """Maximum number of elements of a leaf that are sent, to measure how far two ranks differ."""
-
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = MOST_TEXT
@@ -53,7 +50,9 @@ def glance(value: Any, leaf: str | None = None) -> str:
         found["tensor"] = _tensor(torch.from_numpy(np.ascontiguousarray(value)))
     parts = leaves_of(_content(value))
     found["opaque"] = any(part.kind == "object" and not part.digest for part in parts)
-    found["leaves"] = [[p.path, p.kind, p.dtype, list(p.shape), p.digest] for p in parts[:MOST_LEAVES]]
+    found["leaves"] = [
+        [p.path, p.kind, p.dtype, list(p.shape), p.digest, p.outside] for p in parts[:MOST_LEAVES]
+    ]
     found["left"] = max(0, len(parts) - MOST_LEAVES)
     return json.dumps(found)
 

@@ -36,3 +36,36 @@ def test_all_that_differs_is_named_and_what_normally_does(
     told = sentence("model", (0, 1), compare({0: one, 1: other}), ["at most 0.1 apart"])
     assert told.startswith(first)
     assert told.endswith(end)
+
+
+def thing(digest: str, outside: str, path: str = "") -> Leaf:
+    return Leaf(path, "object", "Figure", (), digest, outside)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (thing("a", "x"), thing("b", "x"), "fig can't be compared: it looks the same on ranks 0–1, but"),
+        (thing("", "x"), thing("", "x"), "fig can't be compared"),
+        (thing("", ""), thing("", ""), "fig can't be compared"),
+        (thing("a", "x"), thing("a", "y"), "fig is the same on ranks 0–1 (1 part compared)."),
+        (thing("a", "x"), thing("b", "y"), "fig differs: rank 0 has another Figure"),
+        (thing("", "x"), thing("", "y"), "fig differs"),
+        (thing("a", ""), thing("b", ""), "fig differs"),  # nothing but its pickle tells it apart
+    ],
+)
+def test_objects_that_look_the_same_are_neither_equal_nor_different(
+    one: Leaf, other: Leaf, said: str
+) -> None:
+    found = compare({0: [one], 1: [other]})
+    assert sentence("fig", (0, 1), found, [""] * (1 if found.first else 0)).startswith(said)
+
+
+def test_what_can_not_be_compared_is_counted_apart() -> None:
+    value = Leaf("n", "value", "int", (), "1")
+    found = compare({0: [value, thing("a", "x", "fig")], 1: [value, thing("b", "x", "fig")]})
+    assert (found.differing, found.opaque) == (0, (("fig", "Figure"),))
+    assert sentence("state", (0, 1), found, []) == (
+        "state is the same on ranks 0–1 (1 part compared). "
+        "Not compared, as processes pickle it differently: fig (Figure)."
+    )

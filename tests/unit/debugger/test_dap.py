@@ -624,3 +624,6 @@ def test_objects_that_differ_by_their_address_alone_are_not_compared() -> None:
     other = {**answers, 1: {**glance("[1]", ["[0]", "value", "int", [], "1"])}}
     row = compared.row("thing", other, {}, {})
     assert (row.comparable, len(row.groups)) == (True, 2), "what differs all the same is told"
+    figures = {r: glance("<Figure>", ["", "object", "Figure", [], str(r), "looks"]) for r in range(2)}
+    row = compared.row("fig", figures, {}, {})
+    assert (row.same, row.comparable, row.text) == (False, False, "<Figure>, not compared")
