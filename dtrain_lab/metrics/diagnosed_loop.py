@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.stacks import Where
 
 LATE_S = 0.6
 """Time after a cell's begin in which samples of the previous cell may still arrive, seconds."""
@@ -48,24 +50,32 @@ class Loops:
         """The loop's code, the number of its ranks, and its diagnosis."""
         self._step_s: float | None = None
         """Time of its step when it was diagnosed, seconds."""
+        self._replied: dict[int, int] = {}
+        """Number of steps that each rank reported at the end of its last cell."""
+        self._before: dict[int, int] = {}
+        """The same before the last cell of a user."""
+        self._running_at: Where | None = None
+        self.where: Where | None = None
+        """The cell that trains, or trained last."""
 
     @property
     def trains(self) -> bool:
         """Whether the running cell has taken steps."""
         return self.trained and not self.measures
 
-    def begun(self, code: str, now: float) -> None:
+    def begun(self, code: str, now: float, where: Where | None = None) -> None:
         """Called when a cell begins.
 
         Args:
             code: code of the cell; empty for a diagnosis, whose steps are not the user's.
             now: time, seconds.
+            where: the cell.
         """
         self.measures = not code
         if self.measures:
             return  # samples of a loop that has just ended may still be under way
         self.trained = False
-        self._running = code
+        self._running, self._running_at, self._before = code, where, dict(self._replied)
         self._exact = bool(self._counts) and self._rested >= self._counts.keys()
         self._began_at, self._steps = now, dict(self._counts) if self._exact else None
 
@@ -77,6 +87,8 @@ class Loops:
             now: time, seconds.
             idle: ranks that ran no cell then.
         """
+        # a sample may be older than a reply
+        steps = {rank: max(count, self._replied.get(rank, 0)) for rank, count in steps.items()}
         if any(count > self._counts.get(rank, count) for rank, count in steps.items()):
             self._moved_at = now
         self._counts.update(steps)
@@ -89,10 +101,34 @@ class Loops:
         if self._steps is None:
             self._steps = {}
         if any(count > self._steps.get(rank, count) for rank, count in steps.items()):
-            self.trained = True
-            self._loop = self._running
+            self._note_training()
         for rank, count in steps.items():
             self._steps.setdefault(rank, count)
+
+    def replied(self, rank: int, steps: int) -> None:
+        """Called when a rank has ended its cell, which may have been too short for any sample.
+
+        Args:
+            rank: the rank.
+            steps: number of steps that it has taken since its start.
+        """
+        self._counts[rank] = self._replied[rank] = steps
+        self._rested.add(rank)
+        if self._running and not self.measures and steps > self._before.get(rank, 0):
+            self._note_training()
+
+    def forget(self, rank: int) -> None:
+        """A rank's process is gone: the next one counts from 0."""
+        for counts in (self._counts, self._replied, self._before):
+            counts.pop(rank, None)
+        self._rested.discard(rank)
+
+    def ahead_of(self, samples: Iterable[RankSample]) -> bool:
+        """Whether a rank has ended its last cell with more steps than its latest sample has."""
+        return any(self._replied.get(sample.rank, 0) > (sample.step or 0) for sample in samples)
+
+    def _note_training(self) -> None:
+        self.trained, self._loop, self.where = True, self._running, self._running_at
 
     @property
     def code(self) -> str:

@@ -37,6 +37,8 @@ SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))
 fits into `WITHIN_S` is used."""
 WITHIN_S = 30.0
 """Longest time that all steps of one kind may take together, seconds."""
+READ_AHEAD_S = 60.0
+"""Time for steps whose batches a loader's workers read ahead, in all cycles together, seconds."""
 FEWEST_STEPS = 4
 """Minimum number of steps that a loader must be able to feed."""
 
@@ -67,12 +69,13 @@ def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int
     Returns:
         Number of cycles, and number of steps per cycle.
     """
-    cycles = max(1, min(cycles, SCHEMES[0][0], available // (ahead + 2)))
+    cycles = min(cycles, SCHEMES[0][0], available // (ahead + 2), int(READ_AHEAD_S / ((ahead + 1) * step_s)))
+    cycles = max(1, cycles)
     steps = min(available // cycles, ahead + 4 * (SCHEMES[0][1] - 1), int(WITHIN_S / (cycles * step_s)))
     return cycles, max(ahead + 1, steps)
 
 
-def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosis:
+def conclude(reports: Sequence[Report], slow: Verdict | None = None, asleep: float = 0.0) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
     share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
@@ -84,6 +87,7 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
         reports: reports of all ranks.
         slow: the monitor's verdict on a rank that the others waited for in this loop. Repeated steps leave
             out the loop's own code, so they can't show such a rank.
+        asleep: share of a step of this loop in which ranks wait for something that is not seen.
 
     Returns:
         Verdict, shares of communication and data with their errors, and notes.
@@ -108,7 +112,7 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None) -> Diagnosi
         communication = _check(pairs, step_s, loop_s, text_of.communication)
     if repeated and real:
         data = _check([(r.real, r.with_sync) for r in reports], step_s, loop_s, text_of.data)
-    text = text_of.verdict(communication, data, size, own)
+    text = text_of.verdict(communication, data, size, own, asleep)
     own = own if text_of.own_leads(communication, data, own) else 0.0
     if slow is not None and step_s:
         late = min(1.0, slow.values["over_s"] / step_s)
@@ -123,12 +127,13 @@ RUNS = (
 )
 
 
-def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
+def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagnosis:
     """A diagnosis of a loop from the monitor's figures, without steps that are repeated.
 
     Args:
         metrics: figures of the world.
         note: why the loop's own steps were used.
+        asleep: as of `conclude`.
     """
     communication = data = None
     step = metrics.step_s
@@ -147,7 +152,7 @@ def from_live(metrics: Metrics, note: str = RUNS) -> Diagnosis:
             "Some communication can't be seen (compiled code, or a communication hook): it takes this share "
             "of a step, or more."
         )
-    text = text_of.verdict(communication, data, 2)
+    text = text_of.verdict(communication, data, 2, asleep=asleep)
     slow = next((v for v in metrics.verdicts if v.kind == "slow"), None)
     if slow is not None and step:
         text = text_of.slow_rank(slow, min(1.0, slow.values["over_s"] / step))

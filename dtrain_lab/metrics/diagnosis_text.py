@@ -49,20 +49,33 @@ def data(share: float, error: float, with_s: float, without_s: float, step_s: fl
     )
 
 
-def verdict(communication: Check | None, data: Check | None, size: int, own: float = 0.0) -> str:
-    """The verdict in one sentence.
+def waits_elsewhere(share: float) -> str:
+    """The verdict on a loop that mostly waits for something that is not seen; `share` is that of a step."""
+    return (
+        f"Training mostly waits for something else: for {share * 100:.0f} % of a step its ranks neither "
+        "compute nor communicate, nor wait for the data loader. Look for sleeps, files, and requests over a "
+        "network."
+    )
+
+
+def verdict(
+    communication: Check | None, data: Check | None, size: int, own: float = 0.0, asleep: float = 0.0
+) -> str:
+    """Return the verdict on a loop in one sentence.
 
     Args:
-        communication: Result of the check of communication; None if it was not made.
-        data: Result of the check of waiting for data; None if it was not made.
-        size: Number of ranks.
-        own: Share of a step that the loop's own code takes, outside model and loader, 0 to 1.
+        communication, data: the checks; None if they were not made.
+        size: number of ranks.
+        own: share of a step that the loop's own code takes, outside model and loader.
+        asleep: share of a step in which ranks wait for something that is not seen, if that is most of it.
     """
     if communication is None and data is None:
         return "Nothing could be measured."
     shared, fed = (c.share if c is not None else 0.0 for c in (communication, data))
     if own_leads(communication, data, own):
         return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
+    if asleep > max(shared, fed):
+        return waits_elsewhere(asleep)
     if (unsteady := _unsteady(communication, data)) is not None:
         what, check = unsteady
         return (

@@ -2787,6 +2787,8 @@ export interface components {
             last: components["schemas"]["Last"] | null;
             /** @default null */
             link_share: number | null;
+            /** @default null */
+            loop: components["schemas"]["Where"] | null;
             /** @default false */
             measured: boolean;
             /** @default  */
@@ -3174,6 +3176,7 @@ export interface components {
          *     `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
          *     nothing trained.
          *     `current`: whether training is running; if not, `last` has its last metrics.
+         *     `loop`: the cell that trains, or trained last.
          *     `even`: it was watched for long enough to say that all ranks keep pace.
          */
         Metrics: {
@@ -3217,6 +3220,8 @@ export interface components {
             last: components["schemas"]["Last"] | null;
             /** @default null */
             link_share: number | null;
+            /** @default null */
+            loop: components["schemas"]["Where"] | null;
             /** @default false */
             measured: boolean;
             /** @default  */

@@ -99,7 +99,7 @@ class Diagnoses:
             if info.running:
                 if info.metrics.step_s is None:
                     raise Conflict("The running cell is not training.", "Diagnose once it has ended.")
-                return from_live(info.metrics)
+                return from_live(info.metrics, asleep=self._asleep)
         try:
             reports = await self._measured(client, order.cell, "diagnose", None)
         except BadRequest as error:
@@ -113,11 +113,16 @@ class Diagnoses:
                 comm_overhead_error=of.error,
                 comm_bound="lower" if of.bound else "",
             )
-            return from_live(seen, f"{GONE} Until then these are the monitor's figures of its last steps.")
-        diagnosis = conclude(reports, self._loop.slow)
+            note = f"{GONE} Until then these are the monitor's figures of its last steps."
+            return from_live(seen, note, of.asleep)
+        diagnosis = conclude(reports, self._loop.slow, self._asleep)
         self._loop.diagnosed(diagnosis, len(reports))
         self._found()
         return diagnosis
+
+    @property
+    def _asleep(self) -> float:
+        return self._loop.measured.asleep if self._loop.measured is not None else 0.0
 
     async def try_advice(self, client: bytes, order: clients.TryAdvice) -> Tried:
         """Run steps with a change and without it on idle ranks, and take the change back.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable
 
 from dtrain_lab.head.cells.cells import Cells
@@ -14,6 +16,9 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.forecast import Forecast
 from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.metrics.world import Metrics
+
+SAMPLED_WITHIN_S = 2.0
+"""Time that the last samples of a loop may take after its end, seconds."""
 
 
 class AdviceRequests:
@@ -45,6 +50,10 @@ class AdviceRequests:
         return self._changes.shown(metrics, self._cells.orders)
 
     async def _advise(self, _client: bytes, _order: clients.Advise) -> tuple[Advice, ...]:
+        until = time.monotonic() + SAMPLED_WITHIN_S
+        figures = self._figures
+        while figures.loops.ahead_of(figures.samples()) and time.monotonic() < until:  # it has just ended
+            await asyncio.sleep(0.05)
         self._cluster()  # takes the newest samples into account
         return self.advice()
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
-from dtrain_lab.metrics.advice.reasons import why_none
+from dtrain_lab.metrics.advice.reasons import TOO_SHORT, why_none
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import alike
+from dtrain_lab.metrics.verdicts.asleep import Asleep, asleep_share
+from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -21,6 +24,8 @@ class CurrentAdvice:
 
     def __init__(self) -> None:
         self._steady = SteadyAdvice()
+        self._asleep, self._sampled = Asleep(), ""
+        """How much of a step the ranks sleep in the loop of this code."""
         self._trained: tuple[str, Measured] | None = None
         """Code and latest figures of the last training loop."""
         self.measured: Measured | None = None
@@ -28,6 +33,8 @@ class CurrentAdvice:
         self._advice: tuple[Advice, ...] = ()
         self._trials: dict[tuple[str, int, str, object], tuple[float, Tried]] = {}
         """Code of a loop, number of ranks, id and variant of advice → step time then (seconds), and gain."""
+        self._too_short = False
+        """Whether the loop has taken too few steps to be measured."""
         self.unknown: tuple[str, ...] = ()
         """Aspects of that loop that could not be judged."""
         self.too_busy = ""
@@ -41,7 +48,21 @@ class CurrentAdvice:
     @property
     def why_none(self) -> str:
         """Why there is no advice on that loop; empty if there is some, or before any training."""
+        if self._too_short:
+            return TOO_SHORT
         return "" if self._advice else why_none(self.measured, self.too_busy)
+
+    def sampled(self, samples: Sequence[RankSample], loop: str) -> None:
+        """Record whether the ranks of a node sleep in a loop that trains.
+
+        Args:
+            samples: Their latest samples.
+            loop: Code of the loop.
+        """
+        if loop != self._sampled:
+            self._asleep.forget()
+            self._sampled = loop
+        self._asleep.update(asleep_share(samples), time.monotonic())
 
     def update(
         self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: str
@@ -57,9 +78,12 @@ class CurrentAdvice:
                 empty if all machines have enough.
         """
         if now is not None and now.step_s is not None:
-            self._trained = loop, now
+            now = replace(now, asleep=self._asleep.share if loop == self._sampled else 0.0)
+            self._trained, self._too_short = (loop, now), False
             self.measured = with_diagnosis(now, found)
             self.unknown = unknown(self.measured)
+        elif now is not None and (self._trained is None or self._trained[0] != loop):
+            self._forget()
         if now is None or found is not None or not sure:
             self._steady.forget()
             # a measured result needs no smoothing, and estimates don't count beside it
@@ -73,6 +97,11 @@ class CurrentAdvice:
         self._advice = shown or current
         self.too_busy = "" if self._advice else busy
         return self._with_tried(shown)
+
+    def _forget(self) -> None:
+        """Another loop trains, whose steps are not measured yet: nothing is known of it."""
+        self._trained = self.measured = None
+        self._advice, self.unknown, self._too_short = (), (), True
 
     def diagnosed(self, found: Diagnosis, loop: str) -> None:
         """Derive advice on the last training loop from its diagnosis.

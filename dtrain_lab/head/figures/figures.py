@@ -77,12 +77,15 @@ class Figures:
         if host is not None:
             self.hosts[node] = host
         self._samples.add(samples)
-        steps, idle = {s.rank: s.step or 0 for s in samples}, {s.rank for s in samples if s.idle}
-        self.loops.sampled(steps, time.monotonic(), idle)
+        idle = {s.rank for s in samples if s.idle}
+        self.loops.sampled({s.rank: s.step or 0 for s in samples}, time.monotonic(), idle)
+        if self.loops.trains:
+            self._advised.sampled(samples, self.loops.code)
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
         self._samples.forget(rank)
+        self.loops.forget(rank)
         self.places.pop(rank, None)
         self.lines.pop(rank, None)
 
@@ -90,14 +93,15 @@ class Figures:
         """A rank has finished: keep its samples, but leave them out of the world's metrics."""
         self._samples.ended(rank)
 
-    def cell_began(self, ranks: Sequence[int], code: str) -> None:
+    def cell_began(self, ranks: Sequence[int], code: str, where: Where | None = None) -> None:
         """Clear what the samples of these ranks say about the previous cell.
 
         Args:
             ranks: Ranks of the new cell.
             code: Its code; advice and diagnosis refer to it.
+            where: The cell; None if it is no notebook's.
         """
-        self.loops.begun(code, time.monotonic())
+        self.loops.begun(code, time.monotonic(), where)
         self._pace.forget()
         self._trained = False
         self._seen = self._seen and self.loops.measures
@@ -140,8 +144,7 @@ class Figures:
         metrics = figures.world_metrics(samples, size, self._crowded())
         if metrics.step_s is not None and self.loops.moves(metrics.step_s, time.monotonic()):
             self.loops.steps_take(metrics.step_s)
-        diagnosed = self.loops.measured(size)
-        if diagnosed is not None:
+        if (diagnosed := self.loops.measured(size)) is not None:
             metrics = diagnosis.with_measured(metrics, diagnosed)
         share = link_share(metrics.gradient_bytes, metrics.step_s, size, self.link_bytes_per_s)
         metrics = replace(metrics, link_share=share)
@@ -150,7 +153,7 @@ class Figures:
             found = self._unhurried(state, samples, metrics, current=current)
         if found is None and self.unpointed and state.phase == "ready":
             found = hang.left_behind(self.unpointed)
-        over = not self._seen and self._over(state)
+        over = not self._seen and self._over(state) and not self.loops.ahead_of(samples)
         if current and metrics.step_s is not None:
             self._trained = self._seen = True
         if (current or over) and metrics.step_s is not None:
@@ -175,6 +178,7 @@ class Figures:
             no_advice="" if advice else self._advised.why_none,
             verdicts=(found,) if found is not None else (),
             current=current,
+            loop=self.loops.where,
             even=self._pace.kept,
             last=None
             if current or self._last is None or stands
@@ -271,8 +275,7 @@ class Figures:
             if found is not None and busy is not None and not straggler.is_plain(found):
                 found = busy
         shown = self._steady.update(found, time.monotonic())
-        if current:
-            self.slow = shown if shown is not None and shown.kind == "slow" else None
+        self.slow = self.slow if not current else shown if shown and shown.kind == "slow" else None
         return shown
 
     def _method_error(self, samples: Sequence[RankSample], metrics: Metrics) -> float:

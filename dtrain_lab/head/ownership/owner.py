@@ -365,7 +365,7 @@ class Owner:
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
         self.parts.begins()
         running = self.cells.get(cell)
-        self.ranks.begin(ranks, running.order.code if running is not None else "")
+        self.ranks.begin(ranks, running.order if running is not None else None)
         self.happened(on.CellBegan(cell, ranks))
         self._limits.began(cell)
 

@@ -10,9 +10,10 @@ from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.nodes import Nodes
 from dtrain_lab.head.ownership import orders
 from dtrain_lab.head.ownership.policy import Parts
-from dtrain_lab.wire import VERSION, links
+from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.stacks import Where
 from dtrain_lab.world import events as on
 from dtrain_lab.world.rendezvous import Store
 
@@ -110,17 +111,18 @@ class Ranks:
         for index, node in enumerate(plan.nodes):
             self.hold_slots(index, node.ranks)
 
-    def begin(self, ranks: tuple[int, ...], code: str) -> None:
+    def begin(self, ranks: tuple[int, ...], order: clients.Run | None) -> None:
         """Reset what belongs to the previous cell of these ranks.
 
         Args:
-            ranks: Ranks of the cell that begins.
-            code: Its code.
+            ranks: The ranks.
+            order: The cell that begins; without code, a diagnosis. None for a view's call.
         """
         self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
         self._figures.unpointed.clear()
         self._figures.values.cell_began(ranks)
-        self._figures.cell_began(ranks, code)
+        code, where = ("", None) if order is None else (order.code, Where(order.notebook, order.label))
+        self._figures.cell_began(ranks, code, where)
 
     def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
         """Handle a message of a rank, or of an agent about a rank.
@@ -203,6 +205,8 @@ class Ranks:
 
     def _replied(self, reply: links.CellReply) -> None:
         self._groups[reply.rank] = (reply.groups, reply.group_count)
+        if reply.steps is not None:
+            self._figures.loops.replied(reply.rank, reply.steps)
         self._cells.reply(reply, self._operations.pop(reply.rank, None))
         self._membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
 

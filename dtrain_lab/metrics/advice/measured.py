@@ -31,7 +31,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     share of the cores that training can get which it uses, on the busiest node. `crowd`: threads that want
     each of its cores, at least 1. `cores`: for each rank of the node that has fewest. `rank_batch`: samples
     of one pass on each rank. `epoch_steps`: batches of an epoch on each rank. `own`: share of a step that the
-    loop's own code takes, if a diagnosis found that it takes the most; else 0.
+    loop's own code takes, if a diagnosis found that it takes the most; else 0. `asleep`: share of a step in
+    which ranks wait for something that is not seen, if that is most of it; else 0.
     """
 
     ranks: int
@@ -59,6 +60,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     cores: float | None = None
     gpu: bool = False
     own: float = 0.0
+    asleep: float = 0.0
 
 
 def known(value: float | None) -> float | None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
+from dtrain_lab.metrics.diagnosis_text import waits_elsewhere
 from dtrain_lab.metrics.units import share_text
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
+TOO_SHORT = (
+    "The last training loop was too short to measure. Train at least 5 steps in a cell, and ask again."
+)
 AGAIN = "Diagnose again when the machine is less busy."
 
 
@@ -22,9 +26,11 @@ def why_none(of: Measured | None, busy: str) -> str:
     """
     if of is None or of.step_s is None:
         return ""
+    reading = (of.data_s or 0.0) / of.step_s
+    if of.asleep > max(of.share or 0.0, reading):
+        return waits_elsewhere(of.asleep)
     if busy:
         return f"{busy} {MEASURE}"
-    reading = (of.data_s or 0.0) / of.step_s
     if reading >= data.FROM_SHARE and reading <= of.data_error:
         told = f"Waiting for data takes {share_text(reading, of.data_error)} of a step"
         return f"{told}, which is too unsteady to promise a gain. {AGAIN}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.advice.forecast import weak_scaling
-from dtrain_lab.metrics.advice.reasons import MEASURE
+from dtrain_lab.metrics.advice.reasons import MEASURE, TOO_SHORT
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
 from dtrain_lab.metrics.advice.tried import between, outcome, percent
 from dtrain_lab.metrics.advice.tried import faster as with_error
@@ -48,6 +48,8 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
         code = one["diff"] or one["values"].get("code", "")
         told += [f"{INDENT}{line}" for line in code.splitlines()]
     why = "" if told else why_none(cluster)
+    if why == TOO_SHORT:  # other figures are of the loop before
+        return [why]
     if why:
         told.append(why)
     if why.endswith(MEASURE):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.metrics.verdicts.asleep import asleep_s
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.nodes import HostUse
@@ -229,9 +230,9 @@ def _cause(
         text = f": it waits for a free core for {mine.starved * 100:.0f} % of the time{crowd}"
         return "crowded" if crowd else "starved", text
     on_gpu = mine.device_memory_total_bytes is not None
-    if mine.cpu_utilization is None or on_gpu:  # of a kernel on the GPU its process waits, too
+    asleep = asleep_s(mine)
+    if asleep is None or on_gpu:  # of a kernel on the GPU its process waits, too
         return "", ""
-    asleep = step * (1 - mine.cpu_utilization - mine.starved) - (mine.exposed_s or 0.0)
     if asleep > over / 2:
         return "asleep", ": its own code sleeps, or waits for a file or a network"
     return "", ""

@@ -13,7 +13,16 @@ from torch.utils.data import DataLoader
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
 from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds
-from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored, step_times, timed
+from dtrain_lab.rank.diagnosis.replay import (
+    Replay,
+    TooSlow,
+    check_pace,
+    iterator,
+    of_all,
+    restored,
+    step_times,
+    timed,
+)
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import ddp, names
@@ -186,13 +195,9 @@ def _with_workers(seen: Any, passes: tuple[bool, ...], change: Change) -> Report
     try:
         before = _fed(replay, passes, loader)
         after = _fed(replay, passes, _with_more(loader, change.number))
-    except _TooSlow as error:
+    except TooSlow as error:
         return Report(error=str(error))
     return Report(with_sync=before, changed=after, steps=len(after) * len(passes))
-
-
-class _TooSlow(Exception):
-    """A loader takes too long to be measured; the message is for the user, and the same on all ranks."""
 
 
 def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, ...]:
@@ -202,7 +207,7 @@ def _fed(replay: Replay, passes: tuple[bool, ...], loader: Any) -> tuple[float, 
     what they read then would cost no time.
 
     Raises:
-        _TooSlow: the loader does not reach its steady state within `WARM_UP_S`.
+        TooSlow: the loader does not reach its steady state within `WARM_UP_S`.
     """
     # the ranks' loaders may differ, and each step is a collective
     plans = of_all(feeds(loader, len(passes))[:2])
@@ -227,17 +232,14 @@ def _warm_up(fed: Callable[[], None], ahead: int) -> float:
     """Run the steps whose batches workers read ahead; returns seconds per step, of the slowest rank.
 
     Raises:
-        _TooSlow: they take longer than `WARM_UP_S`. No rank begins another step then.
+        TooSlow: they take longer than `WARM_UP_S`. No rank begins another step then.
     """
     began = time.perf_counter()
     for done in range(1, ahead + 1):
         fed()
         took = float(max(of_all(time.perf_counter() - began)))
-        if took > WARM_UP_S and done < ahead:
-            raise _TooSlow(
-                f"The loader is too slow to try this: it fed {done} of the first {ahead} steps in "
-                f"{took:.0f} s. Their batches are read ahead, so they can't be timed."
-            )
+        if done < ahead:
+            check_pace(done, ahead, took, WARM_UP_S)
     return took / ahead
 
 

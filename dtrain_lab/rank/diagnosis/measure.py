@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from typing import Any
 
@@ -10,9 +11,10 @@ import torch
 from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
-from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, feeding, scheme
-from dtrain_lab.metrics.units import counted
-from dtrain_lab.rank.diagnosis.replay import Replay, iterator, of_all, restored, timed
+from dtrain_lab.machine import local_facts
+from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, READ_AHEAD_S, feeding, scheme
+from dtrain_lab.metrics.units import counted, size_text
+from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import names
@@ -20,6 +22,8 @@ from dtrain_lab.training.gradients import accumulations
 from dtrain_lab.wire.metrics.diagnosis import Report
 
 NO_MONITOR = "The monitor is off (--no-monitor): start the cluster with it."
+MEMORY_SHARE = 0.25
+"""Share of a machine's memory that batches may take which its ranks' workers read ahead for a diagnosis."""
 PREFETCHED = 2
 """Batches that each worker reads ahead, where the loader does not say how many; torch's default."""
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
@@ -68,6 +72,8 @@ def _report(monitor: Monitor) -> Report:
     steps = ahead = 0
     if not problem:
         steps, ahead, why = feeds(seen.loader, len(passes))
+        if steps and (large := _too_large(seen)):
+            steps, why = 0, large
         if why:
             skipped["data"] = why
     # no rank begins unless all can: otherwise the others would wait forever in the first collective
@@ -122,8 +128,31 @@ def _measure(seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipp
             synced.append(timed(step, steps))
             alone.append(timed(lambda: step(False), steps))
             if cycle < cycles_fed:
-                real.append(timed(fed, steps_fed, loader[1]))
+                try:
+                    real.append(timed(fed, steps_fed, loader[1], READ_AHEAD_S / cycles_fed))
+                except TooSlow as slow:  # on all ranks at once
+                    cycles_fed = 0
+                    skipped |= {} if real else {"data": str(slow)}
     return Report(tuple(synced), tuple(alone), tuple(real), skipped=skipped)
+
+
+def _prefetched(loader: Any, workers: int | None = None) -> int:
+    """Number of batches that a loader's workers read ahead; `workers`: as of `feeds`."""
+    reading: int = loader.num_workers if workers is None else workers
+    return reading * (loader.prefetch_factor or PREFETCHED)
+
+
+def _too_large(seen: Any) -> str:
+    """Why the batches that workers read ahead don't fit into memory a second time; empty if they do."""
+    count = _prefetched(seen.loader)
+    size = count * seen.batch_bytes
+    if size * int(os.environ.get("LOCAL_WORLD_SIZE", "1")) <= MEMORY_SHARE * local_facts().memory_bytes:
+        return ""
+    return (
+        f"The loader's workers read {counted(count, 'batch', 'batches')} ahead, {size_text(size)} on each "
+        "rank: too much memory to read them a second time. Fewer workers, or a smaller prefetch_factor, read "
+        "less."
+    )
 
 
 def feeds(loader: Any, batches: int, workers: int | None = None) -> tuple[int, int, str]:
@@ -151,8 +180,7 @@ def feeds(loader: Any, batches: int, workers: int | None = None) -> tuple[int, i
     except TypeError:
         return 0, 0, "The loader has no length."
     # batches that its workers may have prefetched before timing began
-    reading = loader.num_workers if workers is None else workers
-    ahead = 1 + reading * (loader.prefetch_factor or PREFETCHED) // batches
+    ahead = 1 + _prefetched(loader, workers) // batches
     if count // batches < FEWEST_STEPS + ahead - 1:
         return 0, 0, f"The loader has {counted(count, 'batch', 'batches')}, too few to tell."
     return count // batches, ahead, ""

@@ -23,6 +23,10 @@ class CantRun(Exception):
     """A training step can't be repeated on this rank; the message says why."""
 
 
+class TooSlow(Exception):
+    """A loader takes too long to be measured; the message is for the user, and the same on all ranks."""
+
+
 class Replay:
     """A training step that repeats one batch.
 
@@ -78,26 +82,54 @@ def of_all(value: Any) -> list[Any]:
     return values
 
 
-def timed(step: Callable[[], None], steps: int, skipped: int = 1) -> float:
+def timed(step: Callable[[], None], steps: int, skipped: int = 1, within_s: float | None = None) -> float:
     """Time steps after a barrier.
 
     Args:
         step: runs one step.
         steps: number of steps to run, the skipped ones included.
         skipped: number of first steps that are not timed.
+        within_s: about the longest time for these, seconds. The ranks compare it after 1, 2, 4, 8, … steps:
+            after each, workers of a loader would read on meanwhile.
 
     Returns:
         Seconds per timed step.
+
+    Raises:
+        TooSlow: the skipped steps take longer.
     """
     dist.barrier()
-    for _ in range(skipped):
+    began = time.perf_counter()
+    for done in range(1, skipped + 1):
         step()
+        if within_s is not None and done < skipped and not done & (done - 1):
+            check_pace(done, skipped, float(max(of_all(time.perf_counter() - began))), within_s)
     _settle()
     began = time.perf_counter()
     for _ in range(steps - skipped):
         step()
     _settle()
     return (time.perf_counter() - began) / (steps - skipped)
+
+
+def check_pace(done: int, ahead: int, took: float, within_s: float) -> None:
+    """Check how long the steps take whose batches workers read ahead.
+
+    Args:
+        done: number of these steps so far.
+        ahead: number of all of them.
+        took: seconds so far, on the slowest rank.
+        within_s: longest time for them, seconds.
+
+    Raises:
+        TooSlow: it took longer.
+    """
+    if took > within_s:
+        raise TooSlow(
+            f"The loader is too slow to measure: it fed {done} of the first {ahead} steps in {took:.0f} s. "
+            "Their batches are read ahead, so they can't be timed. Fewer workers, or a smaller "
+            "prefetch_factor, read less ahead."
+        )
 
 
 def step_times(step: Callable[[], None], steps: int) -> list[float]:

@@ -280,8 +280,8 @@ class Link:
         self._backward.end_cell()
         if self._monitor is not None:
             self._monitor.end_cell()
-            if reply.kind != "ok":
-                reply = replace(reply, calls=self._monitor.calls())
+            calls = self._monitor.calls() if reply.kind != "ok" else ()
+            reply = replace(reply, steps=self._monitor.steps, calls=calls)
         return reply
 
     def _cell_began(self, cell: str) -> None:

@@ -84,6 +84,11 @@ class Monitor:
         """Signatures of the last collectives of this cell, oldest first."""
         return tuple(self._reader.calls())
 
+    @property
+    def steps(self) -> int:
+        """Training steps of this process so far."""
+        return self._reader.steps
+
     def step_s(self) -> float | None:
         """Median step time in the last cell that trained, seconds; None after fewer than 5 steps."""
         steps = self.recorder.writer.cells[ring.STEPS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections import Counter, deque
 from typing import Any
@@ -104,6 +105,12 @@ class LastTraining:
             lambda leaf: leaf.make() if isinstance(leaf, Shape) else leaf, self._arguments
         )
         return made
+
+    @property
+    def batch_bytes(self) -> int:
+        """Bytes of the tensors that `arguments` makes; 0 if it can't."""
+        leaves = autograd.leaves(self._arguments) if self._arguments is not None else ()
+        return sum(math.prod(leaf.size) * leaf.dtype.itemsize for leaf in leaves if isinstance(leaf, Shape))
 
     @property
     def repeatable(self) -> bool:

@@ -34,6 +34,8 @@ class CellReply(Message, frozen=True, tag="reply"):
     detail: tuple[str, ...] = ()
     report: Report | None = None
     """Answers `Diagnose`."""
+    steps: int | None = None
+    """Training steps of this process so far; None without a monitor."""
 
 
 class ValuesLogged(Message, frozen=True, tag="logged"):

@@ -15,6 +15,7 @@ from dtrain_lab.wire.metrics.figures import (
     TokensPerS,
 )
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.stacks import Where
 
 
 class Epoch(Struct, frozen=True):
@@ -63,6 +64,7 @@ class Metrics(Figures, frozen=True):
     `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
     nothing trained.
     `current`: whether training is running; if not, `last` has its last metrics.
+    `loop`: the cell that trains, or trained last.
     `even`: it was watched for long enough to say that all ranks keep pace.
     """
 
@@ -84,5 +86,6 @@ class Metrics(Figures, frozen=True):
     accumulated: int = 1
     measured: bool = False
     current: bool = True
+    loop: Where | None = None
     even: bool = False
     last: Last | None = None

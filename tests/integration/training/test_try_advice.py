@@ -156,7 +156,7 @@ def test_a_loader_that_is_too_slow_is_left(
     seen.loader = torch.utils.data.DataLoader(Slow(), batch_size=3)
     report = _with_workers(seen, (True,), Change("workers", 2))
     assert not report.changed
-    assert "The loader is too slow to try this: it fed 1 of the first 5 steps in 0 s." in report.error
+    assert "The loader is too slow to measure: it fed 1 of the first 5 steps in 0 s." in report.error
 
 
 def test_a_slow_loader_is_timed_over_few_steps(

@@ -22,6 +22,7 @@ from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.stacks import Where
 
 
 def report(
@@ -70,6 +71,8 @@ def test_what_workers_read_ahead_is_not_counted_and_no_batch_is_missing() -> Non
             assert cycles * steps <= available
             assert steps > ahead
     assert feeding(1000, 1, 10, 2) == (2, 2), "slow ones are run less often"
+    assert feeding(1000, 65, 0.3, 5)[0] == 3, "and so are those that read far ahead"
+    assert feeding(1000, 65, 3.0, 5)[0] == 1
 
 
 def test_without_a_loader_communication_is_of_the_step_that_repeats_a_batch() -> None:
@@ -303,6 +306,27 @@ def test_a_loop_that_ends_before_a_second_sample_has_trained_also_if_a_diagnosis
     loops.begun("print(model)", 12)
     loops.sampled({0: 95, 1: 95}, 13, idle={0, 1})
     assert not loops.trained
+
+
+def test_a_loop_that_no_sample_saw_has_trained_by_what_its_ranks_reply() -> None:
+    """As with *Run All*: the next cell begins before the agents have sent anything."""
+    loops = Loops()
+    loops.begun(LOOP, 10, Where("a.ipynb", "[3]"))
+    loops.replied(0, 40)
+    loops.begun("other", 10.1, Where("b.ipynb", "[2]"))
+    loops.sampled({0: 40}, 10.2)
+    assert (loops.trained, loops.code, loops.where) == (False, LOOP, Where("a.ipynb", "[3]"))
+    loops.replied(0, 43)
+    assert (loops.trained, loops.code, loops.where) == (True, "other", Where("b.ipynb", "[2]"))
+    assert loops.ahead_of([RankSample(rank=0, step=40)]), "the sample is of the loop before"
+    assert not loops.ahead_of([RankSample(rank=0, step=43)])
+    loops.begun("print(1)", 11)
+    loops.replied(0, 43)
+    assert not loops.trained
+    loops.forget(0)  # its next process counts from 0
+    loops.begun(LOOP, 12)
+    loops.replied(0, 2)
+    assert loops.trained
 
 
 def test_ranks_are_split_as_their_mean_was_measured() -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from dtrain_lab.head.figures import figures
 from dtrain_lab.head.figures.figures import Figures
 from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.metrics.advice import reasons
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.verdicts.device_waits import WORLD
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
@@ -26,6 +27,7 @@ from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Epoch
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.plan import NodePlan, Plan
+from dtrain_lab.wire.stacks import Where
 from dtrain_lab.world.members import Member, Members
 from dtrain_lab.world.state import State
 
@@ -184,6 +186,22 @@ def test_a_loop_that_ended_before_its_first_sample_has_advice_also_after_a_diagn
     assert later.last.comm_overhead == 0.6
     assert world.figures.measured is not None, "what advice is derived from"
     assert (world.figures.measured.step_s, world.figures.measured.share) == (0.05, 0.6)
+
+
+def test_advice_is_of_the_loop_that_trained_last_or_it_says_that_this_was_too_short(world: World) -> None:
+    for _ in range(8):
+        world.tick(EVEN)
+    world.ends()
+    assert world.look().metrics.no_advice != reasons.TOO_SHORT
+    world.figures.cell_began((0, 1), "another loop", Where("b.ipynb", "[2]"))
+    for rank in (0, 1):
+        world.figures.loops.replied(rank, world.steps + 1)
+    assert world.figures.loops.ahead_of(world.figures.samples()), "what is known of its steps is older"
+    world.figures.sampled([RankSample(rank=r, step=world.steps + 1, idle=True) for r in (0, 1)], 0, None)
+    found = world.look().metrics
+    assert not world.figures.loops.ahead_of(world.figures.samples())
+    assert (found.no_advice, found.advice) == (reasons.TOO_SHORT, ())
+    assert found.loop == Where("b.ipynb", "[2]")
 
 
 def test_both_batches_are_known_while_it_trains_and_afterwards(world: World) -> None:

@@ -1,0 +1,80 @@
+"""Loops that wait for something that is neither data nor another rank."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from dtrain_lab.metrics.advice.measured import Measured
+from dtrain_lab.metrics.advice.reasons import why_none
+from dtrain_lab.metrics.diagnosis import conclude, from_live
+from dtrain_lab.metrics.verdicts.asleep import Asleep, asleep_share
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.wire.metrics.world import Metrics
+
+SLEEPS = RankSample(
+    rank=0, step_s=0.1, exposed_s=0.02, data_s=0.0, on_processor=0.125, starved=0.0, cpu_utilization=0.1
+)
+WORKS = replace(SLEEPS, on_processor=1.0, cpu_utilization=0.8)
+ON_GPU = replace(WORKS, on_processor=0.0, cpu_utilization=0.1, device_memory_total_bytes=8 << 30)
+
+
+@pytest.mark.parametrize(
+    ("sample", "share"),
+    [
+        (SLEEPS, 0.7),
+        (WORKS, 0.0),
+        (replace(SLEEPS, data_s=0.08), 0.0),  # it waits for its loader
+        (replace(SLEEPS, exposed_s=0.1), 0.0),  # and for another rank
+        (replace(SLEEPS, starved=0.7), 0.0),  # for a core
+        (replace(SLEEPS, bound="lower"), None),  # perhaps in a collective that nobody sees
+        (replace(SLEEPS, starved=None), None),
+        (replace(SLEEPS, exposed_s=None), None),
+        (ON_GPU, None),  # nobody measures the GPU
+        (replace(ON_GPU, device_utilization=0.9), -0.2),  # the host waits for its GPU
+        (replace(ON_GPU, device_utilization=0.0), 0.7),
+        (replace(SLEEPS, idle=True), None),  # its cell is over, and it waits for no core any more
+    ],
+)
+def test_only_what_is_known_to_be_neither_work_nor_waiting_is_sleep(
+    sample: RankSample, share: float | None
+) -> None:
+    assert asleep_share([sample, replace(sample, rank=1)]) == (
+        share if share is None else pytest.approx(share, abs=1e-9)
+    )
+
+
+def test_one_rank_that_sleeps_is_no_loop_that_sleeps() -> None:
+    assert asleep_share([SLEEPS, WORKS, WORKS]) == pytest.approx(0.0)
+    assert asleep_share([SLEEPS, ON_GPU]) is None
+    assert asleep_share([]) is None
+
+
+def test_it_neither_flickers_nor_outlives_the_loop() -> None:
+    asleep = Asleep()
+    assert asleep.update(0.7, 0.0) == pytest.approx(0.7), "a short loop has few samples"
+    assert asleep.update(0.1, 0.25) > 0, "0.4 on average"
+    assert asleep.update(None, 0.5) > 0
+    assert [asleep.update(0.4, 10.0 + t) > 0 for t in range(9)] == [True] * 9
+    assert [asleep.update(0.1, 20.0 + t) for t in range(9)][-1] == 0.0
+    assert asleep.update(0.45, 40.0) == 0.0, "not said again before it is most of a step"
+    assert asleep.update(0.9, 60.0) > 0
+    asleep.forget()
+    assert asleep.share == asleep.update(None, 61.0) == 0.0
+
+
+def test_a_loop_that_sleeps_does_not_compute() -> None:
+    said = "Training mostly waits for something else: for 70 % of a step its ranks neither compute nor"
+    of = Measured(ranks=2, step_s=0.1, data_s=0.0, share=0.04, transfer_s=0.004, plain_ddp=True, asleep=0.7)
+    of = replace(of, gradient_bytes=8, gradient_item=4, workers=0)
+    assert why_none(of, "").startswith(said)
+    assert why_none(of, "Busy.").startswith(said), "waiting for a core is no sleep"
+    assert why_none(replace(of, asleep=0.0), "").startswith("Computation takes the time")
+    assert why_none(replace(of, share=0.8, transfer_s=0.08), "").startswith("Communication takes 80 %")
+    live = Metrics(step_s=0.1, data_s=0.0, comm_overhead=0.04, comm_overhead_error=0.01)
+    assert from_live(live, asleep=0.7).text.startswith(said)
+    report = Report(with_sync=(0.02,) * 5, without_sync=(0.02,) * 5)
+    assert conclude([report, report], asleep=0.7).text.startswith(said), (
+        "a sleep in the model is repeated, too"
+    )
