@@ -11,7 +11,7 @@ from typing import Any
 from dtrain_lab.api import debug, target
 from dtrain_lab.api.checked import checked
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cells import rank_sets
+from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.jobs.jobs import Told
 from dtrain_lab.wire.codec.encode import as_json
@@ -137,10 +137,9 @@ class Job:
         self._portal.call(self._portal.jobs.delete(self.id, force=force))
 
     def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
-        """Return the current stacks of each rank's threads."""
-        wanted = self._wanted(ranks)
-        found = self._portal.call(self._stacks(wanted))
-        return {stack.rank: stack.text or stack.error or "" for stack in found}
+        """Return the current stacks of each rank's threads; printed as a whole, equal stacks are folded."""
+        found = self._portal.call(self._stacks(self._wanted(ranks)))
+        return stacks.StackTexts(found, stacks.waiting(self.job()), stacks.ELSEWHERE)
 
     async def _stacks(self, ranks: tuple[int, ...] | None) -> list[Stack]:
         return await (await self._portal.jobs.reader(self.id)).stacks(ranks)

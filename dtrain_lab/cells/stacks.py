@@ -2,12 +2,54 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import PurePath
+
+from msgspec import Struct
 
 from dtrain_lab.cells import rank_sets
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.stacks import Stack, StackFrame
 
 IDLE = "idle"
+ELSEWHERE = "not in the notebook's code"
+"""What is said of a job's rank without a frame: no cell waits there for a user."""
+_PACKAGE = re.compile(r"(?:site|dist)-packages/([\w-]+)")
+
+
+class Waiting(Struct, frozen=True):
+    """Ranks that others wait for, and ranks that wait in a collective."""
+
+    blamed: frozenset[int] = frozenset()
+    waiting: frozenset[int] = frozenset()
+
+
+NONE_WAIT = Waiting()
+
+
+def waiting(of: Cluster | Job) -> Waiting:
+    """Find which ranks of a cluster or a job wait, and for which."""
+    blamed = frozenset(rank for found in of.metrics.verdicts if found.peers for rank in found.ranks)
+    return Waiting(blamed, frozenset(r.rank for r in of.ranks if r.state == "in collective") - blamed)
+
+
+class StackTexts(dict[int, str]):
+    """Stacks of all threads, by rank. Printed as a whole, equal stacks are folded.
+
+    Args:
+        stacks: Stacks of the ranks.
+        known: Which ranks wait.
+        idle: What is said of a rank without a frame of the user's.
+    """
+
+    def __init__(self, stacks: Sequence[Stack], known: Waiting, idle: str = IDLE) -> None:
+        super().__init__({stack.rank: stack.text or stack.error or "" for stack in stacks})
+        self._folded = "\n\n".join(folded(stacks, known, idle))
+
+    def __repr__(self) -> str:
+        return self._folded
 
 
 def place(stack: Stack) -> str:
@@ -18,30 +60,58 @@ def place(stack: Stack) -> str:
     """
     if not stack.frames:
         return stack.error or IDLE
-    own = [frame for frame in stack.frames if not frame.library]
-    return _words((own or stack.frames)[-1])
+    return _words((_own(stack) or stack.frames)[-1])
 
 
-def folded(stacks: Sequence[Stack]) -> list[str]:
-    """Return paragraphs, one for all ranks whose main threads are at the same place; small groups first.
+def folded(stacks: Sequence[Stack], known: Waiting = NONE_WAIT, idle: str = IDLE) -> list[str]:
+    """Return paragraphs, one for all ranks whose main threads are at the same place.
 
-    Other threads are left out: those of different ranks are never quite equal, and most are ours.
+    Ranks that others wait for come first, ranks in a collective last, else small groups first. Libraries'
+    frames are left out but for the name of the innermost function. Other threads are left out: those of
+    different ranks are never quite equal, and most are ours.
 
     Args:
         stacks: Stacks of the ranks.
+        known: Which ranks wait.
+        idle: What is said of a rank without a frame of the user's.
     """
-    groups: dict[tuple[str | None, tuple[StackFrame, ...]], list[int]] = {}
+    groups: dict[tuple[bool, str], list[int]] = {}
     for stack in stacks:
-        groups.setdefault((stack.error, stack.frames), []).append(stack.rank)
+        groups.setdefault((stack.rank in known.blamed, _text(stack, idle)), []).append(stack.rank)
+
+    def order(group: tuple[tuple[bool, str], list[int]]) -> tuple[bool, bool, int, list[int]]:
+        (blamed, _), ranks = group
+        return not blamed, known.waiting.issuperset(ranks), len(ranks), ranks
+
     told = []
-    for (error, frames), ranks in sorted(groups.items(), key=lambda group: (len(group[1]), group[1])):
-        about = error or ("" if frames else IDLE)
-        lines = [f"{rank_sets.sentence_name(ranks)}: {about}" if about else rank_sets.sentence_name(ranks)]
-        for frame in frames:
-            lines.append(f"  {_words(frame)}")
-            lines += [f"    {frame.source.strip()}"] if frame.source.strip() else []
-        told.append("\n".join(lines))
+    for (blamed, text), ranks in sorted(groups.items(), key=order):
+        name = f"{rank_sets.sentence_name(ranks)}{', which others wait for' if blamed else ''}"
+        told.append(f"{name}: {text}" if "\n" not in text else f"{name}:{text}")
     return told
+
+
+def _text(stack: Stack, idle: str) -> str:
+    """Text of a stack: one line, or lines that begin with a line break."""
+    if not stack.frames:
+        return stack.error or idle
+    own = _own(stack)
+    lines = [""]
+    for frame in own or stack.frames:
+        lines.append(f"  {_words(frame)}")
+        lines += [f"    {frame.source.strip()}"] if frame.source.strip() else []
+    inner = stack.frames[-1]
+    if own and inner.library:
+        lines.append(f"  in {_package(inner.where.file or '')}: {inner.where.function}")
+    return "\n".join(lines)
+
+
+def _own(stack: Stack) -> tuple[StackFrame, ...]:
+    return tuple(frame for frame in stack.frames if not frame.library)
+
+
+def _package(file: str) -> str:
+    found = _PACKAGE.search(file)
+    return found[1] if found else PurePath(file).stem
 
 
 def _words(frame: StackFrame) -> str:

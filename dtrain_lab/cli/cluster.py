@@ -14,7 +14,15 @@ import psutil
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, print_stacks, reports_errors
+from dtrain_lab.cli.show import (
+    all_threads,
+    as_json,
+    console,
+    in_terminal,
+    print_json,
+    print_stacks,
+    reports_errors,
+)
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
@@ -156,11 +164,12 @@ def restart(name: str, ranks: str, as_json: bool) -> None:
 @cluster.command()
 @click.argument("name")
 @click.option("--ranks", default="", help='Rank set, such as "0,2-3"; default: all.')
+@all_threads
 @as_json
 @reports_errors
-def stacks(name: str, ranks: str, as_json: bool) -> None:
-    """Print the stack of each thread of the ranks."""
-    print_stacks(reach(name).stacks(ranks or None), as_json=as_json)
+def stacks(name: str, ranks: str, all_threads: bool, as_json: bool) -> None:
+    """Show the calls that the ranks are in; equal stacks once."""
+    print_stacks(reach(name).stacks(ranks or None), all_threads=all_threads, as_json=as_json)
 
 
 @cluster.command()

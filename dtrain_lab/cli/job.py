@@ -15,6 +15,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.cli.show import (
+    all_threads,
     as_json,
     confirm,
     console,
@@ -183,11 +184,12 @@ def delete(identity: str, yes: bool, force: bool, as_json: bool) -> None:
 @job_group.command()
 @click.argument("identity", metavar="ID")
 @click.option("--ranks", help='A rank, or a set such as "0,2-3".')
+@all_threads
 @as_json
 @reports_errors
-def stacks(identity: str, ranks: str | None, as_json: bool) -> None:
-    """Print the stack of each thread of the ranks."""
-    print_stacks(job(identity).stacks(ranks), as_json=as_json)
+def stacks(identity: str, ranks: str | None, all_threads: bool, as_json: bool) -> None:
+    """Show the calls that the ranks are in; equal stacks once."""
+    print_stacks(job(identity).stacks(ranks), all_threads=all_threads, as_json=as_json)
 
 
 @job_group.command(short_help="Write a job to a .tar.gz for a colleague.")

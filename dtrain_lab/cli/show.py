@@ -64,15 +64,24 @@ def print_line(value: Any) -> None:
     sys.stdout.flush()
 
 
-def print_stacks(stacks: dict[int, str], *, as_json: bool) -> None:
+all_threads = click.option(
+    "--all", "all_threads", is_flag=True, help="All threads, with the frames of libraries; as in --json."
+)
+
+
+def print_stacks(stacks: dict[int, str], *, all_threads: bool, as_json: bool) -> None:
     """Print the stacks of ranks.
 
     Args:
-        stacks: Rank → its stack as text.
-        as_json: Print a list of objects with `rank` and `text`.
+        stacks: As `Cluster.stacks` and `Job.stacks` return them.
+        all_threads: Print those of all threads, not only where the ranks are in the user's code.
+        as_json: Print JSON, which has all threads.
     """
     if as_json:
         print_json([{"rank": rank, "text": text} for rank, text in stacks.items()])
+        return
+    if not all_threads:
+        click.echo(stacks)
         return
     for rank, text in stacks.items():
         console.rule(f"rank {rank}", align="left")

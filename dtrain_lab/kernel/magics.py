@@ -11,7 +11,6 @@ from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.cells import cell_options
 from dtrain_lab.kernel import options, reports, variables
 from dtrain_lab.kernel.session import Session
-from dtrain_lab.wire import clients
 
 
 class CommandInterrupted(KeyboardInterrupt):
@@ -73,6 +72,8 @@ class DistributedMagics(Magics):  # type: ignore[misc]
                 session.stop()
             case "status":
                 reports.status(session.looked_at())
+            case "attach" if asked.name is None:
+                session.list_clusters()
             case "attach":
                 cluster = session.attach(asked.name)
                 print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
@@ -83,19 +84,16 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "resize":
                 print(session.own("resize", line).resize(asked.size))
             case "stacks":
-                target = session.looked_at()
-                ranks = session.call(target.rank_set(asked.ranks or None))
-                reports.stacks(target.name, session.call(target.ask(clients.Stacks(ranks))))
+                reports.stacks(session.looked_at().stacks(asked.ranks or None), all_threads=asked.all)
             case "advise":
                 check_advise(asked.tried, asked.nodes, asked.ranks_per_node, asked.profile)
                 if asked.nodes is not None:
                     reports.forecast(session.looked_at(), asked.nodes, asked.ranks_per_node, asked.profile)
                 else:
-                    reports.advise(
-                        session.own("use", line) if asked.tried else session.looked_at(), asked.tried
-                    )
+                    of = session.own("use", line) if asked.tried else session.looked_at()
+                    reports.advise(of, session.notebook, asked.tried)
             case "diagnose":
-                reports.diagnose(session.looked_at())
+                reports.diagnose(session.looked_at(), session.notebook)
             case "where":
                 reports.where(session.looked_at())
             case "wait":

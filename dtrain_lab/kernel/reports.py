@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from dtrain_lab.api.cluster import Cluster
-from dtrain_lab.cells.stacks import folded
+from dtrain_lab.kernel import which
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.units import duration, least_share
 from dtrain_lab.wire.cluster import Cluster as Info
-from dtrain_lab.wire.stacks import Stack
 from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
 
@@ -41,17 +39,19 @@ def interrupt(cluster: Cluster, ranks: str) -> None:
     print(interrupted(before, ranks))
 
 
-def advise(cluster: Cluster, tried: str | None = None) -> None:
+def advise(cluster: Cluster, notebook: str | None, tried: str | None = None) -> None:
     """Print what would make training faster, or what a piece of advice gains.
 
     Args:
         cluster: The cluster that trains.
+        notebook: Path of this notebook.
         tried: Id of the advice to try; None prints all advice.
     """
     if tried is not None:
         print(cluster.try_advice(tried)["text"])
         return
-    for line in advice_text.lines(cluster.advise(), cluster.cluster()):
+    found, info = cluster.advise(), cluster.cluster()
+    for line in [*which.about(info, notebook), *advice_text.lines(found, info)]:
         print(line)
 
 
@@ -67,10 +67,16 @@ def forecast(cluster: Cluster, nodes: int, ranks_per_node: int | None, profile: 
     print(cluster.forecast(nodes, ranks_per_node, profile)["text"])
 
 
-def diagnose(cluster: Cluster) -> None:
-    """Print how the time of a training step is divided."""
+def diagnose(cluster: Cluster, notebook: str | None) -> None:
+    """Print how the time of a training step is divided.
+
+    Args:
+        cluster: The cluster that trains.
+        notebook: Path of this notebook.
+    """
     found = cluster.diagnose()
-    print(found.text)
+    for line in [*which.about(cluster.cluster(), notebook), found.text]:
+        print(line)
     for check in (found.communication, found.data):
         if check is not None:
             print(check.text)
@@ -84,14 +90,17 @@ def where(cluster: Cluster) -> None:
         print(f"[{rank}] {place}")
 
 
-def stacks(name: str, found: Sequence[Stack]) -> None:
+def stacks(found: dict[int, str], *, all_threads: bool) -> None:
     """Print the stacks of the ranks' main threads, equal ones once.
 
     Args:
-        name: The cluster.
-        found: The stacks of its ranks.
+        found: As `Cluster.stacks` returns them.
+        all_threads: Print those of all threads instead, one rank after another.
     """
-    print("\n\n".join([*folded(found), f"All threads: dtrain-lab cluster stacks {name}"]))
+    if all_threads:
+        print("\n\n".join(f"Rank {rank}:\n{text.rstrip()}" for rank, text in found.items()))
+    else:
+        print(f"{found}\n\nAll threads, with libraries: %distributed stacks --all")
 
 
 def rank_lines(info: Info) -> list[str]:

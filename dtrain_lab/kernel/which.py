@@ -63,6 +63,38 @@ def stands_in(last: Ended, other: str) -> str:
     return f"{same}{last.name}, which this notebook used, {last.how}. This is about {_beside(other, last)}:"
 
 
+def about(info: Cluster, notebook: str | None) -> list[str]:
+    """Return a line that names the cell that trained last, if it is another notebook's; nothing else.
+
+    Args:
+        info: The cluster.
+        notebook: Path of this notebook.
+    """
+    at = info.metrics.loop
+    if at is None or at.notebook is None or at.notebook == notebook:
+        return []
+    cell = f"cell {at.cell} of " if at.cell else ""
+    return [f"{info.name} trained last in {cell}{PurePath(at.notebook).name}; this is about that loop:"]
+
+
+def choice(running: Sequence[Cluster], notebook: str | None) -> str:
+    """Return the clusters that run, one a line, and how to attach to one.
+
+    Args:
+        running: The clusters.
+        notebook: Path of this notebook.
+    """
+    if not running:
+        return f"No cluster is running. Start one: {START}"
+    lines = []
+    for info in running:
+        users = [*(["this notebook"] if notebook in info.notebooks else []), *_users(info, notebook)]
+        by = f"used by {listed(users)}" if users else "used by no notebook"
+        lines.append(f"{info.name}: {rank_sets.count(info.world.size)}, {by}")
+    others = [info.name for info in running if notebook not in info.notebooks]
+    return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])
+
+
 def several(running: Sequence[str]) -> NotFound:
     """Return the error of a notebook without a cluster that would have to choose one."""
     return NotFound(f"Several clusters are running: {', '.join(running)}.", f"Choose one: {ATTACH} NAME")

@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         arguments: `join FILE [NODE]`; without NODE, Slurm's environment gives the node's index.
 
     Returns:
-        Exit code: 0 when the head told the agent to leave.
+        Exit code: 0 when the head told the agent to leave; 1 if this node can't reach it, which is printed.
     """
     _, file, *rest = arguments
     node = int(rest[0] if rest else os.environ["SLURM_NODEID"])

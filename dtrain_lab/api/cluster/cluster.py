@@ -137,7 +137,7 @@ class Cluster(Cells, Variables, Measurements):
         return Monitor(self)
 
     def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
-        """Return the current stacks of each rank's threads."""
+        """Return the current stacks of each rank's threads; printed as a whole, equal stacks are folded."""
         return self._portal.call(self._stacks(ranks))
 
     async def stacks_async(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
@@ -200,8 +200,8 @@ class Cluster(Cells, Variables, Measurements):
         await self.ask(clients.Restart(ranks), RESTART_WITHIN_S)
 
     async def _stacks(self, ranks: rank_sets.Asked) -> dict[int, str]:
-        found = await self._frames(ranks)
-        return {stack.rank: stack.text or stack.error or "" for stack in found}
+        found, info = await self._frames(ranks), await self.ask(clients.Info())
+        return stacks.StackTexts(found, stacks.waiting(info))
 
     async def _places(self) -> dict[int, str]:
         return {stack.rank: stacks.place(stack) for stack in await self._frames()}

@@ -38,6 +38,8 @@ from dtrain_lab.wire.metrics.diagnosis import Report
 PYTHON_FLUSH_S = 0.002
 """Flush interval of stdout and stderr while a cell runs, seconds; OutStream's 0.2 s makes %%px lines late."""
 
+LEFT = "exit ended this cell, and the ranks go on. To stop them: %distributed stop"
+
 
 class CellRunner:
     """Runs cells one at a time on the main thread.
@@ -183,6 +185,7 @@ class CellRunner:
         if isinstance(failed, asyncio.CancelledError):
             return KeyboardInterrupt()
         if isinstance(failed, SystemExit) and not failed.code:  # exit code 0 is success
+            Notes().say(LEFT)  # typed perhaps to end the cluster; and why the rest of the cell did not run
             return None
         if isinstance(failed, SystemExit) and isinstance(failed.__context__, KeyboardInterrupt):
             return failed.__context__  # a framework has turned an interrupt into an exit code
@@ -230,8 +233,6 @@ class _Leave(ExitAutocall):  # type: ignore[misc]
     """`exit` and `quit`: end the cell, as they end a script, but not the rank."""
 
     def __call__(self, code: object = None) -> None:
-        if not code:  # with a code, the failed cell's message is enough
-            Notes().say("exit ended this cell, and the ranks go on. To stop them: %distributed stop")
         raise SystemExit(code)
 
 

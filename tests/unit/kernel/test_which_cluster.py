@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.kernel import which
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.stacks import Where
 from tests.unit.metrics.test_advice import cluster
 
 LAST = which.Ended("local-2", "was stopped at 9:27")
@@ -43,3 +44,20 @@ def test_notebooks_that_share_a_cluster_are_named_as_in_a_sentence() -> None:
         "Runs on nb, which a.ipynb and b.ipynb use, too: they share its variables."
     )
     assert "which a.ipynb uses, too:" in which.taken(named("nb", "a.ipynb", "c.ipynb"), "c.ipynb")
+
+
+def test_a_notebook_is_told_of_all_clusters_and_who_uses_them() -> None:
+    assert which.choice([], "c.ipynb") == "No cluster is running. Start one: %distributed start"
+    running = [named("nb", "d/a.ipynb", "c.ipynb"), named("free")]
+    assert which.choice(running, "c.ipynb").splitlines() == [
+        "nb: 2 ranks, used by this notebook and a.ipynb",
+        "free: 2 ranks, used by no notebook",
+        "Use it in this notebook: %distributed attach free",
+    ]
+    assert which.choice(running[:1], "c.ipynb") == "nb: 2 ranks, used by this notebook and a.ipynb"
+
+
+def test_advice_on_another_notebooks_loop_says_whose_it_is() -> None:
+    of = replace(cluster(loop=Where("d/a.ipynb", "[3]")), name="nb")
+    assert which.about(of, "d/a.ipynb") == which.about(named("nb"), "d/a.ipynb") == []
+    assert which.about(of, "b.ipynb") == ["nb trained last in cell [3] of a.ipynb; this is about that loop:"]
