@@ -82,8 +82,10 @@ class CurrentAdvice:
             self._trained, self._too_short = (loop, now), False
             self.measured = with_diagnosis(now, found)
             self.unknown = unknown(self.measured)
-        elif now is not None and (self._trained is None or self._trained[0] != loop):
-            self._forget()
+        elif now is not None:  # the first steps of a loop say nothing yet
+            if self._trained is None or self._trained[0] != loop:
+                self._forget()
+            now = None
         if now is None or found is not None or not sure:
             self._steady.forget()
             # a measured result needs no smoothing, and estimates don't count beside it
