@@ -8,8 +8,9 @@ from typing import Any
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from dtrain_lab.api.measurements import check_advise
+from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import cell_options
-from dtrain_lab.kernel import options, reports, variables
+from dtrain_lab.kernel import options, reports, variables, which
 from dtrain_lab.kernel.session import Session
 
 
@@ -73,7 +74,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "status":
                 reports.status(session.looked_at())
             case "attach" if asked.name is None:
-                session.list_clusters()
+                print(which.choice([cluster.cluster() for cluster in clusters()], session.notebook))
             case "attach":
                 cluster = session.attach(asked.name)
                 print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")

@@ -175,10 +175,6 @@ class Session:
         cluster = connect(name)
         return self._use_running(cluster.id, Used(cluster.id))
 
-    def list_clusters(self) -> None:
-        """Print the clusters that run, with their users, and how to attach to one."""
-        print(which.choice([cluster.cluster() for cluster in clusters()], self.notebook))
-
     def _use_running(self, name: str, used: Used) -> Cluster:
         self._cluster = connect(name)
         self._uses(used)

@@ -216,15 +216,15 @@ def last(metrics: Metrics) -> Last:
     )
 
 
-def last_with_measured(last: Last, diagnosis: Diagnosis | None) -> Last:
+def last_with_measured(last: Last | None, diagnosis: Diagnosis | None) -> Last | None:
     """Replace communication in the last figures of a loop by the share measured afterwards.
 
     Args:
-        last: figures of the loop's last steps.
+        last: figures of the loop's last steps; None before any.
         diagnosis: its diagnosis; None if nothing was measured.
     """
     check = diagnosis.communication if diagnosis is not None else None
-    if check is None:
+    if check is None or last is None:
         return last
     return replace(last, comm_overhead=check.share, comm_overhead_error=check.error, comm_bound="")
 

@@ -12,7 +12,7 @@ from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
 from dtrain_lab.metrics.advice.reasons import TOO_SHORT, why_none
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
 from dtrain_lab.metrics.advice.tried import is_tryable
-from dtrain_lab.metrics.diagnosed_loop import alike
+from dtrain_lab.metrics.diagnosed_loop import Loops, alike
 from dtrain_lab.metrics.verdicts.asleep import Asleep, asleep_share
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
@@ -52,16 +52,18 @@ class CurrentAdvice:
             return TOO_SHORT
         return "" if self._advice else why_none(self.measured, self.too_busy)
 
-    def sampled(self, samples: Sequence[RankSample], loop: str) -> None:
+    def sampled(self, samples: Sequence[RankSample], loops: Loops) -> None:
         """Record whether the ranks of a node sleep in a loop that trains.
 
         Args:
             samples: Their latest samples.
-            loop: Code of the loop.
+            loops: Knows whether a cell trains.
         """
-        if loop != self._sampled:
+        if not loops.trains:
+            return
+        if loops.code != self._sampled:
             self._asleep.forget()
-            self._sampled = loop
+            self._sampled = loops.code
         self._asleep.update(asleep_share(samples), time.monotonic())
 
     def update(

@@ -77,10 +77,9 @@ class Figures:
         if host is not None:
             self.hosts[node] = host
         self._samples.add(samples)
-        idle = {s.rank for s in samples if s.idle}
-        self.loops.sampled({s.rank: s.step or 0 for s in samples}, time.monotonic(), idle)
-        if self.loops.trains:
-            self._advised.sampled(samples, self.loops.code)
+        steps = {s.rank: s.step or 0 for s in samples}
+        self.loops.sampled(steps, time.monotonic(), {s.rank for s in samples if s.idle})
+        self._advised.sampled(samples, self.loops)
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
@@ -180,9 +179,7 @@ class Figures:
             current=current,
             loop=self.loops.where,
             even=self._pace.kept,
-            last=None
-            if current or self._last is None or stands
-            else diagnosis.last_with_measured(self._last, diagnosed),
+            last=None if current or stands else diagnosis.last_with_measured(self._last, diagnosed),
         )
 
     @property
