@@ -58,4 +58,4 @@ def check(name: str, as_json: bool) -> None:
         )
     for warning in report["warnings"]:
         console.print(warning)
-    console.print(f"{name} can run. {report['room']}")
+    console.print(f"{name} can run. {report['capacity']}")

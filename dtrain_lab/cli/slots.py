@@ -13,7 +13,7 @@ from dtrain_lab.cli.show import (
 )
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.units import counted
-from dtrain_lab.placement.room import SLOTS_PER_CORE
+from dtrain_lab.placement.capacity import SLOTS_PER_CORE
 from dtrain_lab.services.profiles import slots as service_slots
 
 

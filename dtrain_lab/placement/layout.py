@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Conflict
+from dtrain_lab.placement.capacity import capacity, default_ranks, slot_count
 from dtrain_lab.placement.frameworks import ascend
-from dtrain_lab.placement.room import capacity, default_ranks, slot_count
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.profile import Profile
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as ranks
 from dtrain_lab.errors import BadSize
-from dtrain_lab.placement import room
+from dtrain_lab.placement import capacity
 from dtrain_lab.placement.layout import check_request, make_plan
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.profile import Profile
@@ -57,17 +57,17 @@ def named_gpus(shown: str) -> tuple[str, ...]:
 
 
 def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, int]:
-    most = room.most_ranks(facts)
-    ask = f"Ask for {room.at_most(facts)}."
-    check_request(request, f"This machine has {room.has(facts)}. {ask}")
+    most = capacity.most_ranks(facts)
+    ask = f"Ask for {capacity.at_most(facts)}."
+    check_request(request, f"This machine has {capacity.has(facts)}. {ask}")
     if request.ranks is not None:
         nodes, per_node = 1, request.ranks
     else:
         nodes = request.nodes or profile.nodes or 1
-        per_node = request.ranks_per_node or profile.ranks_per_node or room.default_ranks(facts)
+        per_node = request.ranks_per_node or profile.ranks_per_node or capacity.default_ranks(facts)
     if nodes * per_node > most:
         raise BadSize(
-            f"{ranks.count(nodes * per_node)} are too many for this machine: it has {room.has(facts)}.",
+            f"{ranks.count(nodes * per_node)} are too many for this machine: it has {capacity.has(facts)}.",
             ask,
             details={
                 "most": most,

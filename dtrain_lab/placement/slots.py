@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.errors import NotFound
-from dtrain_lab.placement.room import slot_count
+from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.plan import NodeFacts

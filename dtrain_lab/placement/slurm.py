@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadProfile, BadSize
+from dtrain_lab.placement.capacity import capacity, default_ranks
 from dtrain_lab.placement.layout import make_plan, spread
-from dtrain_lab.placement.room import capacity, default_ranks
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SlurmFacts
 from dtrain_lab.wire.profile import Profile

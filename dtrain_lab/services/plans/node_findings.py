@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.placement.room import slot_count
+from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, Plan, Request
 

@@ -9,7 +9,7 @@ import msgspec
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.units import counted
-from dtrain_lab.placement import compatibility, room
+from dtrain_lab.placement import capacity, compatibility
 from dtrain_lab.services.policy import limits, policy
 from dtrain_lab.services.profiles import environment, speeds
 from dtrain_lab.services.profiles import files as profiles
@@ -48,7 +48,7 @@ async def check(name: str) -> dict[str, Any]:
     framework = found.framework or "torch"
     nodes = [_node(node, one, framework) for node, one in checks.items()]
     least = min(checks.values(), key=lambda c: (c.facts.gpus, c.facts.cpus)).facts
-    per_node = room.capacity(least, found)
+    per_node = capacity.capacity(least, found)
     ask = {
         "nodes": len(nodes),
         "ranks_per_node": per_node,
@@ -65,12 +65,12 @@ async def check(name: str) -> dict[str, Any]:
         "network": msgspec.to_builtins(between),
         "warnings": compatibility.warnings(checks),
         "ask": ask,
-        "room": _room(least, ask, plan.size, own=backend.traits.one_machine),
+        "capacity": _capacity(least, ask, plan.size, own=backend.traits.one_machine),
     }
 
 
-def _room(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> str:
-    """Sentences on how many ranks have room.
+def _capacity(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> str:
+    """Sentences on how many ranks fit.
 
     Args:
         least: Resources of the smallest node.
@@ -82,7 +82,7 @@ def _room(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> s
     size = rank_sets.count(per_node)
     each = f"{counted(ask['cpus_per_rank'], 'core')} and {ask['memory_gib_per_rank']:g} GiB"
     if own:
-        told = f"It takes {room.at_most(least, policy.current().ranks)}. With {size}, each gets {each}."
+        told = f"It takes {capacity.at_most(least, policy.current().ranks)}. With {size}, each gets {each}."
     else:
         where = f"each of {nodes} nodes" if nodes > 1 else "its node"
         told = f"There is room for {size} on {where}, with {each} for each."

@@ -16,8 +16,8 @@ import { openDialog } from '../../ui/dialog';
 /** Result of `profile check` for a profile that can run. */
 type Report = {
   warnings: string[];
-  /** Sentences on how many ranks have room. */
-  room: string;
+  /** Sentences on how many ranks fit. */
+  capacity: string;
 };
 
 /** A profile's file as text, with its error. */
@@ -240,7 +240,9 @@ async function check(
 }
 
 function said(name: string, report: Report, trans: TranslationBundle): string {
-  return [trans.__('%1 can run.', name), report.room, ...report.warnings].join(
-    ' '
-  );
+  return [
+    trans.__('%1 can run.', name),
+    report.capacity,
+    ...report.warnings
+  ].join(' ');
 }

@@ -30,7 +30,7 @@ from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import state as job_state
 from dtrain_lab.machine import local_facts
-from dtrain_lab.placement.room import slot_count
+from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import folder_files

@@ -265,7 +265,9 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
 def test_bad_input_is_refused_in_a_sentence_before_anything_runs(
     change: dict[str, Any], kind: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dtrain_lab.placement.room.SLOTS_PER_CORE", 1 if "ranks_per_node" in change else 8)
+    monkeypatch.setattr(
+        "dtrain_lab.placement.capacity.SLOTS_PER_CORE", 1 if "ranks_per_node" in change else 8
+    )
     asked: dict[str, Any] = {"notebook": book(tmp_path), "space": {"lr": [0.1, 0.2]}, "objective": "loss"}
     with pytest.raises(kind) as error:
         dt.sweep(**{**asked, **change})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dtrain_lab.placement.room import at_most, slot_count
+from dtrain_lab.placement.capacity import at_most, slot_count
 from dtrain_lab.placement.slots import Holder, Ticket, chosen, in_use, listing, turn
 from dtrain_lab.wire.plan import NodeFacts
 

@@ -18,8 +18,8 @@ from dtrain_lab.backends.ssh import backend as ssh_backend
 from dtrain_lab.backends.ssh.backend import SshBackend
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
+from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.placement.policy import Policy
-from dtrain_lab.placement.room import slot_count
 from dtrain_lab.services import folders
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs

@@ -1,4 +1,4 @@
-"""How many ranks a machine has room for. Pure.
+"""How many ranks fit on a machine. Pure.
 
 Four numbers that mean different things, defined here only:
 
