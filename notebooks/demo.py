@@ -62,7 +62,11 @@ def main() -> int:
                 print("".join(f"      {line}\n" for line in output.text.splitlines()), end="", flush=True)
 
     client = NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(HERE)}}
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(HERE)}},
+        extra_arguments=["--log-level=40"],  # ipykernel's warnings about loopback would be taken for ours
     )
     client.on_cell_executed = lambda cell, cell_index, **more: executed(cell, cell_index)
     try:

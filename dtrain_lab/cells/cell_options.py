@@ -150,7 +150,8 @@ class Parser(argparse.ArgumentParser):
 
 def _meant(word: str, known: Sequence[str] | dict[str, Any]) -> str:
     """Return a "Did you mean …?" for a word; empty if no known word is similar."""
-    near = difflib.get_close_matches(word, list(known), 1)
+    begun = [name for name in known if name.startswith(word)]
+    near = begun[:1] if len(begun) == 1 else difflib.get_close_matches(word, list(known), 1)
     return f" Did you mean {near[0]}?" if near else ""
 
 

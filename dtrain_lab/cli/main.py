@@ -41,6 +41,19 @@ class Main(click.Group):
             click.echo(json.dumps(refused.as_dict()), err=True)
             ctx.exit(exit_code(refused))
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(self._meant(args[0], error.format_message()), error.ctx) from None
+
+    def _meant(self, name: str, told: str) -> str:
+        """Add where a command is that was typed without its group, or else all commands, to click's error."""
+        groups = [g for g, one in self.commands.items() if name in getattr(one, "commands", ())]
+        if groups:
+            return f"No such command '{name}'. Use: {', '.join(f'dtrain-lab {g} {name}' for g in groups)}"
+        return told if "Did you mean" in told else f"{told} Commands: {', '.join(self.commands)}."
+
 
 def _with_list(error: click.UsageError) -> click.UsageError:
     """Return an error about a missing name or id with the command that lists them; other errors unchanged."""

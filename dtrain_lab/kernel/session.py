@@ -154,7 +154,7 @@ class Session:
         if not running:
             raise NotFound("No cluster is running.", "Start one: %distributed start")
         if len(running) > 1:
-            raise which.several(names)
+            raise which.several([cluster.cluster() for cluster in running], self.notebook)
         return running[0]
 
     def cluster_or_start(self, name: str | None) -> Cluster:

@@ -95,9 +95,15 @@ def choice(running: Sequence[Cluster], notebook: str | None) -> str:
     return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])
 
 
-def several(running: Sequence[str]) -> NotFound:
-    """Return the error of a notebook without a cluster that would have to choose one."""
-    return NotFound(f"Several clusters are running: {', '.join(running)}.", f"Choose one: {ATTACH} NAME")
+def several(running: Sequence[Cluster], notebook: str | None) -> NotFound:
+    """Return the error of a notebook without a cluster that would have to choose one.
+
+    Args:
+        running: The clusters.
+        notebook: Path of this notebook.
+    """
+    told = f"Several clusters are running: {_each(running, None, notebook)}."
+    return NotFound(told, f"Choose one: {ATTACH} {running[0].name}")
 
 
 def not_own(
@@ -120,15 +126,20 @@ def not_own(
     told = f"This notebook has no cluster{ended}."
     if not running:
         return NotFound(told, f"Start one: {START}")
-    names = ", ".join(
-        _beside(info.name, last)
-        + (f" (used by {listed(users)})" if (users := _users(info, notebook)) else "")
-        for info in running
-    )
+    names = _each(running, last, notebook)
     first = running[0].name
     return NotFound(
         f"{told} Running: {names}.",
         f"To {verb} {first}: {ATTACH} {first}, then %distributed {command}; or start one: {START}",
+    )
+
+
+def _each(running: Sequence[Cluster], last: Ended | None, notebook: str | None) -> str:
+    """Return the names of clusters, each with the notebooks that use it."""
+    return ", ".join(
+        _beside(info.name, last)
+        + (f" (used by {listed(users)})" if (users := _users(info, notebook)) else "")
+        for info in running
     )
 
 

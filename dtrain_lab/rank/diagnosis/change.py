@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, scheme
-from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, cannot_repeat, feeds
+from dtrain_lab.rank.diagnosis.measure import NO_MONITOR, READS_NONE, cannot_repeat, feeds
 from dtrain_lab.rank.diagnosis.replay import (
     Replay,
     TooSlow,
@@ -106,7 +106,7 @@ def _cannot_apply(seen: Any, change: Change) -> str:
             return error.message
         return ""
     if change.id == "workers":
-        return _cannot_read(seen.loader, len(seen.passes), change)
+        return _cannot_read(seen.loader, len(seen.passes), change) if seen.reads else READS_NONE
     return "This change can't be tried: make it in a cell, and compare."
 
 

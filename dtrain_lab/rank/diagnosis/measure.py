@@ -26,6 +26,8 @@ MEMORY_SHARE = 0.25
 """Share of a machine's memory that batches may take which its ranks' workers read ahead for a diagnosis."""
 PREFETCHED = 2
 """Batches that each worker reads ahead, where the loader does not say how many; torch's default."""
+NO_LOADER = "The DataLoader that training read no longer exists: keep it in a variable to measure it."
+READS_NONE = "Training reads no DataLoader, so the time to read data is unknown."
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
 
 
@@ -71,7 +73,7 @@ def _report(monitor: Monitor) -> Report:
     passes = seen.passes
     steps = ahead = 0
     if not problem:
-        steps, ahead, why = feeds(seen.loader, len(passes))
+        steps, ahead, why = feeds(seen.loader, len(passes)) if seen.reads else (0, 0, READS_NONE)
         if steps and (large := _too_large(seen)):
             steps, why = 0, large
         if why:
@@ -168,11 +170,7 @@ def feeds(loader: Any, batches: int, workers: int | None = None) -> tuple[int, i
         can't be checked (empty if it can).
     """
     if loader is None:
-        return (
-            0,
-            0,
-            "The DataLoader that training read no longer exists: keep it in a variable to measure it.",
-        )
+        return 0, 0, NO_LOADER
     if isinstance(loader.dataset, IterableDataset):
         return 0, 0, "The data is a stream, which can't be read without using it up."
     try:

@@ -76,6 +76,11 @@ class LastTraining:
         return self._loader() if self._loader is not None else None
 
     @property
+    def reads(self) -> bool:
+        """Whether training has read a loader, also where the loader is gone."""
+        return self._loader is not None
+
+    @property
     def batch(self) -> int:
         """Samples of the largest batch of the model since `forget_batch`; 0 if unknown."""
         model = self.model

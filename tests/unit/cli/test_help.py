@@ -52,6 +52,8 @@ def test_a_missing_name_says_where_names_are_listed(words: list[str], listed: st
             ["cluster", "start", "--ranks", "2", "--nodes", "2"],
             "ranks was given together with nodes or ranks_per_node.",
         ),
+        (["logs", "train"], "No such command 'logs'. Use: dtrain-lab job logs"),
+        (["status"], "Commands: cluster, profile, "),
     ],
 )
 def test_what_can_not_be_says_what_to_do(words: list[str], said: str) -> None:

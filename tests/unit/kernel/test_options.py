@@ -15,6 +15,7 @@ CELLS = cell_options.cell_parser()
 @pytest.mark.parametrize(
     ("parser", "line", "said"),
     [
+        (LINES, "stat", '%distributed has no command "stat". Did you mean status?'),
         (LINES, "statsu", '%distributed has no command "statsu". Did you mean status?'),
         (LINES, "xyz", '%distributed has no command "xyz".'),
         (LINES, "start --rank 3", '%distributed start has no option "--rank". Did you mean --ranks?'),

@@ -61,3 +61,9 @@ def test_advice_on_another_notebooks_loop_says_whose_it_is() -> None:
     of = replace(cluster(loop=Where("d/a.ipynb", "[3]")), name="nb")
     assert which.about(of, "d/a.ipynb") == which.about(named("nb"), "d/a.ipynb") == []
     assert which.about(of, "b.ipynb") == ["nb trained last in cell [3] of a.ipynb; this is about that loop:"]
+
+
+def test_who_has_to_choose_a_cluster_is_told_whose_they_are() -> None:
+    error = which.several([named("mine", "a.ipynb"), named("local-2")], "b.ipynb")
+    assert error.message == "Several clusters are running: mine (used by a.ipynb), local-2."
+    assert error.hint == "Choose one: %distributed attach mine"
