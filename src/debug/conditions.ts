@@ -3,7 +3,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { ask } from './model/ask';
 import { movedLine, sharedLines } from './model/edited';
 import { DebugView, SetBreakpoint } from './model/model';
-import { isCell } from './model/words';
+import { isCell } from './model/texts';
 
 /** The parts of a breakpoint in the Debug Adapter Protocol that JupyterLab leaves out. */
 interface IGiven {

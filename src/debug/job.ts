@@ -9,7 +9,7 @@ import { currentFile, kernelPath, lastCluster } from '../places/kernelPath';
 import { openFile } from '../places/open';
 import { CommandIDs } from '../commands';
 import { Jobs } from '../job/model/model';
-import { notebookFile } from '../job/model/words';
+import { notebookFile } from '../job/model/texts';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { Cluster, IClusters, Job } from '../tokens';

@@ -4,7 +4,7 @@ import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
 import { IClusters, Job } from '../tokens';
-import { hasEnded } from './model/words';
+import { hasEnded } from './model/texts';
 
 /**
  * Notifies of the start and end of jobs that were seen before.

@@ -10,7 +10,7 @@ import { ITyped } from './form/drafts';
 import { IFormProps, SubmitForm } from './form/form';
 import { INotebookToRead, ReadForm } from './form/reading';
 import { IJobsProps, JobList } from './list/list';
-import { moment, notebookFile } from './model/words';
+import { moment, notebookFile } from './model/texts';
 import { IJobProps, JobBody } from './view/view';
 
 /** A view of jobs in the main area. */

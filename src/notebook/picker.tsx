@@ -21,7 +21,7 @@ import { TOAST_MS } from '../ui/action';
 import { Glyph } from '../ui/icons/glyph';
 import { distributedIcon } from '../ui/icons/icons';
 import { compactItem } from './compactToolbar';
-import { clusterItem, pickedOf } from './words';
+import { clusterItem, pickedOf } from './texts';
 
 /** The cluster picker in the notebook's toolbar. */
 export const pickerPlugin: JupyterFrontEndPlugin<void> = {

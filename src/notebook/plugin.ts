@@ -28,7 +28,7 @@ import { keepChange } from './applyChange';
 import { followKernels } from './kernelRecords';
 import { attach, loadMagics } from './magics';
 import { openQuickstart } from './quickstart';
-import { restartNote } from './words';
+import { restartNote } from './texts';
 
 /** Attaches notebooks to clusters, and loads the magics in the current one. */
 export const notebookPlugin: JupyterFrontEndPlugin<void> = {

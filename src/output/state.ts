@@ -2,7 +2,7 @@ import { CodeCell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { notebookName } from '../places/kernelPath';
-import { cellName } from '../places/words';
+import { cellName } from '../places/texts';
 import { CellRecord, Cluster, Verdict } from '../tokens';
 import {
   formatClock,

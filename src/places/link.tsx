@@ -5,7 +5,7 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { IPlace } from './find';
-import { placeWords } from './words';
+import { placeWords } from './texts';
 
 /** Link that opens a place: the notebook scrolls to its cell and line, a file opens at its line. */
 export function PlaceLink(props: {

@@ -24,7 +24,7 @@ import { NodeGrid } from './table/nodes';
 import { MOST_SQUARES } from './table/rows';
 import { RankTable } from './table/table';
 import { OwnValues } from './charts/values';
-import { listed, weightOf } from './model/words';
+import { listed, weightOf } from './model/texts';
 
 const HEAT_COLUMNS = 100;
 const CHOICE: IChoice = {

@@ -5,7 +5,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { makeVerdict } from '../testing/clusters';
 import { Stack, StackFrame } from '../tokens';
 import { groupStacks, userFrame } from './group';
-import { doingOf, sentenceOf, stacksText, titleOf } from './words';
+import { doingOf, sentenceOf, stacksText, titleOf } from './texts';
 
 const trans = nullTranslator.load('');
 

@@ -7,7 +7,7 @@ import { StackFrame } from '../tokens';
 import { formatRanks } from '../ui/figures/format';
 import { Glyph, GlyphKind } from '../ui/icons/glyph';
 import { IRun, IStackGroup, userFrame } from './group';
-import { doingOf, titleOf } from './words';
+import { doingOf, titleOf } from './texts';
 
 interface IGroupProps {
   group: IStackGroup;

@@ -10,7 +10,7 @@ import { VisibleWidget } from '../ui/visibleWidget';
 import { stacksIcon } from '../ui/icons/viewIcons';
 import { groupStacks } from './group';
 import { Group } from './rows';
-import { sentenceOf, stacksText } from './words';
+import { sentenceOf, stacksText } from './texts';
 
 /** Source of the stacks of a view. */
 export interface IStacksOf {

@@ -4,7 +4,7 @@ import { Widget } from '@lumino/widgets';
 
 import { IClusters } from '../tokens';
 import { isTrouble } from '../ui/verdicts/sentence';
-import { statusText } from './words';
+import { statusText } from './texts';
 
 /** The sidebar whose tab has the dot. */
 const PANEL = 'dtrain-lab-panel';

@@ -18,13 +18,13 @@ import React from 'react';
 
 import { kernelPath, kernelRecorded, lastCluster } from '../places/kernelPath';
 import { CommandIDs } from '../commands';
-import { countActive } from '../job/model/words';
+import { countActive } from '../job/model/texts';
 import { request } from '../request/rest';
 import { Cluster, IClusters, ISelection, Job } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../ui/verdicts/sentence';
 import { markTab } from './dot';
-import { ISubject, jobsText, statusOf, subjectOf } from './words';
+import { ISubject, jobsText, statusOf, subjectOf } from './texts';
 
 /** Polling interval while nothing runs, ms. */
 const LOOK_EVERY = 10_000;

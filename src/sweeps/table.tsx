@@ -20,7 +20,7 @@ import {
   trialGlyph,
   trialState,
   trialTime
-} from './model/words';
+} from './model/texts';
 
 /** Rows drawn initially; the rest on request. */
 const ROWS = 100;

@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useState } from 'react';
 
 import { CommandIDs } from '../commands';
-import { moment, notebookFile, resumeWords } from '../job/model/words';
+import { moment, notebookFile, resumeWords } from '../job/model/texts';
 import { usePoll } from '../job/model/poll';
 import { refusalOf } from '../job/model/refusal';
 import {
@@ -22,7 +22,7 @@ import { Importance } from './charts/importance';
 import { Brushes } from './charts/brush';
 import { Parallel } from './charts/parallel';
 import { Trials } from './table';
-import { parametersLine } from './model/words';
+import { parametersLine } from './model/texts';
 
 /** Polling interval for a running sweep, ms. */
 const LOOK_MS = 1000;

@@ -18,7 +18,7 @@ import {
   stateWord
 } from '../../ui/verdicts/sentence';
 import { alarmOf } from '../../ui/verdicts/verdict';
-import { busyNote, headlines } from '../../ui/verdicts/words';
+import { busyNote, headlines } from '../../ui/verdicts/texts';
 import { Actions } from './buttons';
 import { Figures } from './figures';
 import { LostFacts } from './lostRanks';

@@ -4,7 +4,7 @@ import { ReadonlyJSONObject } from '@lumino/coreutils';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
-import { cellName } from '../../places/words';
+import { cellName } from '../../places/texts';
 import { unbroken } from '../../ui/figures/format';
 
 /** A cell of a notebook, with an optional line. */

@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { PlaceLink } from '../../places/link';
-import { placeWords } from '../../places/words';
+import { placeWords } from '../../places/texts';
 import { Cluster, Standing, Verdict } from '../../tokens';
 import { formatSpan, unbroken } from '../../ui/figures/format';
 import { doingOf, idleWords, whoStands } from '../model/standing';

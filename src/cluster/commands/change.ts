@@ -4,8 +4,8 @@ import { Widget } from '@lumino/widgets';
 
 import { Advice } from '../../tokens';
 import { TOAST_MS } from '../../ui/action';
-import { cellName } from '../../places/words';
-import { cellOf, words } from '../../ui/advice/words';
+import { cellName } from '../../places/texts';
+import { cellOf, words } from '../../ui/advice/texts';
 import { openDialog } from '../../ui/dialog';
 
 /** A line of a unified diff. */

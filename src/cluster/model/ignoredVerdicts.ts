@@ -1,6 +1,6 @@
 import { Cluster, Verdict } from '../../tokens';
 import { isHang } from '../../ui/verdicts/verdict';
-import { headlines } from '../../ui/verdicts/words';
+import { headlines } from '../../ui/verdicts/texts';
 
 /** Storage key of the ignored episodes. */
 const KEY = 'dtrain-lab:ignored';

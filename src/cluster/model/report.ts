@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { cellName, placeWords } from '../../places/words';
+import { cellName, placeWords } from '../../places/texts';
 import { Cluster, Rank, Verdict } from '../../tokens';
 import { adviceTitle } from '../../ui/advice/tried';
-import { words } from '../../ui/advice/words';
+import { words } from '../../ui/advice/texts';
 import { shownFigures } from '../../ui/figures/currentMetrics';
 import {
   formatGiB,

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { placeWords } from '../../places/words';
+import { placeWords } from '../../places/texts';
 import { Cluster, Standing, Verdict } from '../../tokens';
 import { formatRanks, formatSize, unbroken } from '../../ui/figures/format';
 

@@ -2,7 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { SetBreakpoint } from './model';
-import { isCell, lineOf } from './words';
+import { isCell, lineOf } from './texts';
 
 /** A breakpoint of JupyterLab, with its conditions on ranks. */
 export interface IPoint {

@@ -4,11 +4,11 @@ import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { KernelMessage } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { cellName } from '../../places/words';
+import { cellName } from '../../places/texts';
 import { isDistributed, requestOf } from '../../output/runs/document';
 import { Cluster, IClusters } from '../../tokens';
 import { DebugView } from './model';
-import { isCell } from './words';
+import { isCell } from './texts';
 
 /** Letters of a cell's first line in its name. */
 const MOST_FIRST = 24;

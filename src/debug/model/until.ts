@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { DebugModel } from './model';
-import { hasEnded } from './words';
+import { hasEnded } from './texts';
 
 type Told = Pick<DebugModel, 'view' | 'changed'>;
 

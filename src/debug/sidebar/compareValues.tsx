@@ -5,7 +5,7 @@ import { formatRanks, formatValue, unbroken } from '../../ui/figures/format';
 import { DebugModel, DebugView } from '../model/model';
 import { AcrossRow } from '../model/variables';
 import { IDifferences } from '../model/variables';
-import { runningText } from '../model/words';
+import { runningText } from '../model/texts';
 import { OnlyOnSome } from './onlyOnSome';
 
 interface IProps {

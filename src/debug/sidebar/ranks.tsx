@@ -15,7 +15,7 @@ import {
   lineOf,
   placeOf,
   sentence
-} from '../model/words';
+} from '../model/texts';
 
 interface IProps {
   model: DebugModel;

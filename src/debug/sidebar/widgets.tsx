@@ -10,7 +10,7 @@ import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './focus';
 import { DebugModel } from '../model/model';
 import { CellNames, runningOf } from '../model/names';
-import { noRanks, whoseVariables } from '../model/words';
+import { noRanks, whoseVariables } from '../model/texts';
 import { pointsOf } from '../model/breakpoints';
 import { Ranks } from './ranks';
 

@@ -4,7 +4,7 @@ import React from 'react';
 import { JobPlan } from '../../tokens';
 import { submitIcon } from '../../ui/icons/icons';
 import { FormBar } from './formbar';
-import { budgetWords, formatHours, moment, roomWords } from '../model/words';
+import { budgetWords, formatHours, moment, roomWords } from '../model/texts';
 
 /** Size and resources of the job, and the submit button, which says why it is disabled. */
 export function SubmitBar(props: {

@@ -7,7 +7,7 @@ import { IDrafts, ITyped } from './drafts';
 import { Jobs } from '../model/model';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
-import { notebookFile } from '../model/words';
+import { notebookFile } from '../model/texts';
 import { emptyForm, formOf, IForm } from '../model/request';
 
 /** Sources of a form's initial contents. */

@@ -9,7 +9,7 @@ import {
   entryPassesText,
   sortEntries
 } from './entries';
-import { JobFilter } from '../model/words';
+import { JobFilter } from '../model/texts';
 
 const trans = nullTranslator.load('x');
 const job = (id: string, at: number, more: Partial<Job> = {}): Job =>

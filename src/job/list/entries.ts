@@ -8,7 +8,7 @@ import {
   passesFilter,
   passesText,
   ranFor
-} from '../model/words';
+} from '../model/texts';
 
 /** Contents of a row: a job, or a sweep with the jobs of its trials. */
 export type Entry =

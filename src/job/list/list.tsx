@@ -24,7 +24,7 @@ import { usePoll } from '../model/poll';
 import { SlotsSection } from './slots';
 import { SweepRow } from './sweeprow';
 import { unreadableSentence, useSweeps, useUnreadable } from './sweeps';
-import { JobFilter } from '../model/words';
+import { JobFilter } from '../model/texts';
 
 export interface IJobsProps {
   model: IClusters;

@@ -8,7 +8,7 @@ import { formatSpan } from '../../ui/figures/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobmenu';
-import { jobGlyph, jobState, ranFor, rowLine } from '../model/words';
+import { jobGlyph, jobState, ranFor, rowLine } from '../model/texts';
 
 /** A job in the list: name and state, with its progress below. */
 export function JobRow(props: {

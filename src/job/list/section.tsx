@@ -26,7 +26,7 @@ import {
   moment,
   ranFor,
   rowLine
-} from '../model/words';
+} from '../model/texts';
 
 /** Rows in the sidebar. */
 const SHOWN = 6;

@@ -11,7 +11,7 @@ import { LogRow } from './logrow';
 import { Jobs } from '../model/model';
 import { useLog } from './reader';
 import { LogToolbar } from './logtoolbar';
-import { hasEnded, whyNoError } from '../model/words';
+import { hasEnded, whyNoError } from '../model/texts';
 
 const ROW_HEIGHT = 19;
 /** Number of rows before the last one at which more are read. */

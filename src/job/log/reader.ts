@@ -6,7 +6,7 @@ import { useViewState, useViewStateRef } from '../../ui/viewState';
 import { ILogQuery, Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
-import { hasEnded } from '../model/words';
+import { hasEnded } from '../model/texts';
 
 const POLL_MS = 150;
 /** Maximum number of lines kept in the page; the whole log is on disk. */

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
-import { hasEnded, notebookFile, resumeWords } from '../model/words';
+import { hasEnded, notebookFile, resumeWords } from '../model/texts';
 
 /** Actions for a job, the most helpful first. */
 export function Actions(props: {

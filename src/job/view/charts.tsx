@@ -12,7 +12,7 @@ import {
   UNKNOWN
 } from '../../ui/figures/format';
 import { shareInText } from '../../ui/figures/share';
-import { isPaused, jobState } from '../model/words';
+import { isPaused, jobState } from '../model/texts';
 
 /** px; low, because the log is more important. */
 const HEIGHT = 112;

@@ -6,7 +6,7 @@ import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
 import { batchFact } from '../../ui/figures/batch';
 import { formatValue } from '../../ui/figures/format';
-import { moment } from '../model/words';
+import { moment } from '../model/texts';
 
 /** Facts about a job: place, size, times, how it ended. */
 export function Facts(props: {

@@ -6,7 +6,7 @@ import { IClusters, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { JobsPast } from '../../ui/past';
 import { useViewState } from '../../ui/viewState';
-import { busyNote, headlines } from '../../ui/verdicts/words';
+import { busyNote, headlines } from '../../ui/verdicts/texts';
 import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';
@@ -14,7 +14,7 @@ import { JobLog } from '../log/log';
 import { Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
-import { hasEnded, jobGlyph, jobState, notebookFile } from '../model/words';
+import { hasEnded, jobGlyph, jobState, notebookFile } from '../model/texts';
 
 /** Polling interval for a job that no frame contains, ms. */
 const LOOK_MS = 2000;

@@ -6,7 +6,7 @@ import { target } from '../../ui/roving';
 import { themeColour } from '../../ui/icons/theme';
 import { ownTimes, shownNow } from '../../ui/figures/ownTime';
 import { tint } from './heat';
-import { rankWord } from '../model/words';
+import { rankWord } from '../model/texts';
 
 /** Colours for the canvas. */
 type Rgb = readonly [number, number, number];

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { cellName, placeWords } from '../../places/words';
+import { cellName, placeWords } from '../../places/texts';
 import { Rank, Verdict } from '../../tokens';
 import {
   formatCount,

@@ -12,7 +12,7 @@ import {
 import { Glyph } from '../../ui/icons/glyph';
 import { doing, standsAt } from '../model/facts';
 import { IRankFigures } from '../model/figures';
-import { rankGlyph, rankWord } from '../model/words';
+import { rankGlyph, rankWord } from '../model/texts';
 
 /** A column of the table of ranks: its sort key, and its content. */
 export interface IColumn {

@@ -16,7 +16,7 @@ import { SplitBar, splitOf } from '../../ui/figures/split';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { doing, Facts, standsAt } from '../model/facts';
 import { IRowsProps } from './slowest';
-import { rankGlyph, rankWord } from '../model/words';
+import { rankGlyph, rankWord } from '../model/texts';
 
 /** One row per rank. */
 export function RankGrid(

@@ -8,7 +8,7 @@ import { ownTimes, shownNow } from '../../ui/figures/ownTime';
 import { tintOf } from '../charts/heat';
 import { RankGrid } from './grid';
 import { IRowsProps } from './slowest';
-import { rankGlyph, rankWord } from '../model/words';
+import { rankGlyph, rankWord } from '../model/texts';
 
 /**
  * One row per node, with one square per rank and the time of the node's slowest rank.

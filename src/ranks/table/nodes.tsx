@@ -8,7 +8,7 @@ import { moveFocus } from '../../ui/roving';
 import { stateWord } from '../../ui/verdicts/sentence';
 import { IRankFigures } from '../model/figures';
 import { tintOf } from '../charts/heat';
-import { rankGlyph, rankWord } from '../model/words';
+import { rankGlyph, rankWord } from '../model/texts';
 
 /** Maximum number of a node's devices per line. */
 const MOST_COLUMNS = 8;

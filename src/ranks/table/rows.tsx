@@ -3,7 +3,7 @@ import React from 'react';
 import { RankGrid } from './grid';
 import { NodeRows } from './nodeRows';
 import { IRowsProps, MapAndSlowest } from './slowest';
-import { listed, markedFirst } from '../model/words';
+import { listed, markedFirst } from '../model/texts';
 
 /** Maximum number of ranks with a row each; above that, one row per node with one square per rank. */
 export const MOST_ROWS = 16;

@@ -7,7 +7,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { useSteadyOrder } from '../../ui/order';
 import { ownTimes } from '../../ui/figures/ownTime';
 import { RankMap } from '../charts/map';
-import { differs, markedFirst, rankGlyph, rankWord } from '../model/words';
+import { differs, markedFirst, rankGlyph, rankWord } from '../model/texts';
 
 const SLOWEST = 5;
 

@@ -8,7 +8,7 @@ import { moveFocus } from '../../ui/roving';
 import { Verdict } from '../../tokens';
 import { columnsOf, IColumn, unitOf } from './columns';
 import { IRankFigures } from '../model/figures';
-import { weightOf } from '../model/words';
+import { weightOf } from '../model/texts';
 
 const ROW_HEIGHT = 28;
 /** Maximum number of rows without scrolling; more rows scroll in their own area. */

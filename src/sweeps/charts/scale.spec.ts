@@ -10,7 +10,7 @@ import {
   scaleOf,
   scaleOfValues
 } from './scale';
-import { bestFirst } from '../model/words';
+import { bestFirst } from '../model/texts';
 
 const trial = (number: number, more: Partial<Trial>): Trial =>
   ({

@@ -6,7 +6,7 @@ import { Sweep, Trial } from '../../tokens';
 import { formatSpan, formatValue } from '../../ui/figures/format';
 import { bestSoFar, linear, timeSteps, scaleOfValues, valuesOf } from './scale';
 import { useWidth } from './width';
-import { noObjective, trialState } from '../model/words';
+import { noObjective, trialState } from '../model/texts';
 
 const HEIGHT = 190;
 const LEFT = 52;

@@ -41,7 +41,7 @@ import {
 } from '../model/request';
 import { objectivesIn } from '../model/objectives';
 import { Vary } from './searchSpaceFields';
-import { faultText, fieldText } from '../model/words';
+import { faultText, fieldText } from '../model/texts';
 
 export interface ISweepFormProps {
   notebook: INotebook;

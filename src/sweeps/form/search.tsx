@@ -4,7 +4,7 @@ import { Row } from '../../job/fields/row';
 import { ISweepFault, SweepField, trialsOf } from '../model/request';
 import { IPartOfSweep } from './searchSpaceFields';
 import { combinations } from '../model/searchSpace';
-import { faultText } from '../model/words';
+import { faultText } from '../model/texts';
 
 /** Objective, search method, and number of trials. */
 export function Search(

@@ -11,7 +11,7 @@ import { IFault } from '../../job/fields/faults';
 import { Row } from '../../job/fields/row';
 import { ISweepFault, ISweepForm } from '../model/request';
 import { around, IVary, VaryKind } from '../model/searchSpace';
-import { faultText } from '../model/words';
+import { faultText } from '../model/texts';
 
 /** Properties of each part of the form. */
 export interface IPartOfSweep {

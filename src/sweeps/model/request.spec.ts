@@ -13,7 +13,7 @@ import {
   wantedSweep
 } from './request';
 import { around, IVary, oddIn, valuesIn, varyFault } from './searchSpace';
-import { noObjective, resumedText } from './words';
+import { noObjective, resumedText } from './texts';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
 const of = (kind: IVary['kind'], more: Partial<IVary> = {}): IVary => ({

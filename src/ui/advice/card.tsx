@@ -6,7 +6,7 @@ import { adviceTitle, helped, rateText, triedText } from './tried';
 import { unbroken } from '../figures/format';
 import { Icon } from '../icons/icon';
 import { useViewState } from '../viewState';
-import { cellOf, words } from './words';
+import { cellOf, words } from './texts';
 
 const vain = ({ tried }: Advice): boolean => !!tried && !helped(tried);
 

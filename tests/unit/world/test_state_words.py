@@ -17,9 +17,9 @@ from tests.faults import ROOT
     ("page", "name", "kinds"),
     [
         ("ui/verdicts/sentence.ts", "stateWord", (WorldPhase, RankPhase)),
-        ("job/model/words.ts", "jobState", (JobState,)),
+        ("job/model/texts.ts", "jobState", (JobState,)),
         ("job/list/sweeps.ts", "sweepState", (SweepState,)),
-        ("sweeps/model/words.ts", "trialState", (TrialState,)),
+        ("sweeps/model/texts.ts", "trialState", (TrialState,)),
     ],
 )
 def test_a_state_has_one_word_everywhere(page: str, name: str, kinds: tuple[object, ...]) -> None:

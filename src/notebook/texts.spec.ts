@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster } from '../testing/clusters';
 import { Cluster } from '../tokens';
-import { clusterItem, pickedOf, restartNote } from './words';
+import { clusterItem, pickedOf, restartNote } from './texts';
 
 const trans = nullTranslator.load('');
 

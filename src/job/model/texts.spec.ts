@@ -13,7 +13,7 @@ import {
   resumeWords,
   rowLine,
   whyNoError
-} from './words';
+} from './texts';
 
 const trans = nullTranslator.load('');
 

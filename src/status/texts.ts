@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { DEAD, usedBy } from '../cluster/model/notebookCluster';
-import { countActive } from '../job/model/words';
+import { countActive } from '../job/model/texts';
 import { Cluster, Job, Link } from '../tokens';
 import {
   formatCount,
@@ -22,7 +22,7 @@ import {
 import { ranksIn } from '../ui/ranks';
 import { isVague, shareInText } from '../ui/figures/share';
 import { alarmOf } from '../ui/verdicts/verdict';
-import { briefly } from '../ui/verdicts/words';
+import { briefly } from '../ui/verdicts/texts';
 
 /** "rank 5 is stuck", for a cluster that needs attention. */
 export function troubleWords(

@@ -4,7 +4,7 @@ import { Job, JobPlan } from '../../tokens';
 import { formatClock, formatGiB } from '../../ui/figures/format';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { alarmOf } from '../../ui/verdicts/verdict';
-import { headlines } from '../../ui/verdicts/words';
+import { headlines } from '../../ui/verdicts/texts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
 

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { cellName } from './words';
+import { cellName } from './texts';
 
 it('calls a cell what is one, and nothing else', () => {
   const trans = nullTranslator.load('dtrain_lab');

@@ -13,7 +13,7 @@ import {
   runningText,
   sentence,
   whoseVariables
-} from './words';
+} from './texts';
 
 const trans = nullTranslator.load('');
 const CELL = '/tmp/ipykernel_12/345.py';

@@ -5,7 +5,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { jobNote } from '../job/list/section';
 import { Cluster, IClusters, Job } from '../tokens';
-import { jobsText, statusOf, statusText, subjectOf } from './words';
+import { jobsText, statusOf, statusText, subjectOf } from './texts';
 
 const trans = nullTranslator.load('');
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
 import { doing } from './facts';
-import { differs, listed, markedFirst, rankGlyph, rankWord } from './words';
+import { differs, listed, markedFirst, rankGlyph, rankWord } from './texts';
 
 const trans = nullTranslator.load('dtrain_lab');
 
