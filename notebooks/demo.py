@@ -15,8 +15,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 import dtrain_lab as dt
-from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.errors import DtrainError
+from dtrain_lab.metrics.units import UNSTEADY, share_as_known
+from dtrain_lab.wire.jobs.job import Job
 
 HERE = Path(__file__).parent
 EPOCHS = 12
@@ -29,7 +30,7 @@ class Watcher(threading.Thread):
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.done = threading.Event()
-        self.seen: list[tuple[float, float, float]] = []
+        self.seen: list[tuple[float, float, float | None]] = []
 
     def run(self) -> None:
         while not self.done.wait(0.25):
@@ -81,13 +82,19 @@ def main() -> int:
     nbformat.write(notebook, out)
     print(f"\nThe quickstart ran in {time.perf_counter() - began:.0f} s.")
     if watcher.seen:
-        samples, overhead, error = sorted(watcher.seen)[len(watcher.seen) // 2]
+        samples, overhead, error = sorted(watcher.seen, key=lambda one: one[:2])[len(watcher.seen) // 2]
         print(f"  throughput      {samples:,.0f} samples/s over all ranks")
-        print(f"  communication   {overhead:.0%} of a step, ± {error * 100:.0f} points (an estimate)")
+        print(f"  communication   {estimated(overhead, error)}")
     print(f"  executed copy   {out}")
     code = submit()
     print("\nOpen it in JupyterLab: make lab")
     return code
+
+
+def estimated(share: float, error: float | None) -> str:
+    """The share of communication in words, as the panel has it."""
+    said = share_as_known(share, error or 0.0)
+    return said if said == UNSTEADY else f"{said} of a step (an estimate)"
 
 
 def submit() -> int:
@@ -116,7 +123,7 @@ def submit() -> int:
     if points:
         middle = sorted(points, key=lambda p: p["samples_per_s"])[len(points) // 2]
         print(f"  throughput      {middle['samples_per_s']:,.0f} samples/s over all ranks")
-        print(f"  communication   {middle['comm_overhead']:.0%} of a step (an estimate)")
+        print(f"  communication   {estimated(middle['comm_overhead'], middle['comm_overhead_error'])}")
     print(f"  executed copy   {job.info()['directory']}/executed.ipynb")
     return 0
 

@@ -13,7 +13,7 @@ import ipywidgets
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.history import network_of
-from dtrain_lab.metrics.units import least_share, share_text
+from dtrain_lab.metrics.units import least_share, share_as_known
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
@@ -156,9 +156,7 @@ def _row(rank: Rank) -> str:
 
 def _share(share: float, error: float, bound: str) -> str:
     """The share of communication, as precisely as it is known; worded as in the panel."""
-    if error >= VAGUE_SHARE:
-        return "too unsteady to tell"
-    return least_share(share, bound) if bound or not error else share_text(share, error)
+    return least_share(share, bound) if bound and error < VAGUE_SHARE else share_as_known(share, error)
 
 
 def _number(value: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dtrain_lab.metrics.units import share_text
+from dtrain_lab.metrics.units import UNSTEADY, share_text
 from dtrain_lab.wire.metrics.diagnosis import Check
 from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -13,7 +13,6 @@ TELLING = 0.10
 """Share of a step below which neither matters, however rough the figure is."""
 WORTH_A_CHANGE = 0.20
 """Share of a step from which verdicts and advice consider communication, or waiting for data."""
-UNSTEADY = "too unsteady to tell"
 Say = Callable[[float, float, float, float, float], str]
 """Returns a sentence, given share, error, and the seconds of a step with it, without it, and as a whole."""
 
@@ -21,7 +20,7 @@ Say = Callable[[float, float, float, float, float], str]
 def communication(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
     """Sentence on communication; arguments as of `Say`."""
     if vague(share, error):
-        return f"Communication: {UNSTEADY} ({share_text(share, error)} of a step)."
+        return f"Communication: {UNSTEADY}."
     if not share:
         return f"Communication takes {share_text(share, error)} of a step: a step without it is no faster."
     if step_s == with_s:
@@ -38,7 +37,7 @@ def communication(share: float, error: float, with_s: float, without_s: float, s
 def data(share: float, error: float, with_s: float, without_s: float, step_s: float) -> str:
     """Sentence on waiting for data; arguments as of `Say`."""
     if vague(share, error):
-        return f"Waiting for data: {UNSTEADY} ({share_text(share, error)} of a step)."
+        return f"Waiting for data: {UNSTEADY}."
     if not share:
         same = "a step with the loader is no slower than one with the same batch again"
         return f"Waiting for data takes {share_text(share, error)} of a step: {same}."
@@ -77,9 +76,8 @@ def verdict(
     if asleep > max(shared, fed):
         return waits_elsewhere(asleep)
     if (unsteady := _unsteady(communication, data)) is not None:
-        what, check = unsteady
         return (
-            f"{UNSTEADY.capitalize()}: {what} takes {share_text(check.share, check.error)} of a step. "
+            f"{UNSTEADY.capitalize()} how much of a step {unsteady} takes. "
             "Diagnose again when the machine is less busy."
         )
     if max(shared, fed) < WORTH_A_CHANGE:
@@ -90,14 +88,14 @@ def verdict(
     return f"Communication-bound: {shared * 100:.0f} % of a step."
 
 
-def _unsteady(communication: Check | None, data: Check | None) -> tuple[str, Check] | None:
+def _unsteady(communication: Check | None, data: Check | None) -> str | None:
     """The share that is too uncertain for a verdict: the larger one, or one that might be the larger."""
     named = (("communication", communication), ("waiting for data", data))
     known = [(what, check) for what, check in named if check is not None]
     what, most = max(known, key=lambda one: one[1].share)
     if vague(most.share, most.error) or TELLING <= most.share <= most.error:
-        return what, most
-    others = (one for one in known if vague(one[1].share, one[1].error))
+        return what
+    others = (name for name, check in known if vague(check.share, check.error))
     return next(others, None) if most.share < WORTH_A_CHANGE else None
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
+
+UNSTEADY = "too unsteady to tell"
+
 
 def counted(number: int, one: str, many: str = "") -> str:
     """Format a number of things, as "1 batch" or "1,200 batches".
@@ -40,13 +44,29 @@ def duration(seconds: float) -> str:
 
 
 def share_text(share: float, error: float) -> str:
-    """A share with its error, as the page writes it: "44 % ± 6".
+    """A share with its error, as the page writes it: "44 % ± 6", and "at most 30 %" for 10 ± 20.
 
     Args:
         share: 0 to 1.
-        error: its error; a small one is not rounded to 0.
+        error: its error; a small one is not rounded to 0. If it leads below 0 or above 100 %, which no share
+            is, only the other end is named.
     """
-    return f"{share * 100:.0f} % ± {max(1, round(error * 100))}"
+    percent, off = round(share * 100), max(1, round(error * 100))
+    if percent < off:
+        return f"at most {min(100, percent + off)} %"
+    return f"at least {percent - off} %" if percent + off > 100 else f"{percent} % ± {off}"
+
+
+def share_as_known(share: float, error: float) -> str:
+    """A share as precisely as it is known: `share_text`, "too unsteady to tell", or "44 %" without an error.
+
+    Args:
+        share: 0 to 1.
+        error: its error; 0 if there is none.
+    """
+    if error >= VAGUE_SHARE:
+        return UNSTEADY
+    return share_text(share, error) if error else least_share(share, "")
 
 
 def least_share(share: float | None, bound: str) -> str:

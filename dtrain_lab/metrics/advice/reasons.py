@@ -5,7 +5,6 @@ from __future__ import annotations
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
 from dtrain_lab.metrics.diagnosis_text import waits_elsewhere
-from dtrain_lab.metrics.units import share_text
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
 TOO_SHORT = (
@@ -32,14 +31,12 @@ def why_none(of: Measured | None, busy: str) -> str:
     if busy:
         return f"{busy} {MEASURE}"
     if reading >= data.FROM_SHARE and reading <= of.data_error:
-        told = f"Waiting for data takes {share_text(reading, of.data_error)} of a step"
-        return f"{told}, which is too unsteady to promise a gain. {AGAIN}"
+        return f"How long waiting for data takes is too unsteady to promise a gain. {AGAIN}"
     if missing := unknown(of):
         return missing[0]
     if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
         if of.share <= of.error:
-            told = f"Communication takes {share_text(of.share, of.error)} of a step"
-            return f"{told}, which is too unsteady to promise a gain. {MEASURE}"
+            return f"How long communication takes is too unsteady to promise a gain. {MEASURE}"
         told = f"Communication takes {_percent(of.share)} of a step"
         if of.transfer_s < of.share * of.step_s / 2:
             return f"{told}, most of it waiting for a slower rank: averaging less would not shorten that."

@@ -112,7 +112,9 @@ export function Figures(props: {
         </span>
         <span>
           <b data-figure="overhead">
-            {now.current ? shareAsKnown(now.overhead, error) : UNKNOWN}
+            {now.current || isVague(error)
+              ? shareAsKnown(now.overhead, now.atLeast ? null : error)
+              : UNKNOWN}
           </b>{' '}
           <small>{communicationWords(now, metrics.measured, trans)}</small>
         </span>
@@ -136,9 +138,8 @@ function communicationWords(
   if (last !== null) {
     return last;
   }
-  const vague = overhead !== null && isVague(error);
-  if (vague && error !== null) {
-    return vagueText(overhead, error, trans);
+  if (overhead !== null && isVague(error)) {
+    return vagueText(trans);
   }
   if (current && atLeast) {
     return trans.__('of the step, or more');
@@ -146,7 +147,13 @@ function communicationWords(
   if (!error) {
     return trans.__('of the step');
   }
+  const off = plusMinus(overhead, error);
+  if (!off) {
+    return measured
+      ? trans.__('of the step, measured')
+      : trans.__('of the step, estimated');
+  }
   return measured
-    ? trans.__('%1 of the step, measured', plusMinus(error))
-    : trans.__('%1 of the step, estimated', plusMinus(error));
+    ? trans.__('%1 of the step, measured', off)
+    : trans.__('%1 of the step, estimated', off);
 }

@@ -93,19 +93,24 @@ export function Charts(props: {
       : UNKNOWN
     : formatRate(metrics.samples_per_s);
   const batch = batchText(cluster, trans);
-  const share = now.current
-    ? shareAsKnown(metrics.comm_overhead, error)
-    : UNKNOWN;
+  const vague = now.overhead !== null && isVague(now.error);
+  const atLeast = metrics.comm_bound === 'lower';
+  const share = vague
+    ? ''
+    : now.current
+      ? shareAsKnown(metrics.comm_overhead, atLeast ? null : error)
+      : UNKNOWN;
+  const off = plusMinus(metrics.comm_overhead, error);
   const split = splitOf(metrics);
   // if no steps are taken now, the panel's text
   const ofStep =
     lastShare(now, metrics.measured, trans) ??
-    (metrics.comm_bound === 'lower'
-      ? trans.__('of the step, or more')
-      : metrics.comm_overhead !== null && error !== null && isVague(error)
-        ? vagueText(metrics.comm_overhead, error, trans)
-        : error
-          ? trans.__('%1 of the step', plusMinus(error))
+    (vague
+      ? vagueText(trans)
+      : atLeast
+        ? trans.__('of the step, or more')
+        : off
+          ? trans.__('%1 of the step', off)
           : trans.__('of the step'));
   return (
     <div className="jp-DtrainUi-charts">
@@ -153,7 +158,7 @@ export function Charts(props: {
               </span>
             )}
           </span>
-          <span title={`${share} ${ofStep}`}>
+          <span title={`${share} ${ofStep}`.trim()}>
             <b>{share}</b> {ofStep}
           </span>
         </h3>

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { shareAsKnown, shareInText, vagueText } from './share';
+import { shareAsKnown, shareInText } from './share';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -9,7 +9,9 @@ it('says a share as well as it is known', () => {
   expect(shareAsKnown(0.44, null)).toBe('44\u00a0%');
   expect(shareAsKnown(0.44, 0.06)).toBe('44\u00a0%');
   expect(shareAsKnown(0.44, 0.2)).toBe('44\u00a0%');
-  expect(shareAsKnown(0.58, 0.4)).toBe('–');
+  expect(shareAsKnown(0.58, 0.4)).toBe('');
+  expect(shareAsKnown(0.1, 0.2)).toBe('≤\u00a030\u00a0%');
+  expect(shareAsKnown(0.9, 0.2)).toBe('≥\u00a070\u00a0%');
   expect(shareAsKnown(null, null)).toBe('–');
 });
 
@@ -17,11 +19,10 @@ it('says it in running text with its error', () => {
   expect(shareInText(0.44, 0.06, trans)).toBe('44\u00a0% ± 6');
   // the format doesn't depend on the size of the error
   expect(shareInText(0.44, 0.2, trans)).toBe('44\u00a0% ± 20');
-  expect(shareInText(0.1, 0.2, trans)).toBe('10\u00a0% ± 20');
+  expect(shareInText(0.1, 0.2, trans)).toBe('at most 30\u00a0%');
   expect(shareInText(0.44, 0.001, trans)).toBe('44\u00a0% ± 1');
   expect(shareInText(0.58, 0.4, trans)).toBe('too unsteady to tell');
   expect(shareInText(0, 0, trans)).toBe('0\u00a0%');
-  expect(vagueText(0.58, 0.4, trans)).toBe(
-    'too unsteady to tell (58\u00a0% ± 40)'
-  );
+  expect(shareInText(0.9, 0.2, trans)).toBe('at least 70\u00a0%');
+  expect(shareInText(0.2, 0.2, trans)).toBe('20\u00a0% ± 20');
 });

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { VAGUE_SHARE } from '../../api/thresholds';
 import { IShownFigures } from './currentMetrics';
-import { errorPercent, formatShare, UNKNOWN } from './format';
+import { errorPercent, formatShare, NBSP, UNKNOWN } from './format';
 
 /** Whether a share is so uncertain that it is meaningless. */
 export function isVague(error: number | null): boolean {
@@ -10,48 +10,74 @@ export function isVague(error: number | null): boolean {
 }
 
 /**
- * The error of a share, as text after the share: "± 6". It isn't clipped at 0 or 100 %, because a clipped
- * error would look smaller than it is.
+ * The known end of a share whose error leads below 0 or above 100 %, in percent: a number outside of these would be
+ * no share. Null if the error stays within.
  */
-export function plusMinus(error: number): string {
-  return `± ${errorPercent(error)}`;
+function boundOf(
+  share: number,
+  error: number
+): { most: number } | { least: number } | null {
+  const percent = Math.round(share * 100);
+  const off = errorPercent(error);
+  return percent < off
+    ? { most: percent + off }
+    : percent + off > 100
+      ? { least: percent - off }
+      : null;
 }
 
-/** A share without its error: "44 %"; empty if it is too uncertain. */
+/** The error of a share, as text after the share: "± 6"; empty if the share is written as a bound, or has none. */
+export function plusMinus(share: number | null, error: number | null): string {
+  return share === null || !error || boundOf(share, error)
+    ? ''
+    : `± ${errorPercent(error)}`;
+}
+
+/**
+ * A share without its error: "44 %", "≤ 30 %" for 10 ± 20, "–" if unknown. Empty if it is too uncertain: a sentence
+ * says so instead, and a dash before it would look like a minus sign.
+ */
 export function shareAsKnown(
   share: number | null,
   error: number | null
 ): string {
-  return share === null || isVague(error) ? UNKNOWN : formatShare(share);
+  if (share === null) {
+    return UNKNOWN;
+  }
+  if (isVague(error)) {
+    return '';
+  }
+  const bound = error ? boundOf(share, error) : null;
+  return bound === null
+    ? formatShare(share)
+    : 'most' in bound
+      ? `≤${NBSP}${bound.most}${NBSP}%`
+      : `≥${NBSP}${bound.least}${NBSP}%`;
 }
 
-/** A share with its error, in running text: "44 % ± 6". */
+/** A share with its error, in running text: "44 % ± 6", "at most 30 %". */
 export function shareInText(
   share: number | null,
   error: number | null,
   trans: TranslationBundle
 ): string {
   if (share !== null && isVague(error)) {
-    return trans.__('too unsteady to tell');
+    return vagueText(trans);
   }
-  const known = shareAsKnown(share, error);
-  return share !== null && error ? `${known} ${plusMinus(error)}` : known;
+  const bound = share !== null && error ? boundOf(share, error) : null;
+  if (bound) {
+    return 'most' in bound
+      ? trans.__('at most %1', `${bound.most}${NBSP}%`)
+      : trans.__('at least %1', `${bound.least}${NBSP}%`);
+  }
+  return [shareAsKnown(share, error), plusMinus(share, error)]
+    .filter(Boolean)
+    .join(' ');
 }
 
-/**
- * "too unsteady to tell (44 % ± 46)": directly after the dash for unknown values, a number would look
- * negative.
- */
-export function vagueText(
-  share: number,
-  error: number,
-  trans: TranslationBundle
-): string {
-  return trans.__(
-    'too unsteady to tell (%1 %2)',
-    formatShare(share),
-    plusMinus(error)
-  );
+/** In place of a share that is too uncertain. */
+export function vagueText(trans: TranslationBundle): string {
+  return trans.__('too unsteady to tell');
 }
 
 /**
@@ -70,7 +96,7 @@ export function lastShare(
     return trans.__('last: no communication');
   }
   if (isVague(error)) {
-    return trans.__('last: %1', vagueText(overhead, error ?? 0, trans));
+    return trans.__('last: %1', vagueText(trans));
   }
   if (measured) {
     return trans.__(

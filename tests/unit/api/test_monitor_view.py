@@ -24,6 +24,7 @@ def test_a_step_is_split_only_where_communication_is_known() -> None:
 def test_a_share_has_its_error_in_one_way() -> None:
     said = [_share(0.44, error, "") for error in (0.0, 0.001, 0.06, 0.2)]
     assert said == ["44 %", "44 % ± 1", "44 % ± 6", "44 % ± 20"]
-    assert _share(0.1, 0.2, "") == "10 % ± 20"
+    assert _share(0.1, 0.2, "") == "at most 30 %"
+    assert _share(0.9, 0.2, "") == "at least 70 %"
     assert _share(0.44, 0.2, "lower") == "≥ 44 %"
     assert _share(0.44, 0.4, "") == "too unsteady to tell"

@@ -111,7 +111,7 @@ def test_a_share_of_waiting_for_data_that_is_too_unsure_promises_nothing() -> No
     unsure = with_diagnosis(hungry, Diagnosis("", "replayed", None, Check(0.24, 0.47, 0.1, 0.076, "")))
     assert ids(unsure) == []
     assert reasons.why_none(unsure, "") == (
-        "Waiting for data takes 24 % ± 47 of a step, which is too unsteady to promise a gain. "
+        "How long waiting for data takes is too unsteady to promise a gain. "
         "Diagnose again when the machine is less busy."
     )
     rough = with_diagnosis(hungry, Diagnosis("", "replayed", None, Check(0.3, 0.2, 0.1, 0.07, "")))
@@ -403,7 +403,7 @@ def test_what_was_measured_replaces_what_was_promised() -> None:
     ("changes", "said"),
     [
         ({}, "Communication takes 40 % of a step, but no known change is certain to shorten it."),
-        ({"error": 0.5}, "Communication takes 40 % ± 50 of a step, which is too unsteady to promise a gain."),
+        ({"error": 0.5}, "How long communication takes is too unsteady to promise a gain."),
         (
             {"transfer_s": 0.01},
             "Communication takes 40 % of a step, most of it waiting for a slower rank: averaging less would "
