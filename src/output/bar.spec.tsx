@@ -50,6 +50,11 @@ it('keeps what ranks hung in once they are interrupted, and names whose variable
   expect(said('interrupted', [0, 1], mere, more)).toBe(
     'Interrupted by a restart of the kernel. The ranks keep their variables.'
   );
+  const values = { ranks: '0-1', operations: ['barrier'], inside: '0' };
+  const found = [{ code: 'interrupted', values }];
+  expect(
+    said('interrupted', [0, 1], mere, { plain: true, record, said: found })
+  ).toBe('Interrupted. Rank 0 was in barrier. The ranks keep their variables.');
   // no cluster has a record of the run any more
   expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(
     'Interrupted.'

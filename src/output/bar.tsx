@@ -6,7 +6,7 @@ import { shareInText } from '../ui/figures/share';
 import { Glyph } from '../ui/icons/glyph';
 import { shownFigures } from '../ui/figures/currentMetrics';
 import { sentence } from '../ui/verdicts/sentence';
-import { IOutcome, isStopped, soFar } from './runs/outcome';
+import { foundIn, IOutcome, isStopped, soFar } from './runs/outcome';
 import { Choice } from './lines/parts';
 import {
   glyphOf,
@@ -103,9 +103,14 @@ export function Bar(props: {
             text={
               !standing.plain && failure
                 ? failure
-                : keepsVariables(standing)
-                  ? trans.__('The ranks keep their variables.')
-                  : ''
+                : [
+                    foundIn(standing.said, trans),
+                    keepsVariables(standing)
+                      ? trans.__('The ranks keep their variables.')
+                      : ''
+                  ]
+                    .filter(Boolean)
+                    .join(' ')
             }
             time={time}
             title={failure}

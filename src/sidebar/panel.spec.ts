@@ -146,7 +146,7 @@ it('puts a lost rank first and offers to restart it', async () => {
   expect(rows.map(r => r.getAttribute('data-rank'))).toEqual(['1', '0']);
   button('Restart rank 1').click();
   expect(ran).toEqual([[CommandIDs.restartRanks, { id: 'c1', ranks: [1] }]]);
-  button('Go on with 1').click();
+  button('Go on with 1 rank').click();
   expect(ran[1]).toEqual([CommandIDs.leaveOutRanks, { id: 'c1' }]);
 });
 

@@ -8,7 +8,7 @@ import { Cluster, Verdict } from '../../tokens';
 import { Action } from '../../ui/action';
 import { formatRanks } from '../../ui/figures/format';
 import { alarmOf, isHang } from '../../ui/verdicts/verdict';
-import { leaveOut } from '../model/shrink';
+import { goOnText, leaveOut } from '../model/shrink';
 import { isStarting } from './progress';
 
 /** A button of the card. */
@@ -197,7 +197,7 @@ function ofLoss(cluster: Cluster, trans: TranslationBundle): IButton[] {
     ...(left
       ? [
           {
-            label: trans.__('Go on with %1', left.size),
+            label: goOnText(left.size, trans),
             command: CommandIDs.leaveOutRanks
           }
         ]

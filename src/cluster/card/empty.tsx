@@ -98,9 +98,11 @@ export function Empty(props: {
           </button>
         </p>
       )}
-      <p>{trans.__('Or from a notebook:')}</p>
+      <p>{trans.__('Or from a notebook, in two cells:')}</p>
       <div className="jp-DtrainCluster-snippet">
-        <pre>{`${LOAD_LINE}\n${SNIPPET}`}</pre>
+        {/* a cell magic must be in a cell's first line: two cells */}
+        <pre>{LOAD_LINE}</pre>
+        <pre>{SNIPPET}</pre>
         <Action
           label={trans.__('Insert')}
           onClick={() => void commands.execute(CommandIDs.insertSnippet)}

@@ -78,6 +78,10 @@ export function ClusterList(
   const { model, selection, commands, trans } = props;
   const selected = selection.cluster;
   const readOnly = model.site?.may_write === false;
+  // for all of them or for none
+  const profiles = props.clusters.some(c => c.profile !== c.name.split('-')[0]);
+  const sub = ({ world, profile }: Cluster): string =>
+    ranksText(world.size, trans) + (profiles ? ` · ${profile}` : '');
   return (
     <ul className="jp-DtrainUi-list">
       {props.clusters.map(cluster => (
@@ -99,8 +103,8 @@ export function ClusterList(
               label={stateWord(cluster.state, trans)}
             />
             <b title={cluster.name}>{cluster.name}</b>
-            <span className="jp-DtrainUi-under" title={sub(cluster, trans)}>
-              {sub(cluster, trans)}
+            <span className="jp-DtrainUi-under" title={sub(cluster)}>
+              {sub(cluster)}
             </span>
           </button>
           {readOnly && <Icon kind="lock" />}
@@ -124,14 +128,7 @@ export function ClusterList(
   );
 }
 
-function sub(cluster: Cluster, trans: TranslationBundle): string {
-  const ranks = ranksText(cluster.world.size, trans);
-  return cluster.profile === cluster.name.split('-')[0]
-    ? ranks
-    : `${ranks} · ${cluster.profile}`;
-}
-
-/** Number of clusters per state: "1 running", "1 failed · 2 running". */
+/** Number of clusters per state: "1 running", "1 with lost ranks · 2 running". */
 export function countOf(
   clusters: readonly Cluster[],
   trans: TranslationBundle
@@ -145,10 +142,15 @@ export function countOf(
     stopping: trans.__('stopping'),
     stopped: trans.__('stopped')
   };
-  const order = [...Object.values(words), trans.__('running')];
+  const lost = trans.__('with lost ranks'); // as its card says
+  const order = [lost, ...Object.values(words), trans.__('running')];
   const counts = new Map<string, number>();
-  for (const { state } of clusters) {
-    const word = words[state] ?? trans.__('running');
+  for (const cluster of clusters) {
+    const { state } = cluster;
+    const word =
+      state === 'degraded' && cluster.lost.length
+        ? lost
+        : (words[state] ?? trans.__('running'));
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   if (!counts.size) {

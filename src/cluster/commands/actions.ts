@@ -9,7 +9,7 @@ import { isTrouble } from '../../ui/verdicts/sentence';
 import { isHang } from '../../ui/verdicts/verdict';
 import { Add, addAdviceCommands, Args } from './adviceActions';
 import { othersText } from '../model/notebookCluster';
-import { leaveOut, leaveOutText } from '../model/shrink';
+import { goOnText, leaveOut, leaveOutText } from '../model/shrink';
 import { askSize, confirmLoss, showDiagnosis } from '../dialogs/dialogs';
 import { reportErrors } from './reportErrors';
 import { showLastOutput } from '../model/lastOutput';
@@ -168,7 +168,7 @@ export function addClusterCommands(
       const sure = await confirmLoss(
         trans._n('Go on with %1 rank?', 'Go on with %1 ranks?', plan.size),
         leaveOutText(plan, trans),
-        trans.__('Go on with %1', plan.size),
+        goOnText(plan.size, trans),
         trans
       );
       if (sure) {

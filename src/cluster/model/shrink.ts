@@ -71,3 +71,8 @@ export function leaveOutText(plan: ILeave, trans: TranslationBundle): string {
     )
   ].join(' ');
 }
+
+/** The button that leaves the lost ranks out: "Go on with 6 ranks". */
+export function goOnText(size: number, trans: TranslationBundle): string {
+  return trans._n('Go on with %1 rank', 'Go on with %1 ranks', size);
+}

@@ -103,18 +103,17 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
   if (!view?.on || !view.ranks.some(r => r.phase === 'paused')) {
     return null;
   }
+  const compare = (label: string): JSX.Element => (
+    <button
+      type="button"
+      className="jp-DtrainUi-link"
+      onClick={() => void model.compareVariables().catch(onError)}
+    >
+      {label}
+    </button>
+  );
   if (!found) {
-    return (
-      <p>
-        <button
-          type="button"
-          className="jp-DtrainUi-link"
-          onClick={() => void model.compareVariables().catch(onError)}
-        >
-          {trans.__('Compare variables')}
-        </button>
-      </p>
-    );
+    return <p>{compare(trans.__('Compare variables'))}</p>;
   }
   const { unseen, left } = found;
   const idle = view.ranks
@@ -138,6 +137,7 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
       <p className="jp-DtrainUi-under" role="status">
         {differencesText(found, trans)}
       </p>
+      {!left && <p>{compare(trans.__('Compare again'))}</p>}
       {!left && unseen.length > 0 && (
         <p className="jp-DtrainUi-under">
           {unbroken(

@@ -99,7 +99,11 @@ export function Charts(props: {
               key={name}
               title={name}
               figure={figure}
-              words={job.world.size > 1 ? trans.__('rank 0 or mean') : ''}
+              words={
+                job.world.size > 1
+                  ? trans.__('rank 0, or the mean if averaged')
+                  : ''
+              }
               label={name}
               values={values}
               summary={trans.__('%1: %2, latest', name, figure)}

@@ -98,7 +98,7 @@ export function Facts(props: {
     [
       // a mean where the notebook asks for it, which only the notebook knows
       job.world.size > 1
-        ? trans.__('Logged (rank 0 or mean)')
+        ? trans.__('Logged (by rank 0, or the mean if averaged)')
         : trans.__('Logged'),
       listed(logged)
     ],

@@ -143,6 +143,26 @@ function words(
   }
 }
 
+/** Which ranks an interrupt found in which operations: "Rank 0 was in barrier."; empty if in none. */
+export function foundIn(
+  parts: readonly SummaryPart[] | undefined,
+  trans: TranslationBundle
+): string {
+  const values = parts?.find(p => p.code === 'interrupted')?.values ?? {};
+  const list = Array.isArray(values.operations) ? values.operations : [];
+  const inside = ranksIn(values.inside);
+  const ranks = inside.length ? inside : ranksIn(values.ranks);
+  return list.length && ranks.length
+    ? trans._n(
+        'Rank %2 was in %3.',
+        'Ranks %2 were in %3.',
+        ranks.length,
+        formatRanks(ranks),
+        listed(list.map(String), trans)
+      )
+    : '';
+}
+
 /** Which ranks were interrupted, and in which operations, as far as known. */
 function interrupted(
   values: SummaryPart['values'],

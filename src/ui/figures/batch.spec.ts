@@ -65,7 +65,7 @@ it('says the effective batch where gradients are accumulated', () => {
     epoch: { number: 1, done: 2, total: 100, split: true }
   });
   expect(weakScalingShort(eight, trans)).toBe(
-    'With 4 ranks: 256 samples a step, 7 steps an epoch'
+    'Twice the ranks, if each keeps 8: 256 samples a step, 7 steps an epoch'
   );
   expect(weakScaling(eight, trans)).toContain('has 7 steps instead of 13');
 });
@@ -78,7 +78,7 @@ it('says both batches beside their name', () => {
 
 it('says what more ranks do in a few words', () => {
   expect(weakScalingShort(trains, trans)).toBe(
-    'With 4 ranks: 128 samples a step, 51 steps an epoch'
+    'Twice the ranks, if each keeps 32: 128 samples a step, 51 steps an epoch'
   );
   const last = {
     samples_per_s: 5,
@@ -87,7 +87,7 @@ it('says what more ranks do in a few words', () => {
     epoch: trains.metrics.epoch
   };
   expect(weakScalingShort(cluster({ current: false, last }), trans)).toBe(
-    'With 4 ranks: 128 samples a step, 51 steps an epoch'
+    'Twice the ranks, if each keeps 32: 128 samples a step, 51 steps an epoch'
   );
   expect(weakScalingShort(cluster({ global_batch: 60 }), trans)).toBeNull();
 });

@@ -88,11 +88,12 @@ export function batchFact(
 }
 
 /**
- * Twice the ranks with the same batch each: their number, the batch, and the optimizer's steps per epoch then
+ * Twice the ranks with the same batch each: their number, the batches, and the optimizer's steps per epoch then
  * and now.
  */
 interface IGrown {
   ranks: string;
+  each: string;
   batch: string;
   steps: number;
   before: string;
@@ -112,13 +113,17 @@ function grownOf(cluster: Cluster): IGrown | null {
   const steps = (of: number): number => Math.ceil(of / batch.accumulated);
   return {
     ranks: formatCount(2 * size),
+    each: formatCount(batch.each),
     batch: formatCount(2 * size * batch.each * batch.accumulated),
     steps: steps(Math.ceil(epoch.total / 2)),
     before: formatCount(steps(epoch.total))
   };
 }
 
-/** `weakScaling` as short text: "With 4 ranks: 128 samples a step, 51 steps an epoch"; null if unknown. */
+/**
+ * `weakScaling` as short text: "Twice the ranks, if each keeps 32: 128 samples a step, 51 steps an epoch"; null if
+ * unknown. Conditional: code that divides a fixed batch by `world_size` keeps its number of steps.
+ */
 export function weakScalingShort(
   cluster: Cluster,
   trans: TranslationBundle
@@ -127,10 +132,10 @@ export function weakScalingShort(
   return (
     grown &&
     trans._n(
-      'With %2 ranks: %3 samples a step, %4 step an epoch',
-      'With %2 ranks: %3 samples a step, %4 steps an epoch',
+      'Twice the ranks, if each keeps %2: %3 samples a step, %4 step an epoch',
+      'Twice the ranks, if each keeps %2: %3 samples a step, %4 steps an epoch',
       grown.steps,
-      grown.ranks,
+      grown.each,
       grown.batch,
       formatCount(grown.steps)
     )

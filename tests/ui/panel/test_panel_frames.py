@@ -210,7 +210,7 @@ def test_training_slow_and_lost_at_eight(screen: Screen) -> None:
     facts = panel.locator(".jp-DtrainUi-facts").first.inner_text().replace("\xa0", " ")
     assert "gpu-00, cpu, in cell [7]" in facts
     assert "Killed by signal 9 (SIGKILL)." in facts
-    panel.get_by_role("button", name="Go on with 7").click()
+    panel.get_by_role("button", name="Go on with 7 ranks").click()
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_text("Rank 1 gets a new process with the variables of rank 7.").wait_for()
     dialog.get_by_role("button", name="Cancel").click()
