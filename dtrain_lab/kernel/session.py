@@ -154,8 +154,15 @@ class Session:
         if not running:
             raise NotFound("No cluster is running.", "Start one: %distributed start")
         if len(running) > 1:
-            raise which.several([cluster.cluster() for cluster in running], self.notebook)
+            raise which.several([self._told(cluster) for cluster in running], names[0])
         return running[0]
+
+    def _told(self, cluster: Cluster) -> str:
+        """Return a cluster's name, and who uses it if its head answers."""
+        try:
+            return which.each([cluster.cluster()], None, self.notebook)
+        except DtrainError:
+            return cluster.name
 
     def cluster_or_start(self, name: str | None) -> Cluster:
         """Return the cluster for a cell; if no cluster is running, start one with the default profile."""

@@ -74,7 +74,8 @@ def about(info: Cluster, notebook: str | None) -> list[str]:
     if at is None or at.notebook is None or at.notebook == notebook:
         return []
     cell = f"cell {at.cell} of " if at.cell else ""
-    return [f"{info.name} trained last in {cell}{PurePath(at.notebook).name}; this is about that loop:"]
+    verb = "trains" if info.metrics.current else "trained last"
+    return [f"{info.name} {verb} in {cell}{PurePath(at.notebook).name}; this is about that loop:"]
 
 
 def choice(running: Sequence[Cluster], notebook: str | None) -> str:
@@ -95,15 +96,14 @@ def choice(running: Sequence[Cluster], notebook: str | None) -> str:
     return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])
 
 
-def several(running: Sequence[Cluster], notebook: str | None) -> NotFound:
+def several(running: Sequence[str], first: str) -> NotFound:
     """Return the error of a notebook without a cluster that would have to choose one.
 
     Args:
-        running: The clusters.
-        notebook: Path of this notebook.
+        running: The clusters, as `each` names them.
+        first: Name of the first one.
     """
-    told = f"Several clusters are running: {_each(running, None, notebook)}."
-    return NotFound(told, f"Choose one: {ATTACH} {running[0].name}")
+    return NotFound(f"Several clusters are running: {', '.join(running)}.", f"Choose one: {ATTACH} {first}")
 
 
 def not_own(
@@ -126,7 +126,7 @@ def not_own(
     told = f"This notebook has no cluster{ended}."
     if not running:
         return NotFound(told, f"Start one: {START}")
-    names = _each(running, last, notebook)
+    names = each(running, last, notebook)
     first = running[0].name
     return NotFound(
         f"{told} Running: {names}.",
@@ -134,8 +134,14 @@ def not_own(
     )
 
 
-def _each(running: Sequence[Cluster], last: Ended | None, notebook: str | None) -> str:
-    """Return the names of clusters, each with the notebooks that use it."""
+def each(running: Sequence[Cluster], last: Ended | None, notebook: str | None) -> str:
+    """Return the names of clusters, each with the other notebooks that use it.
+
+    Args:
+        running: The clusters.
+        last: The cluster that this notebook had, if any, whose name may be taken again.
+        notebook: Path of this notebook.
+    """
     return ", ".join(
         _beside(info.name, last)
         + (f" (used by {listed(users)})" if (users := _users(info, notebook)) else "")

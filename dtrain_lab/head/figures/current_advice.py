@@ -13,7 +13,7 @@ from dtrain_lab.metrics.advice.reasons import TOO_SHORT, why_none
 from dtrain_lab.metrics.advice.steady import SteadyAdvice
 from dtrain_lab.metrics.advice.tried import is_tryable
 from dtrain_lab.metrics.diagnosed_loop import Loops, alike
-from dtrain_lab.metrics.verdicts.asleep import Asleep, asleep_share
+from dtrain_lab.metrics.verdicts.asleep import Asleep
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
@@ -52,22 +52,32 @@ class CurrentAdvice:
             return TOO_SHORT
         return "" if self._advice else why_none(self.measured, self.too_busy)
 
-    def sampled(self, samples: Sequence[RankSample], loops: Loops) -> None:
-        """Record whether the ranks of a node sleep in a loop that trains.
+    def wants_samples(self, loops: Loops) -> bool:
+        """Whether `sampled` is to be called now."""
+        return loops.trains and (loops.code != self._sampled or self._asleep.due(time.monotonic()))
+
+    def sampled(self, samples: Sequence[RankSample], loops: Loops, *, crowded: bool) -> None:
+        """Record whether ranks sleep in a loop that trains.
 
         Args:
-            samples: Their latest samples.
-            loops: Knows whether a cell trains.
+            samples: The latest sample of each rank.
+            loops: Knows which cell trains.
+            crowded: Whether threads of a machine wait for its cores.
         """
-        if not loops.trains:
-            return
         if loops.code != self._sampled:
             self._asleep.forget()
             self._sampled = loops.code
-        self._asleep.update(asleep_share(samples), time.monotonic())
+        self._asleep.update(samples, time.monotonic(), crowded=crowded)
 
     def update(
-        self, now: Measured | None, loop: str, found: Diagnosis | None, *, sure: bool, busy: str
+        self,
+        now: Measured | None,
+        loop: str,
+        found: Diagnosis | None,
+        *,
+        sure: bool,
+        busy: str,
+        over: bool = False,
     ) -> tuple[Advice, ...]:
         """Update the advice, and return what to display now.
 
@@ -78,6 +88,7 @@ class CurrentAdvice:
             sure: Whether estimates are reliable; a diagnosis always is.
             busy: Message that a machine has too few cores for its threads, which makes estimates useless;
                 empty if all machines have enough.
+            over: Whether the loop has ended.
         """
         if now is not None and now.step_s is not None:
             now = replace(now, asleep=self._asleep.share if loop == self._sampled else 0.0)
@@ -86,7 +97,7 @@ class CurrentAdvice:
             self.unknown = unknown(self.measured)
         elif now is not None:  # the first steps of a loop say nothing yet
             if self._trained is None or self._trained[0] != loop:
-                self._forget()
+                self._forget(too_short=over)
             now = None
         if now is None or found is not None or not sure:
             self._steady.forget()
@@ -102,10 +113,10 @@ class CurrentAdvice:
         self.too_busy = "" if self._advice else busy
         return self._with_tried(shown)
 
-    def _forget(self) -> None:
+    def _forget(self, *, too_short: bool) -> None:
         """Another loop trains, whose steps are not measured yet: nothing is known of it."""
         self._trained = self.measured = None
-        self._advice, self.unknown, self._too_short = (), (), True
+        self._advice, self.unknown, self._too_short = (), (), too_short
 
     def diagnosed(self, found: Diagnosis, loop: str) -> None:
         """Derive advice on the last training loop from its diagnosis.

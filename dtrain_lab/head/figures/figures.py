@@ -79,7 +79,9 @@ class Figures:
         self._samples.add(samples)
         steps = {s.rank: s.step or 0 for s in samples}
         self.loops.sampled(steps, time.monotonic(), {s.rank for s in samples if s.idle})
-        self._advised.sampled(samples, self.loops)
+        if self._advised.wants_samples(self.loops):
+            crowded = straggler.busiest(hosts.by_name(self.plan, self.hosts)) is not None
+            self._advised.sampled(self.samples(), self.loops, crowded=crowded)
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: drop its samples, which don't apply to the next process."""
@@ -163,6 +165,7 @@ class Figures:
             diagnosed if metrics.measured else None,
             sure=found is None or found.code != straggler.TOO_BUSY,
             busy=self._too_busy(found),
+            over=over,
         )
         if not current and (found is None or found.kind not in ALARMS):
             advice = self.advice  # kept after the loop's end: users apply it before the next run

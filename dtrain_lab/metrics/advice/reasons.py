@@ -25,11 +25,11 @@ def why_none(of: Measured | None, busy: str) -> str:
     """
     if of is None or of.step_s is None:
         return ""
+    if busy:
+        return f"{busy} {MEASURE}"
     reading = (of.data_s or 0.0) / of.step_s
     if of.asleep > max(of.share or 0.0, reading):
         return waits_elsewhere(of.asleep)
-    if busy:
-        return f"{busy} {MEASURE}"
     if reading >= data.FROM_SHARE and reading <= of.data_error:
         return f"How long waiting for data takes is too unsteady to promise a gain. {AGAIN}"
     if missing := unknown(of):

@@ -12,6 +12,10 @@ ENTER = 0.5
 """Share of a step asleep from which a loop is said to wait for something else …"""
 LEAVE = 0.35
 """… and below which it no longer is."""
+EVERY_S = 1.0
+"""Seconds between two measurements, at least."""
+FEWEST = 3
+"""Measurements without which nothing is said."""
 AVERAGED_S = 8.0
 """Seconds over which the share is averaged: as long as other verdicts take to leave."""
 
@@ -33,8 +37,8 @@ def asleep_s(sample: RankSample) -> float | None:
     if not step or exposed is None or starved is None or sample.bound or sample.idle:
         return None
     free = step - exposed - (sample.data_s or 0.0)
-    if sample.on_processor:  # of the same steps, and of the training thread alone
-        busy = free * sample.on_processor
+    if sample.on_processor:  # of the same steps; the training thread may also wait for other threads' work
+        busy = max(free * sample.on_processor, step * min(1.0, sample.cpu_utilization or 0.0))
     elif sample.cpu_utilization is not None:
         busy = step * (sample.cpu_utilization + (sample.device_utilization or 0.0))
     else:
@@ -50,6 +54,8 @@ def asleep_share(samples: Sequence[RankSample]) -> float | None:
     """
     shares = []
     for sample in samples:
+        if sample.idle:  # it has ended the cell, or runs none
+            continue
         # without time of its thread a rank computes on a GPU, whose use must be known, too
         if not sample.on_processor and sample.device_utilization is None:
             return None
@@ -68,6 +74,9 @@ class Asleep:
 
     def __init__(self) -> None:
         self._shares: deque[tuple[float, float]] = deque()
+        self._at: float | None = None
+        self._steps = 0
+        """Steps of all ranks at the last measurement."""
         self._mostly = False
         self.share = 0.0
         """The average share if the loop mostly waits for something else, or did when known last; else 0."""
@@ -75,23 +84,41 @@ class Asleep:
     def forget(self) -> None:
         """Forget everything, because another loop trains."""
         self._shares.clear()
+        self._at, self._steps = None, 0
         self._mostly, self.share = False, 0.0
 
-    def update(self, share: float | None, now: float) -> float:
+    def due(self, now: float) -> bool:
+        """Whether it is time for another measurement."""
+        return self._at is None or now - self._at >= EVERY_S
+
+    def update(self, samples: Sequence[RankSample], now: float, *, crowded: bool = False) -> float:
         """Add a measurement.
 
+        Use of processors and GPUs is measured over the last second, and steps over the last steps. So it
+        counts only while steps are taken: what a cell does after its loop says nothing about the loop.
+
         Args:
-            share: share of a step asleep; None if it is not known.
+            samples: the latest sample of each rank.
             now: time of a monotonic clock, seconds.
+            crowded: whether threads of a machine wait for its cores; then nothing can be said.
 
         Returns:
             The new value of `share`.
         """
-        if share is None:
+        steps = sum(sample.step or 0 for sample in samples)
+        moved = self._at is not None and steps > self._steps
+        self._at, self._steps = now, steps
+        share = asleep_share(samples)
+        if crowded:
+            self._shares.clear()
+            self._mostly, self.share = False, 0.0
+        if share is None or not moved or crowded:
             return self.share
         self._shares.append((now, share))
         while self._shares[0][0] < now - AVERAGED_S:
             self._shares.popleft()
+        if len(self._shares) < FEWEST and not self._mostly:  # the first may be of a time before the loop
+            return self.share
         usual = fmean(share for _, share in self._shares)
         self._mostly = usual >= (LEAVE if self._mostly else ENTER)
         self.share = min(1.0, usual) if self._mostly else 0.0

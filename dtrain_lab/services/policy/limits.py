@@ -31,8 +31,9 @@ class Allowed(NamedTuple):
             plan = self.backend.plan(facts, self.profile, request, python=python, directory=directory)
         except BadSize as error:
             nearest = error.details.get("nearest") or [error.details.get("most", 0)]
-            if rules.ranks and max(nearest) > rules.ranks:  # a size that would be refused, too
-                check(rules, self.profile, self.backend.traits, error.details["asked"])
+            asked = error.details.get("asked")  # a back-end of others may not say it
+            if rules.ranks and asked and max(nearest) > rules.ranks:  # a size that would be refused, too
+                check(rules, self.profile, self.backend.traits, asked)
             raise
         check(rules, self.profile, self.backend.traits, plan.size)
         return plan

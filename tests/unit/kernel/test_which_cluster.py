@@ -60,10 +60,13 @@ def test_a_notebook_is_told_of_all_clusters_and_who_uses_them() -> None:
 def test_advice_on_another_notebooks_loop_says_whose_it_is() -> None:
     of = replace(cluster(loop=Where("d/a.ipynb", "[3]")), name="nb")
     assert which.about(of, "d/a.ipynb") == which.about(named("nb"), "d/a.ipynb") == []
+    assert which.about(of, "b.ipynb") == ["nb trains in cell [3] of a.ipynb; this is about that loop:"]
+    of = replace(of, metrics=replace(of.metrics, current=False))
     assert which.about(of, "b.ipynb") == ["nb trained last in cell [3] of a.ipynb; this is about that loop:"]
 
 
 def test_who_has_to_choose_a_cluster_is_told_whose_they_are() -> None:
-    error = which.several([named("mine", "a.ipynb"), named("local-2")], "b.ipynb")
+    told = [which.each([one], None, "b.ipynb") for one in (named("mine", "a.ipynb"), named("local-2"))]
+    error = which.several(told, "mine")
     assert error.message == "Several clusters are running: mine (used by a.ipynb), local-2."
     assert error.hint == "Choose one: %distributed attach mine"

@@ -25,9 +25,10 @@ ON_GPU = replace(WORKS, on_processor=0.0, cpu_utilization=0.1, device_memory_tot
     [
         (SLEEPS, 0.7),
         (WORKS, 0.0),
-        (replace(SLEEPS, data_s=0.08), 0.0),  # it waits for its loader
-        (replace(SLEEPS, exposed_s=0.1), 0.0),  # and for another rank
+        (replace(SLEEPS, data_s=0.08), -0.1),  # it waits for its loader
+        (replace(SLEEPS, exposed_s=0.1), -0.1),  # and for another rank
         (replace(SLEEPS, starved=0.7), 0.0),  # for a core
+        (replace(SLEEPS, cpu_utilization=4.0), -0.2),  # for its own threads, which compute
         (replace(SLEEPS, bound="lower"), None),  # perhaps in a collective that nobody sees
         (replace(SLEEPS, starved=None), None),
         (replace(SLEEPS, exposed_s=None), None),
@@ -49,19 +50,43 @@ def test_one_rank_that_sleeps_is_no_loop_that_sleeps() -> None:
     assert asleep_share([SLEEPS, WORKS, WORKS]) == pytest.approx(0.0)
     assert asleep_share([SLEEPS, ON_GPU]) is None
     assert asleep_share([]) is None
+    assert asleep_share([SLEEPS, replace(WORKS, rank=1, idle=True)]) == pytest.approx(0.7), "not of this cell"
+
+
+def taking(share: float, steps: int) -> list[RankSample]:
+    """A rank that has taken a number of steps, and is asleep for a share of each."""
+    return [replace(SLEEPS, step=steps, exposed_s=0.0, cpu_utilization=0.0, on_processor=1 - share)]
 
 
 def test_it_neither_flickers_nor_outlives_the_loop() -> None:
     asleep = Asleep()
-    assert asleep.update(0.7, 0.0) == pytest.approx(0.7), "a short loop has few samples"
-    assert asleep.update(0.1, 0.25) > 0, "0.4 on average"
-    assert asleep.update(None, 0.5) > 0
-    assert [asleep.update(0.4, 10.0 + t) > 0 for t in range(9)] == [True] * 9
-    assert [asleep.update(0.1, 20.0 + t) for t in range(9)][-1] == 0.0
-    assert asleep.update(0.45, 40.0) == 0.0, "not said again before it is most of a step"
-    assert asleep.update(0.9, 60.0) > 0
+    told = [asleep.update(taking(0.7, 10 * t), float(t)) for t in range(4)]
+    assert told == [0.0, 0.0, 0.0, pytest.approx(0.7)], "the first samples may be of a time before the loop"
+    assert asleep.due(4.0)
+    assert not asleep.due(3.5)
+    assert asleep.update(taking(0.1, 40), 4.0) > 0, "more than 0.35 on average"
+    assert asleep.update([ON_GPU], 5.0) > 0, "unknown for a moment"
+    assert [asleep.update(taking(0.4, 100 * t), 20.0 + t) > 0 for t in range(1, 9)] == [True] * 8
+    assert [asleep.update(taking(0.1, 1000 * t), 40.0 + t) for t in range(1, 12)][-1] == 0.0
     asleep.forget()
-    assert asleep.share == asleep.update(None, 61.0) == 0.0
+    assert asleep.share == 0.0
+
+
+def test_what_a_cell_does_after_its_loop_is_no_sleep_of_the_loop() -> None:
+    asleep = Asleep()
+    for t in range(6):
+        asleep.update(taking(0.1, 10 * t), float(t))
+    for t in range(6, 20):  # it saves, or evaluates elsewhere: no steps
+        assert asleep.update(taking(0.95, 50), float(t)) == 0.0
+
+
+def test_nothing_is_said_on_a_crowded_machine() -> None:
+    asleep = Asleep()
+    for t in range(6):
+        asleep.update(taking(0.7, 10 * t), float(t))
+    assert asleep.share > 0
+    assert asleep.update(taking(0.7, 60), 6.0, crowded=True) == 0.0
+    assert asleep.update(taking(0.7, 70), 7.0) == 0.0, "measured anew"
 
 
 def test_a_loop_that_sleeps_does_not_compute() -> None:
@@ -69,7 +94,7 @@ def test_a_loop_that_sleeps_does_not_compute() -> None:
     of = Measured(ranks=2, step_s=0.1, data_s=0.0, share=0.04, transfer_s=0.004, plain_ddp=True, asleep=0.7)
     of = replace(of, gradient_bytes=8, gradient_item=4, workers=0)
     assert why_none(of, "").startswith(said)
-    assert why_none(of, "Busy.").startswith(said), "waiting for a core is no sleep"
+    assert why_none(of, "Busy.").startswith("Busy."), "it may wait for a core"
     assert why_none(replace(of, asleep=0.0), "").startswith("Computation takes the time")
     assert why_none(replace(of, share=0.8, transfer_s=0.08), "").startswith("Communication takes 80 %")
     live = Metrics(step_s=0.1, data_s=0.0, comm_overhead=0.04, comm_overhead_error=0.01)
