@@ -49,7 +49,7 @@ def seen() -> types.SimpleNamespace:
     torch.manual_seed(0)
     model = DistributedDataParallel(torch.nn.Linear(4, 4))
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.1)]
-    return types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, passes=(True,))
+    return types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, reads=True, passes=(True,))
 
 
 class Stream(torch.utils.data.IterableDataset[int]):
@@ -171,6 +171,9 @@ def test_a_slow_loader_is_timed_over_few_steps(
 
 def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
     assert "The DataLoader that training read" in _cannot_apply(seen, Change("workers", 2))
+    seen.reads = False
+    assert "Training reads no DataLoader" in _cannot_apply(seen, Change("workers", 2))
+    seen.reads = True
     seen.loader = torch.utils.data.DataLoader(list(range(6)), batch_size=2)
     assert _cannot_apply(seen, Change("workers", 2)) == "The loader has 3 batches, too few to tell."
     seen.loader = torch.utils.data.DataLoader(list(range(100)), num_workers=1, prefetch_factor=128)
@@ -183,7 +186,7 @@ def test_what_can_not_be_tried_is_said(seen: types.SimpleNamespace) -> None:
     seen.model.register_comm_hook(None, lambda state, bucket: None)
     assert "hook already" in _cannot_apply(seen, Change("bf16"))
     assert "The optimizer no longer exists" in _cannot_apply(
-        types.SimpleNamespace(model=seen.model, optimizers=[], loader=None, passes=(True,)),
+        types.SimpleNamespace(model=seen.model, optimizers=[], loader=None, reads=True, passes=(True,)),
         Change("accumulate", 2),
     )
 
@@ -209,7 +212,7 @@ def _try_and_train(options: dict[str, bool]) -> None:
     layers = [torch.nn.Linear(4, 64), torch.nn.Linear(64, 4)]
     model = DistributedDataParallel(torch.nn.Sequential(*layers), **options)
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.1)]
-    seen = types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, passes=(True,))
+    seen = types.SimpleNamespace(model=model, optimizers=optimizers, loader=None, reads=True, passes=(True,))
     for _ in range(3):
         train(seen)
         with _compressing(seen, 0):
