@@ -12,13 +12,14 @@ from dtrain_lab.wire.summary import Summary
 
 
 class RunningCell(Struct, frozen=True):
-    """A cell that runs now."""
+    """A cell that runs now. `detached`: no client waits for it (`--no-wait`)."""
 
     cell: str
     notebook: str | None
     ranks: tuple[int, ...]
     started_at: float
     cell_id: str | None = None
+    detached: bool = False
 
 
 class Output(Struct, frozen=True):

@@ -3745,12 +3745,14 @@ export interface components {
         };
         /**
          * RunningCell
-         * @description A cell that runs now.
+         * @description A cell that runs now. `detached`: no client waits for it (`--no-wait`).
          */
         RunningCell: {
             cell: string;
             /** @default null */
             cell_id: string | null;
+            /** @default false */
+            detached: boolean;
             notebook: string | null;
             ranks: number[];
             started_at: number;

@@ -43,4 +43,12 @@ it('says what a restart of the kernel interrupts, and where the variables are', 
   // a notebook's own path is the one in JupyterLab
   expect(restartNote([busy], 'a.ipynb', trans)).not.toBeNull();
   expect(restartNote([busy], '/w/b.ipynb', trans)).toBeNull();
+  // one started with --no-wait goes on, whatever its kernel does
+  const detached = { ...cell, cell: '[6]', detached: true };
+  const both = [detached, cell] as unknown as Cluster['running'];
+  const alone = { ...busy, running: both.slice(0, 1) };
+  expect(restartNote([alone], '/w/a.ipynb', trans)).toBeNull();
+  expect(
+    restartNote([{ ...busy, running: both }], '/w/a.ipynb', trans)
+  ).toContain('interrupts cell [7]');
 });

@@ -56,7 +56,7 @@ export function pickedOf(
   };
 }
 
-/** What a restart of a notebook's kernel does to the cell that runs on ranks; null if none does. */
+/** What a restart of a notebook's kernel does to its cell that runs on ranks; null if it interrupts none. */
 export function restartNote(
   clusters: readonly Cluster[],
   notebook: string | null,
@@ -65,7 +65,11 @@ export function restartNote(
   const root = serverRoot();
   for (const { name, running } of clusters) {
     const ran = running.find(
-      r => notebook && r.notebook && isNotebook(notebook, r.notebook, root)
+      r =>
+        !r.detached &&
+        notebook &&
+        r.notebook &&
+        isNotebook(notebook, r.notebook, root)
     );
     if (ran) {
       return trans.__(

@@ -33,7 +33,14 @@ class KnownCells:
     def running(self) -> tuple[RunningCell, ...]:
         """Cells that run now."""
         return tuple(
-            RunningCell(c.order.label, c.order.notebook, c.ranks, c.began_at, c.order.cell_id)
+            RunningCell(
+                c.order.label,
+                c.order.notebook,
+                c.ranks,
+                c.began_at,
+                c.order.cell_id,
+                detached=c.order.detached,
+            )
             for c in self._cells.values()
             if c.began_at is not None
         )

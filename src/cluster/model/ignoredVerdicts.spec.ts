@@ -29,7 +29,8 @@ function hanging(
         notebook: 'a.ipynb',
         ranks: [0, 1],
         started_at: 5,
-        cell_id: null
+        cell_id: null,
+        detached: false
       }
     ],
     metrics: { ...makeCluster().metrics, verdicts: told ? [told] : [] },

@@ -89,7 +89,7 @@ it('debugs in the notebook whose cell the rank runs', () => {
   const running = [
     { cell: '[1]', notebook: '/a.ipynb', ranks: [0, 1] },
     { cell: '[4]', notebook: '/b.ipynb', ranks: [2, 3] }
-  ].map(cell => ({ ...cell, started_at: 1, cell_id: null }));
+  ].map(cell => ({ ...cell, started_at: 1, cell_id: null, detached: false }));
   const cluster = makeCluster({ running, notebooks: ['/first.ipynb'] });
   expect(notebookOf(cluster, 3)).toBe('/b.ipynb');
   expect(notebookOf(cluster, 7)).toBe('/a.ipynb');

@@ -23,6 +23,9 @@ it('remembers which runs a restart of the kernel has cut off', () => {
   statusChanged.emit('restarting');
   expect(run('x.1').restarted).toBe(true);
   expect(run('x.2').restarted).toBeUndefined();
+  // nothing interrupts a cell that was started with --no-wait
+  const detached = record({ id: 'x.1', detached: true });
+  expect(restarts.runOf(cell, detached).restarted).toBeUndefined();
 
   // as another page has stored it
   stored.run = { ...runOf(record({ id: 'x.3' })), restarted: true };

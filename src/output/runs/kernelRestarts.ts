@@ -35,7 +35,8 @@ export class KernelRestarts {
     const before = stored(cell);
     const known = before?.run === record.id && before.restarted;
     const run = runOf(record);
-    return known || this._runs.has(record.id)
+    // no kernel waits for a detached cell: it goes on
+    return !record.detached && (known || this._runs.has(record.id))
       ? { ...run, restarted: true }
       : run;
   }
