@@ -81,13 +81,31 @@ it('asks whether the cell is in view that a lost rank has ended', () => {
   const model = new ClustersModel(ServerConnection.makeSettings());
   announceTrouble(model, trans, ({ running }) => running.length > 0);
   const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
-  const runs = makeCluster({ running: [{ ...cell, cell_id: null }] });
+  const runs = makeCluster({
+    running: [{ ...cell, cell_id: null, detached: false }]
+  });
   model.receive({ type: 'clusters', seq: 0, clusters: [runs] });
   const lost = { ...stuck('a'), running: [] };
   model.receive({ type: 'clusters', seq: 1, clusters: [lost] });
   expect(told).not.toHaveBeenCalled();
   const other = { ...lost, id: 'other' };
   model.receive({ type: 'clusters', seq: 2, clusters: [lost, other] });
+  expect(told).toHaveBeenCalledTimes(1);
+});
+
+it('tells a loss among idle ranks, although the cell that ended before it is in view', () => {
+  const told = vi.spyOn(Notification, 'error').mockReturnValue('');
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  announceTrouble(model, trans, ({ running }) => running.length > 0);
+  const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
+  const runs = makeCluster({
+    running: [{ ...cell, cell_id: null, detached: false }]
+  });
+  const idle = { ...runs, running: [] };
+  const lost = { ...stuck('a'), running: [] };
+  [runs, idle, lost].forEach((now, seq) =>
+    model.receive({ type: 'clusters', seq, clusters: [now] })
+  );
   expect(told).toHaveBeenCalledTimes(1);
 });
 
@@ -113,7 +131,14 @@ it("tells the end of one's own interrupt without an alarm", async () => {
   const end = async (interrupted: boolean): Promise<void> => {
     cells.mockResolvedValue([record(interrupted)]);
     const running = [
-      { cell: '[3]', notebook: '/x', ranks: [0], started_at: 1, cell_id: null }
+      {
+        cell: '[3]',
+        notebook: '/x',
+        ranks: [0],
+        started_at: 1,
+        cell_id: null,
+        detached: false
+      }
     ];
     for (const now of [running, []]) {
       const clusters = [makeCluster({ running: now })];

@@ -25,12 +25,14 @@ export function announceTrouble(
   inView: (cluster: Cluster) => boolean
 ): void {
   const told = new Set<string>();
-  /** Id of a cluster → the cells that it ran last: a lost rank ends them, and their bars say so. */
+  /** Id of a cluster → the cells that its trouble ended: a lost rank does, and their bars say so. */
   const ran = new Map<string, Cluster['running']>();
   model.changed.connect(() => {
     for (const cluster of model.clusters) {
       if (cluster.running.length) {
         ran.set(cluster.id, cluster.running);
+      } else if (!isTrouble(cluster)) {
+        ran.delete(cluster.id); // they ended by themselves
       }
       const key = episodeOf(cluster);
       const wanted = model.preferences.notifyTrouble;
