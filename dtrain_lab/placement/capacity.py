@@ -58,6 +58,16 @@ def has(facts: NodeFacts) -> str:
     return f"{counted(facts.cpus, 'core')} and {counted(facts.gpus, 'GPU') if facts.gpus else 'no GPU'}"
 
 
+def bounds(facts: NodeFacts, limit: int = 0) -> tuple[int, int]:
+    """Return how many ranks this machine takes, and how many devices it has for them.
+
+    Args:
+        facts: resources of the machine.
+        limit: the administrator's limit; 0 without one.
+    """
+    return min(limit or most_ranks(facts), most_ranks(facts)), facts.gpus or facts.cpus
+
+
 def at_most(facts: NodeFacts, limit: int = 0) -> str:
     """Say how many ranks this machine takes, and from how many on they are slower.
 
@@ -68,8 +78,8 @@ def at_most(facts: NodeFacts, limit: int = 0) -> str:
     Returns:
         Such as "at most 64 ranks: 2 have a core each, more share cores and are slower".
     """
-    device, own = ("GPU", facts.gpus) if facts.gpus else ("core", facts.cpus)
-    most = min(limit or most_ranks(facts), most_ranks(facts))
+    device = "GPU" if facts.gpus else "core"
+    most, own = bounds(facts, limit)
     told = f"at most {rank_sets.count(most)}"
     if most <= own:
         return f"{told}, with a {device} for each"

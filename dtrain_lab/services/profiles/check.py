@@ -16,6 +16,7 @@ from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.node import Check
 from dtrain_lab.wire.plan import NodeFacts, Request
+from dtrain_lab.wire.summary import Summary
 
 
 async def check(name: str) -> dict[str, Any]:
@@ -55,6 +56,7 @@ async def check(name: str) -> dict[str, Any]:
         "cpus_per_rank": max(1, least.cpus // per_node),
         "memory_gib_per_rank": round(least.memory_bytes / 2**30 / per_node, 1),
     }
+    said = room(least, ask, plan.size, own=backend.traits.one_machine)
     return {
         "name": name,
         "backend": found.backend,
@@ -65,12 +67,13 @@ async def check(name: str) -> dict[str, Any]:
         "network": msgspec.to_builtins(between),
         "warnings": compatibility.warnings(checks),
         "ask": ask,
-        "capacity": _capacity(least, ask, plan.size, own=backend.traits.one_machine),
+        "capacity": " ".join(one.text for one in said),
+        "room": msgspec.to_builtins(said),
     }
 
 
-def _capacity(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> str:
-    """Sentences on how many ranks fit.
+def room(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> tuple[Summary, ...]:
+    """Say how many ranks fit, in sentences that a page can translate.
 
     Args:
         least: Resources of the smallest node.
@@ -82,13 +85,20 @@ def _capacity(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) 
     size = rank_sets.count(per_node)
     each = f"{counted(ask['cpus_per_rank'], 'core')} and {ask['memory_gib_per_rank']:g} GiB"
     if own:
-        told = f"It takes {capacity.at_most(least, policy.current().ranks)}. With {size}, each gets {each}."
+        limit = policy.current().ranks
+        most, devices = capacity.bounds(least, limit)
+        takes = {"most": most, "devices": devices, "gpus": bool(least.gpus)}
+        said: tuple[Summary, ...] = (
+            Summary("takes", takes, f"It takes {capacity.at_most(least, limit)}."),
+            Summary("each_gets", ask, f"With {size}, each gets {each}."),
+        )
     else:
         where = f"each of {nodes} nodes" if nodes > 1 else "its node"
-        told = f"There is room for {size} on {where}, with {each} for each."
+        said = (Summary("room", ask, f"There is room for {size} on {where}, with {each} for each."),)
     if starts <= per_node * nodes:
-        return told
-    return f"{told} It starts {rank_sets.count(starts)} by default, which share its devices."
+        return said
+    text = f"It starts {rank_sets.count(starts)} by default, which share its devices."
+    return (*said, Summary("shares", {"ranks": starts}, text))
 
 
 def _node(name: str, one: Check, framework: Framework) -> dict[str, Any]:

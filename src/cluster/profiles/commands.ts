@@ -12,12 +12,15 @@ import { TOAST_MS } from '../../ui/action';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/form';
 import { reportErrors } from '../commands/reportErrors';
 import { openDialog } from '../../ui/dialog';
+import { roomText, Summary } from './room';
 
 /** Result of `profile check` for a profile that can run. */
 type Report = {
   warnings: string[];
   /** Sentences on how many ranks fit. */
   capacity: string;
+  /** The same in parts; none from a server of an earlier version. */
+  room?: readonly Summary[];
 };
 
 /** A profile's file as text, with its error. */
@@ -242,7 +245,7 @@ async function check(
 function said(name: string, report: Report, trans: TranslationBundle): string {
   return [
     trans.__('%1 can run.', name),
-    report.capacity,
+    report.room ? roomText(report.room, trans) : report.capacity,
     ...report.warnings
   ].join(' ');
 }
