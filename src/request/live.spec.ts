@@ -75,7 +75,7 @@ it('takes a silent server for gone, and no frame twice', async () => {
       data: JSON.stringify({ type: 'clusters', seq, clusters: [], jobs: [] })
     });
   socket.onopen();
-  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.advanceTimersByTimeAsync(20_000);
   expect(links).toEqual(['open']);
   send(0);
   for (let beat = 0; beat < 10; beat++) {
@@ -92,6 +92,25 @@ it('takes a silent server for gone, and no frame twice', async () => {
   expect(links).toEqual(['open', 'lost']);
   expect(seqs).toEqual([0, 1]);
   expect(FakeSocket.all).toHaveLength(2);
+  live.dispose();
+});
+
+it('takes a server for gone that opens the socket and says nothing, and tries again', async () => {
+  vi.useFakeTimers();
+  const live = connect();
+  const links: Link[] = [];
+  live.link.connect((_, link) => {
+    links.push(link);
+    expect(live.retryAt === null).toBe(link === 'open');
+  });
+  FakeSocket.all[0].onopen();
+  await vi.advanceTimersByTimeAsync(40_000);
+  expect(links).toEqual(['open', 'lost']);
+  expect(FakeSocket.all[0].closed).toBe(true);
+  expect(FakeSocket.all).toHaveLength(2);
+  FakeSocket.all[1].onopen();
+  await vi.advanceTimersByTimeAsync(40_000);
+  expect(links).toEqual(['open', 'lost', 'open', 'lost']);
   live.dispose();
 });
 

@@ -23,6 +23,8 @@ const STOPPED: Readonly<Record<string, Stopped>> = {
  * Silence after which a server that has sent frames counts as gone, ms; it repeats its last frame every 5 s.
  */
 const SILENT_MS = 12_000;
+/** The same before its first frame, for which it asks all clusters. */
+const FIRST_SILENT_MS = 30_000;
 /**
  * Interval between two checks for silence; two are required, so that a page that was busy or asleep reads
  * first.
@@ -89,14 +91,14 @@ export class Live implements IDisposable {
     socket.onopen = () => {
       this._attempt = 0;
       this._stopped = null;
+      this._heardAt = Date.now();
+      this._doubted = false;
+      void this._looker.start();
       this.link.emit('open');
     };
     socket.onmessage = event => {
       if (this._disposed || socket !== this._socket) {
         return;
-      }
-      if (this._seq === null) {
-        void this._looker.start();
       }
       this._heardAt = Date.now();
       this._doubted = false;
@@ -118,7 +120,8 @@ export class Live implements IDisposable {
 
   /** Treat a silent server as gone: a dead network closes no socket. */
   private _look(): void {
-    const silent = Date.now() - this._heardAt > SILENT_MS;
+    const limit = this._seq === null ? FIRST_SILENT_MS : SILENT_MS;
+    const silent = Date.now() - this._heardAt > limit;
     if (silent && this._doubted) {
       this._socket?.close();
       this._lost();
