@@ -178,6 +178,7 @@ export class CellOutputView extends ReactWidget {
           between: this._between.set(blocks),
           gone: displays.gone,
           dead: displays.dead,
+          unloaded: displays.unloaded,
           left: {
             gone: whole ? 0 : output.left,
             first: this._first,

@@ -19,7 +19,8 @@ const FIRST = 8;
  * @param all - display all of them, not only the first ones.
  * @param ended - ranks whose processes have ended: nothing responds to their widgets any more.
  * @returns the number of omitted displays, whether any is displayed, the number of widgets without a
- * model in any kernel, and the ranks with widgets that no longer respond.
+ * model in any kernel, the ranks with widgets that no longer respond, and those with widgets that were not
+ * loaded in time.
  */
 export function markDisplays(
   area: CodeCell['outputArea'],
@@ -28,13 +29,20 @@ export function markDisplays(
   ranks: readonly number[],
   all: boolean,
   ended: ReadonlySet<number>
-): { beyond: number; any: boolean; gone: number; dead: number[] } {
+): {
+  beyond: number;
+  any: boolean;
+  gone: number;
+  dead: number[];
+  unloaded: number[];
+} {
   const rank = typeof choice === 'number' ? choice : null;
   const parts = countParts(output.lines);
   const { widgets, node } = area;
   const seen = { figure: 0, table: 0 };
   const withWidgets = new Set<number>();
   const dead = new Set<number>();
+  const unloaded = new Set<number>();
   let beyond = 0;
   let gone = 0;
   const order = widgets
@@ -53,13 +61,16 @@ export function markDisplays(
       hidden = true;
       gone++;
     }
-    const asks = kind === 'widget' && !hidden && typeof place === 'number';
-    const loads = asks && isLoading(widget);
-    const inert = asks && ended.has(place) && (loads || isControl(widget));
-    widget.node.toggleAttribute('inert', inert);
-    if (inert) {
-      dead.add(place);
-      hidden = loads; // it would say so for ever
+    if (kind === 'widget' && !hidden && typeof place === 'number') {
+      const isOver = ended.has(place);
+      const controls = controlsOf(widget);
+      controls.forEach(c => c.toggleAttribute('inert', isOver));
+      if (isOver && controls.length) {
+        dead.add(place);
+      } else if (isOver && isLoading(widget)) {
+        unloaded.add(place);
+        hidden = true; // it would say so for ever
+      }
     }
     if (typeof place === 'number' && !hidden) {
       // a rank's progress bars are shown all or not at all: only the last one moves
@@ -88,7 +99,9 @@ export function markDisplays(
   );
   const nothing = output.places.every(place => place === null);
   node.toggleAttribute('data-dtrain-empty', nothing);
-  return { beyond, any, gone, dead: [...dead].sort((a, b) => a - b) };
+  const sorted = (some: Set<number>): number[] =>
+    [...some].sort((a, b) => a - b);
+  return { beyond, any, gone, dead: sorted(dead), unloaded: sorted(unloaded) };
 }
 
 /** Whether the rank has closed this widget, whose view then hides itself. */
@@ -112,11 +125,22 @@ function isLoading(output: Widget): boolean {
   return !!shown && !shown.firstElementChild && !!shown.textContent;
 }
 
-/** Whether a widget takes input; a progress bar does not. */
-function isControl(output: Widget): boolean {
-  return !!output.node.querySelector(
-    '.jp-OutputArea-output :is(input, button, select, textarea, [role="slider"])'
-  );
+/** Classes of ipywidgets' own views that may take input. */
+const OWN =
+  '.jupyter-widgets:is(.widget-inline-hbox, .widget-inline-vbox, .widget-button, ' +
+  '.widget-toggle-button, .widget-upload, .jupyter-widget-tagsinput)' +
+  ':not(.widget-html, .widget-htmlmath)';
+const INPUT = 'input, button, select, textarea, [role="slider"]';
+
+/**
+ * The views that need their rank: ipywidgets' own that take input, which a progress bar does not.
+ *
+ * A view of another library may have controls that work without its rank, such as a figure's toolbar or the
+ * heads of a table; so do tabs.
+ */
+function controlsOf(output: Widget): Element[] {
+  const own = output.node.querySelectorAll(`.jp-OutputArea-output ${OWN}`);
+  return [...own].filter(e => e.matches(INPUT) || e.querySelector(INPUT));
 }
 
 /** Button below the figures of ranks for those of the other ranks. */

@@ -28,6 +28,8 @@ export interface ICellState {
   gone: number;
   /** Ranks with widgets that are disabled. */
   dead: readonly number[];
+  /** Ranks that ended before their widgets were loaded. */
+  unloaded: readonly number[];
 }
 
 /** The bar of a cell, and its lines. */
@@ -132,6 +134,16 @@ export function CellView(props: {
             'The widgets of ranks %2 are disabled: their processes have ended. To use them, run the cell again.',
             state.dead.length,
             formatRanks(state.dead)
+          )}
+        </p>
+      )}
+      {state.unloaded.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'Widgets of rank %2 were not loaded: its process has ended. To show them, run the cell again.',
+            'Widgets of ranks %2 were not loaded: their processes have ended. To show them, run the cell again.',
+            state.unloaded.length,
+            formatRanks(state.unloaded)
           )}
         </p>
       )}

@@ -105,6 +105,11 @@ def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> No
     # a rank gets a new process, which knows nothing of its widgets; those of the other one are as before
     lab.request("POST", "clusters/widgets/restart", {"ranks": [1]})
     cell(page, 1).get_by_text("The widgets of rank 1 are disabled: its process has ended.").wait_for()
-    inert = cell(page, 1).locator("[data-dtrain-rank][inert]")
-    assert set(inert.evaluate_all("all => all.map(e => e.dataset.dtrainRank)")) == {"1"}
+    inert = cell(page, 1).locator("[data-dtrain-rank] [inert]")
+    ranks = "all => all.map(e => e.closest('[data-dtrain-rank]').dataset.dtrainRank)"
+    assert set(inert.evaluate_all(ranks)) == {"1"}
+    assert cell(page, 1).locator(".widget-slider[inert]").count() == 2, "of the box, and of interactive"
+    # the tabs themselves need no rank
+    cell(page, 1).get_by_role("tab", name="colour").click()
+    cell(page, 1).locator(".widget-colorpicker[inert]").wait_for()
     lab.request("DELETE", "clusters/widgets")

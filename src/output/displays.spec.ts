@@ -1,0 +1,66 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { Widget } from '@lumino/widgets';
+import { expect, it } from 'vitest';
+
+import { markDisplays } from './displays';
+import { ICellOutput } from './runs/cellOutput';
+
+type Marked = ReturnType<typeof markDisplays>;
+
+/** Marks widgets of rank 1 with this content; `has`: whether its process still runs. */
+function mark(contents: readonly string[], has: boolean): [Element, Marked] {
+  const widgets = contents.map(html => {
+    const widget = new Widget();
+    widget.node.innerHTML = `<div class="jp-OutputArea-output">${html}</div>`;
+    return widget;
+  });
+  const node = document.createElement('div');
+  node.append(...widgets.map(w => w.node));
+  const output: ICellOutput = {
+    lines: [],
+    left: 0,
+    area: [],
+    failure: null,
+    ranks: [1],
+    kinds: widgets.map(() => 'widget'),
+    places: widgets.map(() => 1),
+    parts: widgets.map(() => 0)
+  };
+  const area = { widgets, node } as unknown as CodeCell['outputArea'];
+  const ended = new Set(has ? [] : [1]);
+  return [node, markDisplays(area, output, 'together', [0, 1], true, ended)];
+}
+
+const SLIDER =
+  '<div class="jupyter-widgets widget-inline-hbox widget-slider"><i role="slider"></i></div>';
+const BUTTON = '<button class="jupyter-widgets jupyter-button widget-button">';
+const BAR =
+  '<div class="jupyter-widgets widget-inline-hbox widget-hprogress"><i></i></div>';
+const TABLE =
+  '<div class="jupyter-widgets widget-inline-hbox widget-html"><button id="sort"></button></div>';
+const FIGURE =
+  '<div class="jupyter-widgets bqplot"><button id="zoom"></button></div>';
+const box = (...parts: string[]): string =>
+  `<div class="jupyter-widgets widget-container widget-box">${parts.join('')}</div>`;
+
+it("disables ipywidgets' own controls of an ended rank, and no toolbar, table or tab around them", () => {
+  const all = [box(SLIDER, BAR, TABLE, FIGURE), BUTTON];
+  const [node, { dead, unloaded }] = mark(all, false);
+  const inert = [...node.querySelectorAll('[inert]')];
+  expect(inert.map(e => e.className.split(' ').pop())).toEqual([
+    'widget-slider',
+    'widget-button'
+  ]);
+  expect([dead, unloaded]).toEqual([[1], []]);
+  const [alive, marked] = mark(all, true);
+  expect(alive.querySelector('[inert]')).toBeNull();
+  expect(marked.dead).toEqual([]);
+  expect(mark([box(FIGURE, TABLE), BAR], false)[1].dead).toEqual([]);
+});
+
+it('tells a widget that was never loaded from one that is disabled', () => {
+  const [node, { dead, unloaded }] = mark(['Loading widget...'], false);
+  expect([dead, unloaded]).toEqual([[], [1]]);
+  expect(node.querySelector('[data-dtrain-hidden]')).not.toBeNull();
+  expect(mark(['Loading widget...'], true)[1].unloaded).toEqual([]);
+});
