@@ -10,12 +10,16 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import settings
 
 from dtrain_lab.machine import RUNTIME_VARIABLE
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
 os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
+
+settings.register_profile("any machine", deadline=None)  # 200 ms else, which a busy machine exceeds
+settings.load_profile("any machine")
 
 pytest_plugins = ["pytest_jupyter.jupyter_server", "tests.stuck"]
 

@@ -67,6 +67,14 @@ def slurm(hosts: Hosts, *command: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
+def taken(hosts: Hosts, nodes: str) -> str:
+    """A job that has whole nodes; it waits itself for nodes that a world has just left."""
+    words = ("sbatch", "--parsable", "--output=/dev/null", nodes, "--exclusive", "--wrap", "sleep 300")
+    job = slurm(hosts, *words).strip()
+    wait_until(lambda: "RUNNING" in slurm(hosts, "squeue", "-h", "-j", job, "-o", "%T"), 20, "the job")
+    return job
+
+
 @pytest.fixture(scope="module")
 def cluster(hosts: Hosts) -> Iterator[Any]:
     with dt.start("queue", nodes=2, ranks_per_node=2, name="job") as started:
@@ -184,9 +192,7 @@ def test_the_schedulers_limit_is_known_and_told(hosts: Hosts) -> None:
 
 
 def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
-    job = slurm(
-        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N2", "--exclusive", "--wrap", "sleep 300"
-    ).strip()
+    job = taken(hosts, "-N2")
     portal = Portal.get()
     connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=1, name="later")))
 
@@ -211,12 +217,7 @@ def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
 
 
 def test_a_world_that_waits_for_nodes_is_offered_the_idle_ones(hosts: Hosts) -> None:
-    job = slurm(
-        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N1", "--exclusive", "--wrap", "sleep 300"
-    ).strip()
-    wait_until(
-        lambda: slurm(hosts, "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", 20, "the job"
-    )
+    job = taken(hosts, "-N1")
     registry.backend("slurm")._facts.clear()  # type: ignore[attr-defined] # they are kept for five minutes
     portal = Portal.get()
     connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=2, name="large")))
@@ -236,9 +237,7 @@ def test_a_world_that_waits_for_nodes_is_offered_the_idle_ones(hosts: Hosts) -> 
 
 
 def test_a_queued_world_is_cancelled(hosts: Hosts) -> None:
-    job = slurm(
-        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N2", "--exclusive", "--wrap", "sleep 300"
-    ).strip()
+    job = taken(hosts, "-N2")
     portal = Portal.get()
     connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=1, name="never")))
     portal.call(portal.worlds.stop(connection))
