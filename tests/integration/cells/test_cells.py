@@ -312,8 +312,10 @@ def test_the_last_values_of_cells_that_follow_at_once_are_in_the_history(pair: d
 
 
 def test_who_is_interrupted_while_it_waits_interrupts_its_ranks(pair: dt.Cluster) -> None:
+    pair.run("mine = rank")
+
     async def wait() -> None:
-        running = asyncio.ensure_future(pair.run_async("import time\nmine = rank\ntime.sleep(60)"))
+        running = asyncio.ensure_future(pair.run_async("import time\ntime.sleep(60)"))
         while (await pair.info_async())["ranks"][0]["state"] != "busy" and not running.done():
             await asyncio.sleep(0.05)
         running.cancel()

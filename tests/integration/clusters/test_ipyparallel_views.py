@@ -19,7 +19,9 @@ def beside_ranks(cluster: dt.Cluster) -> list[psutil.Process]:
     ranks = {rank["pid"] for rank in cluster.info()["ranks"]}
     server = psutil.Process(min(ranks)).parent()
     assert server is not None
-    return [process for process in server.children(recursive=True) if process.pid not in ranks]
+    others = [process for process in server.children(recursive=True) if process.pid not in ranks]
+    # a child that has ended and is not reaped yet is no process of a controller
+    return [p for p in others if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
 
 
 def connections(cluster: dt.Cluster, processes: list[psutil.Process]) -> set[int]:
