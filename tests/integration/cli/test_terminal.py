@@ -123,7 +123,8 @@ def test_an_adapter_to_which_nobody_can_speak_says_so() -> None:
 
 
 def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:
-    start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "8", "--name", "never"]  # 8 take longer
+    # eight ranks: the start of one may be over before the interrupt arrives
+    start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "8", "--name", "never"]
     try:
         for _ in range(10):
             with subprocess.Popen(
