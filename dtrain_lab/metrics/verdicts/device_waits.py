@@ -68,9 +68,12 @@ def inferred(
     Returns:
         The samples; one whose rank waits has the collective as its operation, from when the rank fell quiet.
     """
+    busy, in_cell = frozenset(busy), frozenset(in_cell)  # looked up for each of a thousand ranks
     comparable = {s.rank: s for s in samples if s.rank in busy or s.rank in in_cell}
     # a rank that runs the cell, and was idle when the sample was taken, has begun only since
     current = [s for s in comparable.values() if not (s.idle and s.rank in busy)]
+    if not any((s.beat_s or 0.0) > QUIET_S for s in current):  # all ranks move
+        return list(samples)
     counts = {s.rank: _last(s.calls) for s in current if reports_calls(s.in_operation_s, s.beat_s)}
 
     def lacks(rank: int, call: Call) -> bool:
