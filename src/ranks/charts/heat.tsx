@@ -115,27 +115,25 @@ function draw(
   const room = width - HEAT_LEFT - EDGE;
   const column = room / heat.columns;
   // rounded to whole pixels: half-covered ones would be seams
-  const edge = (at: number): number =>
-    Math.round((HEAT_LEFT + at * column) * ratio) / ratio;
-  const ground = themeColour('--jp-layout-color2');
-  heat.rows.forEach((_, i) => {
-    for (let at = 0; at < heat.columns; at++) {
-      const over = heat.cells[i * heat.columns + at];
-      if (Number.isNaN(over)) {
-        // nothing: in grey, even ranks would look like a time without training
-        continue;
-      }
-      const [name, share] = tint(over);
-      context.globalAlpha = 1;
-      context.fillStyle = ground;
-      context.fillRect(edge(at), tops[i], edge(at + 1) - edge(at), row);
-      if (share > 0) {
-        context.globalAlpha = share;
-        context.fillStyle = themeColour(name);
-        context.fillRect(edge(at), tops[i], edge(at + 1) - edge(at), row);
+  const edges = Array.from(
+    { length: heat.columns + 1 },
+    (_, at) => Math.round((HEAT_LEFT + at * column) * ratio) / ratio
+  );
+  for (const [key, cells] of byTint(heat)) {
+    const [name, share] = key.split(' ');
+    for (const [colour, alpha] of [
+      ['--jp-layout-color2', 1],
+      [name, Number(share)]
+    ] as const) {
+      context.globalAlpha = alpha;
+      context.fillStyle = themeColour(colour);
+      for (const cell of alpha > 0 ? cells : []) {
+        const at = cell % heat.columns;
+        const top = tops[(cell - at) / heat.columns];
+        context.fillRect(edges[at], top, edges[at + 1] - edges[at], row);
       }
     }
-  });
+  }
   context.globalAlpha = 1;
   context.textBaseline = 'middle';
   const font = getComputedStyle(canvas).fontFamily;
@@ -156,6 +154,27 @@ function draw(
     context.textAlign = share > 0.97 ? 'right' : 'center';
     context.fillText(label, HEAT_LEFT + share * room, bottom + AXIS / 2 + 3);
   }
+}
+
+/**
+ * Known cells by tint. A canvas takes longer to parse a colour than to fill a cell, so each is set once. Cells
+ * where nothing is known are left out: in grey, even ranks would look like a time without training.
+ */
+function byTint(heat: IHeat): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  heat.cells.forEach((over, cell) => {
+    if (Number.isNaN(over)) {
+      return;
+    }
+    const key = tint(over).join(' ');
+    const cells = found.get(key);
+    if (cells) {
+      cells.push(cell);
+    } else {
+      found.set(key, [cell]);
+    }
+  });
+  return found;
 }
 
 /** Top of each row, with space between nodes. */
