@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,9 @@ def test_figures_of_training(lab: Lab, page: Any, tmp_path: Path) -> None:
     view.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menuitem", name="Diagnose").click()
     dialog = page.locator(".jp-Dialog")
-    dialog.get_by_text("Communication takes").wait_for()
-    dialog.get_by_text("Waiting for data takes").wait_for()
+    # "too unsteady to tell" on a busy machine
+    dialog.get_by_text(re.compile("^Communication(:| takes)")).wait_for()
+    dialog.get_by_text(re.compile("^Waiting for data(:| takes)")).wait_for()
     shot(page, "diagnosis")
     dialog.get_by_role("button", name="Close").click()
 
