@@ -275,7 +275,8 @@ class Figures:
             if found is not None and busy is not None and not straggler.is_plain(found):
                 found = busy
         shown = self._steady.update(found, time.monotonic())
-        self.slow = self.slow if not current else shown if shown and shown.kind == "slow" else None
+        if current:
+            self.slow = shown if shown is not None and shown.kind == "slow" else None
         return shown
 
     def _method_error(self, samples: Sequence[RankSample], metrics: Metrics) -> float:
