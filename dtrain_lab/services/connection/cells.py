@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
@@ -15,32 +16,38 @@ LATE = 200
 OnOutput = Callable[[CellOutput], None]
 
 
+class Followed(NamedTuple):
+    """A running cell: the callback of its output, the future of its result, and what stops following it."""
+
+    on_output: OnOutput
+    done: asyncio.Future[CellResult]
+    leave: Callable[[], None]
+
+
 class Cells:
     """The cells of one connection."""
 
     def __init__(self) -> None:
-        self.running: dict[str, tuple[OnOutput, asyncio.Future[CellResult]]] = {}
+        self.running: dict[str, Followed] = {}
         self.shown: Counter[str] = Counter()
         """Pieces of output received of each running cell, as its head counts them."""
         self._late: dict[str, OnOutput] = {}
         self._speaking: dict[str, OnOutput] = {}
         """Output callbacks of ended cells whose widgets still produce output."""
 
-    def begin(self, cell: str, on_output: OnOutput, done: asyncio.Future[CellResult]) -> None:
+    def begin(self, cell: str, followed: Followed) -> None:
         """Register a cell that starts or is followed.
 
         Args:
             cell: Id of the cell.
-            on_output: Called with its output.
-            done: Resolves to its result.
+            followed: Its callbacks, and the future of its result.
         """
-        self.running[cell] = on_output, done
+        self.running[cell] = followed
 
     def leave(self, cell: str) -> None:
         """Stop waiting for the end of a cell."""
-        on_output, _ = self.running.pop(cell)
+        self._late[cell] = self.running.pop(cell).on_output
         del self.shown[cell]
-        self._late[cell] = on_output
         while len(self._late) > LATE:
             self._late.pop(next(iter(self._late)))
 
@@ -61,7 +68,7 @@ class Cells:
         cell = output.cell
         if cell in self.running and not output.kind.startswith("comm_"):
             self.shown[cell] += 1
-        shows = self.running[cell][0] if cell in self.running else self._late.get(cell)
+        shows = self.running[cell].on_output if cell in self.running else self._late.get(cell)
         shows = shows or self._speaking.get(cell)
         if shows is not None:
             shows(output)
@@ -71,12 +78,15 @@ class Cells:
         if told.cell in self.running:
             self.shown[told.cell] += told.pieces
             text = _missing(told.pieces)
-            self.running[told.cell][0](CellOutput(cell=told.cell, rank=told.rank, kind="stderr", text=text))
+            output = CellOutput(cell=told.cell, rank=told.rank, kind="stderr", text=text)
+            self.running[told.cell].on_output(output)
 
     def ended(self, result: CellResult) -> None:
         """Resolve the future of a cell that has ended."""
-        if result.cell in self.running and not self.running[result.cell][1].done():
-            self.running[result.cell][1].set_result(result)
+        followed = self.running.get(result.cell)
+        if followed is not None and not followed.done.done():
+            followed.done.set_result(result)
+            followed.leave()  # now: the future's callbacks wait for the loop's next iteration
 
 
 def _missing(pieces: int) -> str:

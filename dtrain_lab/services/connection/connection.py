@@ -14,7 +14,7 @@ from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import Unreachable, WireMismatch
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection.calls import Calls
-from dtrain_lab.services.connection.cells import Cells, OnOutput
+from dtrain_lab.services.connection.cells import Cells, Followed, OnOutput
 from dtrain_lab.services.connection.presence import LocalHead, Presence
 from dtrain_lab.services.connection.remote_head import RemoteHead
 from dtrain_lab.services.connection.transport import Transport
@@ -149,7 +149,7 @@ class Connection:
             order: The request.
             cell: Id of the cell.
             on_output: Called with its output as it arrives.
-            on_end: Called in this connection's loop when the returned future is done.
+            on_end: Called in this connection's loop when the returned future is done, before its callbacks.
 
         Returns:
             A future of this connection's loop: the cell's result.
@@ -162,10 +162,13 @@ class Connection:
         number = self._calls.number()
         loop = self._loop or asyncio.get_running_loop()
         done: asyncio.Future[CellResult] = loop.create_future()
-        done.add_done_callback(lambda _: self._leave(number, cell))
-        if on_end is not None:
-            done.add_done_callback(on_end)
-        self._cells.begin(cell, on_output, done)
+
+        def leave() -> None:
+            if self._leave(number, cell) and on_end is not None:
+                on_end(done)
+
+        done.add_done_callback(lambda _: leave())
+        self._cells.begin(cell, Followed(on_output, done, leave))
         self._calls.add(number, CellResult, done)
         try:
             self.send(clients.Call(number, order))
@@ -176,9 +179,12 @@ class Connection:
             raise
         return done
 
-    def _leave(self, number: int, cell: str) -> None:
-        if self._calls.drop(number):
+    def _leave(self, number: int, cell: str) -> bool:
+        """Stop waiting for the end of a cell; returns whether anybody did."""
+        waits = self._calls.drop(number)
+        if waits:
             self._cells.leave(cell)
+        return waits
 
     @property
     def socket(self) -> Any:
@@ -241,7 +247,7 @@ class Connection:
         log.warning("the connection to %s was lost; reconnecting", self.record.name)
         self.disconnect()
         text = f"The connection to {self.record.name} broke."
-        cells = {done for _, done in self._cells.running.values()}
+        cells = {followed.done for followed in self._cells.running.values()}
         self._calls.fail(lambda: Unreachable(text, "Ask again.", code=BROKE), apart_from=cells)
         self.connect(way, stream=True)
         supervision.here().once("client.task", self.catch_up())
@@ -271,10 +277,10 @@ class Connection:
 
         After a reconnect the head knows this end by another identity, so those messages are not delivered.
         """
-        for cell, (_, done) in list(self._cells.running.items()):
+        for cell, followed in list(self._cells.running.items()):
             number = self._calls.number()
-            self._calls.add(number, CellResult, done)
-            done.add_done_callback(partial(self._forget_call, number))
+            self._calls.add(number, CellResult, followed.done)
+            followed.done.add_done_callback(partial(self._forget_call, number))
             self.send(clients.Call(number, clients.Follow(cell, self._cells.shown[cell])))
         await self.watch_again()
 

@@ -1,9 +1,9 @@
-"""A connection that was lost follows its cells again, and forgets those calls with their cells."""
+"""Cells of a connection: their end is told at once; a lost connection follows them again."""
 
 import asyncio
 
 from dtrain_lab.services.connection.calls import Calls
-from dtrain_lab.services.connection.cells import Cells
+from dtrain_lab.services.connection.cells import Cells, Followed
 from dtrain_lab.services.connection.connection import Connection
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
@@ -15,6 +15,8 @@ class Catching(Connection):
     def __init__(self) -> None:
         self._calls, self._cells = Calls(), Cells()
         self.sent: list[clients.Call] = []
+        self.closed = False
+        self._loop = None
 
     def send(self, call: clients.Call) -> None:
         self.sent.append(call)
@@ -27,7 +29,7 @@ def test_no_call_is_left_when_a_cell_that_was_followed_again_has_ended() -> None
     async def followed() -> None:
         connection = Catching()
         done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
-        connection._cells.begin("a", lambda _: None, done)
+        connection._cells.begin("a", Followed(lambda _: None, done, lambda: None))
         await connection.catch_up()
         (call,) = connection.sent
         assert call.body == clients.Follow("a", connection._cells.shown["a"])
@@ -38,3 +40,33 @@ def test_no_call_is_left_when_a_cell_that_was_followed_again_has_ended() -> None
         assert done.exception() is not None
 
     asyncio.run(followed())
+
+
+def test_the_end_of_a_cell_is_told_once_and_in_the_loop_iteration_in_which_it_arrives() -> None:
+    told: list[str] = []
+
+    async def run() -> None:
+        connection = Catching()
+        order = clients.Run(cell="a", code="pass", label="[1]", ranks=None)
+        done = connection.begin(order, "a", lambda _: None, lambda end: told.append(end.result().cell))
+        connection._cells.ended(CellResult(cell="a", ranks=(0,)))
+        assert told == ["a"]
+        await done
+        await asyncio.sleep(0)
+        assert told == ["a"]
+        assert not connection._cells.running
+
+    asyncio.run(run())
+
+
+def test_a_cell_that_nobody_waits_for_any_more_is_told_as_ended() -> None:
+    told: list[bool] = []
+
+    async def run() -> None:
+        connection = Catching()
+        order = clients.Run(cell="a", code="pass", label="[1]", ranks=None)
+        connection.begin(order, "a", lambda _: None, lambda end: told.append(end.cancelled())).cancel()
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert told == [True]
