@@ -7,11 +7,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -19,89 +16,20 @@ from packaging.version import Version
 
 import dtrain_lab as dt
 from dtrain_lab.api.debug import Debugger
-from dtrain_lab.api.result import Result
 from dtrain_lab.errors import BadRequest, Conflict
+from tests.integration.debugger.cells import RIGHT, Running, lines
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120), pytest.mark.usefixtures("tidy")]
 
-STEPS = """
-import torch
-import torch.distributed as dist
-
-def step(x, i):
-    y = x * 2
-    z = y + i
-    dist.all_reduce(z)
-    w = z.sum().item()
-    return w
-
-def train(rank, n=3):
-    total = 0
-    for i in range(n):
-        total += step(torch.ones(2) * rank, i)
-    return total
-"""
 SHORT = """from datetime import timedelta
 import torch
 import torch.distributed as dist
 short = dist.new_group(timeout=timedelta(seconds=2))"""
-RIGHT = {0: "24.0\n", 1: "24.0\n"}
-"""Of `train`: 4 + 4 * i, summed."""
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("code") / "steps.py"
-    path.write_text(STEPS)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cluster(module: Path) -> Iterator[dt.Cluster]:
-    with dt.start(ranks=2) as made:
-        made.run(f"import sys; sys.path.insert(0, {str(module.parent)!r})\nimport steps")
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def tidy(cluster: dt.Cluster) -> Iterator[None]:
-    """A test that fails leaves no cell behind that the next one would wait for."""
-    yield
-    if cluster.info()["running"]:
-        cluster.interrupt()
-        wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
-
-
-@pytest.fixture
-def debugger(cluster: dt.Cluster) -> Iterator[Debugger]:
-    with cluster.debug() as made:
-        yield made
-
-
-class Running:
-    """A cell that runs beside the test."""
-
-    def __init__(self, cluster: dt.Cluster, code: str, **options: Any) -> None:
-        self.result: Result | None = None
-        self._thread = threading.Thread(target=self._run, args=(cluster, code, options), daemon=True)
-        self._thread.start()
-
-    def _run(self, cluster: dt.Cluster, code: str, options: dict[str, Any]) -> None:
-        self.result = cluster.run(code, check=False, **options)
-
-    def end(self) -> Result:
-        self._thread.join(60)
-        assert self.result is not None, "the cell did not end"
-        return self.result
 
 
 def _paused(debugger: Debugger) -> list[int]:
     return [r.rank for r in debugger.state.ranks if r.phase == "paused"]
-
-
-def lines(debugger: Debugger) -> list[int | None]:
-    return [r.place.line if r.place is not None else None for r in debugger.state.ranks]
 
 
 def test_all_ranks_step_together_over_a_collective_to_the_right_result(

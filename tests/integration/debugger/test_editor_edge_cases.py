@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.rank.debugger.points import BELOW, MOVED
 from tests.dap import Editor
-from tests.integration.debugger.test_debugger import RIGHT, STEPS, Running
-from tests.waiting import wait_until
+from tests.integration.debugger.cells import RIGHT, STEPS, Running
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120), pytest.mark.usefixtures("tidy")]
 LATER = """def later(x):
     # a comment
     y = x + 1
@@ -26,28 +24,19 @@ LATER = """def later(x):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("code")
-    (made / "steps.py").write_text(STEPS)
-    (made / "gone.py").write_text(LATER)
-    (made / "broken.py").write_text("def f(:\n")
-    return made
+def files() -> dict[str, str]:
+    return {"steps.py": STEPS, "gone.py": LATER, "broken.py": "def f(:\n"}
 
 
 @pytest.fixture(scope="module")
-def cluster(folder: Path) -> Iterator[dt.Cluster]:
-    with dt.start(ranks=2) as made:
-        made.run(f"import sys; sys.path.insert(0, {str(folder)!r})\nimport steps, gone")
-        (folder / "gone.py").unlink()
-        yield made
+def imports() -> str:
+    return "import steps, gone"
 
 
-@pytest.fixture(autouse=True)
-def tidy(cluster: dt.Cluster) -> Iterator[None]:
-    yield
-    if cluster.info()["running"]:
-        cluster.interrupt()
-        wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
+@pytest.fixture(scope="module")
+def cluster(cluster: dt.Cluster, folder: Path) -> dt.Cluster:
+    (folder / "gone.py").unlink()
+    return cluster
 
 
 def set_at(editor: Editor, path: Path | str, *lines: int) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ from dtrain_lab.cli.adapter.stdio import vscode_entry
 from dtrain_lab.services.debugger.editor import EditorSession
 from tests.books import LOOP, STEP, write
 from tests.dap import Editor
-from tests.integration.debugger.test_debugger import RIGHT, STEPS, Running
+from tests.integration.debugger.cells import RIGHT, STEPS, Running
 from tests.integration.debugger.test_job_debugger import in_loop
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120), pytest.mark.usefixtures("tidy")]
 ENDLESS = """ended = False
 while not ended:
     total = steps.train(rank, 1)
@@ -32,26 +31,8 @@ while not ended:
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("code") / "steps.py"
-    path.write_text(STEPS)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cluster(module: Path) -> Iterator[dt.Cluster]:
-    with dt.start(ranks=2) as made:
-        made.run(f"import sys; sys.path.insert(0, {str(module.parent)!r})\nimport steps\nn = 0")
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def tidy(cluster: dt.Cluster) -> Iterator[None]:
-    """A test that fails leaves no cell behind that the next one would wait for."""
-    yield
-    if cluster.info()["running"]:
-        cluster.interrupt()
-        wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
+def imports() -> str:
+    return "import steps\nn = 0"
 
 
 class VsCode:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,9 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.errors import BadRequest
-from tests.integration.debugger.test_debugger import Running, lines
-from tests.waiting import wait_until
+from tests.integration.debugger.cells import Running, lines
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120), pytest.mark.usefixtures("tidy")]
 
 CODE = """
 import threading
@@ -55,31 +53,13 @@ COMPILED = 13
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("code") / "people.py"
-    path.write_text(CODE)
-    return path
+def files() -> dict[str, str]:
+    return {"people.py": CODE}
 
 
 @pytest.fixture(scope="module")
-def cluster(module: Path) -> Iterator[dt.Cluster]:
-    with dt.start(ranks=2) as made:
-        made.run(f"import sys; sys.path.insert(0, {str(module.parent)!r})\nimport people, torch")
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def tidy(cluster: dt.Cluster) -> Iterator[None]:
-    yield
-    if cluster.info()["running"]:
-        cluster.interrupt()
-        wait_until(lambda: not cluster.info()["running"], 20, "the cell to end")
-
-
-@pytest.fixture
-def debugger(cluster: dt.Cluster) -> Iterator[Debugger]:
-    with cluster.debug() as made:
-        yield made
+def imports() -> str:
+    return "import people, torch"
 
 
 @pytest.mark.parametrize("line", [6, 7])

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 import dtrain_lab as dt
-from tests.integration.debugger.test_debugger import Running, lines
+from tests.integration.debugger.cells import Running, lines
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
