@@ -25,6 +25,7 @@ from typing import Literal
 import psutil
 import pytest
 
+from dtrain_lab.backends import registry
 from dtrain_lab.machine import RUNTIME_VARIABLE, slots_folder
 from tests.waiting import wait_until
 
@@ -192,10 +193,11 @@ class Hosts:
             wait_until(partial(self._listens, name), 10.0, f"sshd on {name}")
 
     def home(self) -> Path:
-        """Make a home folder whose ssh knows the hosts; once `start_ssh` is over."""
+        """Make a home folder; its ssh knows the hosts, where `start_ssh` is over."""
         made = self.root / "home"
         (made / ".ssh").mkdir(parents=True)
-        (made / ".ssh" / "config").write_text(self.ssh_config.read_text())
+        if self.ssh_config.exists():
+            (made / ".ssh" / "config").write_text(self.ssh_config.read_text())
         return made
 
     @property
@@ -327,6 +329,11 @@ class Hosts:
             probe.settimeout(0.2)
             return probe.connect_ex((self.address(name), SSH_PORT)) == 0
 
+    def slurm(self, *command: str) -> str:
+        """Output of one of Slurm's commands."""
+        environment = {**os.environ, "SLURM_CONF": str(self.slurm_conf)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
     def wait_until_idle(self) -> None:
         """No job is left on any node."""
         wait_until(self._idle, 60.0, "all nodes to be idle")
@@ -359,6 +366,30 @@ def running_hosts(count: int, version: Literal[4, 6] = 4) -> Iterator[Hosts]:
     finally:
         hosts.down()
         shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def on_login_node(hosts: Hosts, **variables: str) -> Iterator[Path]:
+    """This process has a home beside the hosts, and asks their Slurm every second.
+
+    Args:
+        hosts: where Slurm runs.
+        variables: what else its environment has.
+
+    Yields:
+        A folder that all nodes share, for jobs.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(hosts.home()))
+        patch.setenv("SLURM_CONF", str(hosts.slurm_conf))
+        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        work = hosts.root / "work"
+        work.mkdir()
+        registry.backend.cache_clear()
+        yield work
+        registry.backend.cache_clear()
 
 
 def command_line(process: psutil.Process) -> list[str]:

@@ -12,7 +12,7 @@ from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
 from tests.books import write
-from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import write_profile
 from tests.waiting import wait_until
 
@@ -34,21 +34,16 @@ CELLS = [
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
     need("sshd", "ssh-keygen", *SLURM)
-    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+    with running_hosts(2) as made:
         made.start_ssh()
         made.start_slurm()
-        patch.setenv("HOME", str(made.home()))
-        patch.setenv("SLURM_CONF", str(made.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        work = made.root / "work"
-        write_profile("on-local", f'backend = "local"\nworkdir = "{work}/local"\n')
-        write_profile("on-slurm", f'backend = "slurm"\nworkdir = "{work}/slurm"\n')
-        write_profile(
-            "on-ssh", f'backend = "ssh"\nworkdir = "{work}/ssh"\n[ssh]\nhosts = ["node1", "node2"]\n'
-        )
-        registry.backend.cache_clear()
-        yield made
-        registry.backend.cache_clear()
+        with on_login_node(made) as work:
+            write_profile("on-local", f'backend = "local"\nworkdir = "{work}/local"\n')
+            write_profile("on-slurm", f'backend = "slurm"\nworkdir = "{work}/slurm"\n')
+            write_profile(
+                "on-ssh", f'backend = "ssh"\nworkdir = "{work}/ssh"\n[ssh]\nhosts = ["node1", "node2"]\n'
+            )
+            yield made
 
 
 @pytest.mark.parametrize("name", BACKENDS)

@@ -16,11 +16,10 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
-from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadNotebook
 from tests import framework_books as books
 from tests.books import write
-from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import write_profile
 from tests.waiting import wait_until
 
@@ -247,18 +246,10 @@ def size_on_two(case: str) -> dict[str, int]:
 @pytest.fixture
 def slurm_hosts() -> Iterator[Hosts]:
     need("sshd", "ssh-keygen", *SLURM)
-    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+    with running_hosts(2) as made:
         made.start_slurm()
-        home = made.root / "home"
-        home.mkdir()
-        work = made.root / "work"
-        work.mkdir()
-        patch.setenv("HOME", str(home))
-        patch.setenv("SLURM_CONF", str(made.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        registry.backend.cache_clear()
-        yield made
-        registry.backend.cache_clear()
+        with on_login_node(made):
+            yield made
 
 
 @pytest.mark.hosts

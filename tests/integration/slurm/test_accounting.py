@@ -12,12 +12,10 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
-from dtrain_lab.backends import registry
 from dtrain_lab.errors import StartFailed
 from tests import accounting
 from tests.books import write
-from tests.hosts import SLURM, Hosts, need, running_hosts
-from tests.integration.slurm.test_slurm_clusters import slurm
+from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import write_profile
 from tests.waiting import wait_until
 
@@ -27,7 +25,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
     need(*SLURM, *accounting.NEEDED)
-    with running_hosts(1) as made, pytest.MonkeyPatch.context() as patch:
+    with running_hosts(1) as made:
         made.start_munge()
         lines = accounting.start(made)
         accounting.manage(made, "add", "account", "lab")
@@ -36,17 +34,11 @@ def hosts() -> Iterator[Hosts]:
         made.start_slurm(gpus=4, accounting=lines)
         limits = "GrpTRESMins=gres/gpu=600,cpu=600"
         accounting.manage(made, "modify", "account", "lab", "set", limits)
-        home = made.root / "home"
-        home.mkdir()
-        patch.setenv("HOME", str(home))
-        patch.setenv("SLURM_CONF", str(made.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        head = f'backend = "slurm"\nworkdir = "{made.root}/work"\n[slurm]\n'
-        write_profile("gpu", f'{head}gres = "gpu:4"\ntime = "01:00:00"\n')
-        write_profile("other", f'{head}account = "nobodys"\n')
-        registry.backend.cache_clear()
-        yield made
-        registry.backend.cache_clear()
+        with on_login_node(made) as work:
+            head = f'backend = "slurm"\nworkdir = "{work}"\n[slurm]\n'
+            write_profile("gpu", f'{head}gres = "gpu:4"\ntime = "01:00:00"\n')
+            write_profile("other", f'{head}account = "nobodys"\n')
+            yield made
 
 
 def asked(book: Path, *options: str) -> Any:
@@ -83,7 +75,7 @@ def test_a_plan_says_what_is_left_of_what_it_may_take(hosts: Hosts, tmp_path: Pa
 
 def test_a_job_that_its_account_has_no_hours_for_says_so(hosts: Hosts, tmp_path: Path) -> None:
     hold = ["sbatch", "--parsable", "--gres=gpu:4", "--time=50", "--output=/dev/null", "--wrap=sleep 600"]
-    slurm(hosts, *hold)
+    hosts.slurm(*hold)
     book = write(tmp_path / "b.ipynb", ["print(1)"])
     wait_until(lambda: left(book) < 8, 30, "it to run")
     assert left(book) == pytest.approx(10 - 4 * 50 / 60, abs=0.3), "what runs may take its whole time"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,11 +12,10 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.result import RanksFailed
-from dtrain_lab.backends import registry
 from dtrain_lab.errors import Unreachable
 from tests.books import write
 from tests.faults import note
-from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import write_profile
 from tests.waiting import wait_until
 
@@ -46,23 +44,14 @@ TWICE = ["saved 1", "saved 1"]
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
     need("sshd", "ssh-keygen", *SLURM)
-    with running_hosts(1) as made, pytest.MonkeyPatch.context() as patch:
+    with running_hosts(1) as made:
         made.start_ssh()
         made.start_slurm(cpus=4, low=True)
-        patch.setenv("HOME", str(made.home()))
-        patch.setenv("SLURM_CONF", str(made.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        (made.root / "work").mkdir()
-        common = f'backend = "slurm"\nworkdir = "{made.root}/work"\n[slurm]\npartition = "low"\n'
-        write_profile("low", common)
-        write_profile("again", f'{common}options = ["--requeue"]\n')
-        registry.backend.cache_clear()
-        yield made
-        registry.backend.cache_clear()
-
-
-def slurm(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        with on_login_node(made) as work:
+            common = f'backend = "slurm"\nworkdir = "{work}"\n[slurm]\npartition = "low"\n'
+            write_profile("low", common)
+            write_profile("again", f'{common}options = ["--requeue"]\n')
+            yield made
 
 
 def trains(hosts: Hosts, profile: str, **more: Any) -> dt.Job:
@@ -80,15 +69,15 @@ def said(job: dt.Job, word: str) -> list[str]:
     return [line for line in lines if line.startswith(word)]
 
 
-def take_all() -> None:
+def take_all(hosts: Hosts) -> None:
     """A job of higher priority needs every processor."""
-    slurm("sbatch", "--partition=main", "--exclusive", "--output=/dev/null", "--wrap", "sleep 2")
+    hosts.slurm("sbatch", "--partition=main", "--exclusive", "--output=/dev/null", "--wrap", "sleep 2")
 
 
 def test_a_job_that_is_preempted_is_warned_says_why_and_goes_on_from_its_checkpoint(hosts: Hosts) -> None:
     job = trains(hosts, "low", mail="me@example.org")
     began = time.monotonic()
-    take_all()
+    take_all(hosts)
     wait_until(lambda: said(job, "saved") == TWICE, 20, "its checkpoint")
     took = time.monotonic() - began
     assert job.wait(60) == "failed"
@@ -113,12 +102,14 @@ def test_a_job_that_is_preempted_is_warned_says_why_and_goes_on_from_its_checkpo
 def test_a_job_that_may_be_requeued_goes_on_by_itself(hosts: Hosts) -> None:
     job = trains(hosts, "again")
     number = str(job.info()["scheduler_id"])
-    slurm("scancel", "--batch", "--signal=USR2", number)
+    hosts.slurm("scancel", "--batch", "--signal=USR2", number)
     wait_until(lambda: said(job, "saved") == TWICE, 20, "its checkpoint")
-    slurm("scontrol", "requeue", number)
-    wait_until(lambda: "PENDING" in slurm("squeue", "-h", "-o", "%T", "-j", number), 30, "it to wait again")
+    hosts.slurm("scontrol", "requeue", number)
+    wait_until(
+        lambda: "PENDING" in hosts.slurm("squeue", "-h", "-o", "%T", "-j", number), 30, "it to wait again"
+    )
     assert wait_until(lambda: job.state == "queued", 20, "its state"), job.info()
-    slurm("scontrol", "update", f"JobId={number}", "StartTime=now")
+    hosts.slurm("scontrol", "update", f"JobId={number}", "StartTime=now")
     assert job.wait(60) == "succeeded", (job.info(), job.logs())
     assert said(job, "from")[-2:] == ["from 7"] * 2
     assert said(job, "once") == ["once on this node"] * 2, "in each of its runs"
@@ -130,7 +121,7 @@ def test_a_job_that_may_be_requeued_goes_on_by_itself(hosts: Hosts) -> None:
 def test_a_cluster_that_is_preempted_says_why(hosts: Hosts) -> None:
     cluster: Any = dt.start("low", nodes=1, ranks_per_node=2, name="taken")
     began = time.monotonic()
-    take_all()
+    take_all(hosts)
 
     said: list[str] = []
 

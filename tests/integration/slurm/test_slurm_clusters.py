@@ -31,47 +31,29 @@ from dtrain_lab.wire.plan import Request
 from dtrain_lab.wire.processes.record import HeadRecord
 from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from tests.faults import note
-from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import empty, write_profile
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)]
-CANARIES = {
-    "JUPYTERHUB_API_TOKEN": "canary-hub",
-    "AWS_SECRET_ACCESS_KEY": "canary-aws",
-    "MY_SECRET": "canary-my",
-}
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Iterator[Hosts]:
+def hosts(canaries: dict[str, str]) -> Iterator[Hosts]:
     need("sshd", "ssh-keygen", *SLURM)
-    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+    with running_hosts(2) as made:
         made.start_ssh()
         made.start_slurm()
-        patch.setenv("HOME", str(made.home()))
-        patch.setenv("SLURM_CONF", str(made.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        for name, value in CANARIES.items():
-            patch.setenv(name, value)
-        work = made.root / "work"
-        work.mkdir()
-        write_profile("queue", f'backend = "slurm"\nworkdir = "{work}"\n')
-        registry.backend.cache_clear()
-        yield made
-        registry.backend.cache_clear()
-
-
-def slurm(hosts: Hosts, *command: str) -> str:
-    environment = {**os.environ, "SLURM_CONF": str(hosts.slurm_conf)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        with on_login_node(made, **canaries) as work:
+            write_profile("queue", f'backend = "slurm"\nworkdir = "{work}"\n')
+            yield made
 
 
 def taken(hosts: Hosts, nodes: str) -> str:
     """A job that has whole nodes; it waits itself for nodes that a world has just left."""
     words = ("sbatch", "--parsable", "--output=/dev/null", nodes, "--exclusive", "--wrap", "sleep 300")
-    job = slurm(hosts, *words).strip()
-    wait_until(lambda: "RUNNING" in slurm(hosts, "squeue", "-h", "-j", job, "-o", "%T"), 20, "the job")
+    job = hosts.slurm(*words).strip()
+    wait_until(lambda: "RUNNING" in hosts.slurm("squeue", "-h", "-j", job, "-o", "%T"), 20, "the job")
     return job
 
 
@@ -86,21 +68,23 @@ def test_a_world_is_a_job_with_an_agent_on_each_node(cluster: Any, hosts: Hosts)
     result = cluster.run(code + "print(socket.gethostname(), int(t), rank, local_rank)")
     places = [("node1", 0, 0), ("node1", 1, 1), ("node2", 2, 0), ("node2", 3, 1)]
     assert result.stdout == {r: f"{node} 4 {r} {local}\n" for r, (node, _, local) in enumerate(places)}
-    assert slurm(hosts, "squeue", "-h", "-o", "%j %T %D").split() == ["dtrain-job", "RUNNING", "2"]
+    assert hosts.slurm("squeue", "-h", "-o", "%j %T %D").split() == ["dtrain-job", "RUNNING", "2"]
     assert len(cluster.view().apply_sync(os.getpid)) == 4
     progress = [(p["phase"], p["done"], p["total"], p["late_nodes"]) for p in cluster.info()["progress"]]
     assert progress == [("load", 2, 2, []), ("fork", 4, 4, []), ("connect", 4, 4, [])]
 
 
-def test_no_secret_and_no_task_variable_reaches_the_job(cluster: Any, hosts: Hosts) -> None:
+def test_no_secret_and_no_task_variable_reaches_the_job(
+    cluster: Any, hosts: Hosts, canaries: dict[str, str]
+) -> None:
     result = cluster.run("import os\nprint(sorted(os.environ))")
     for text in result.stdout.values():
         assert not [
-            name for name in (*CANARIES, "SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK") if f"'{name}'" in text
+            name for name in (*canaries, "SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK") if f"'{name}'" in text
         ]
     job = cluster._connection.record.remote.handle.job
-    written = slurm(hosts, "scontrol", "show", "job", job)
-    written += slurm(hosts, "scontrol", "write", "batch_script", job, "-")
+    written = hosts.slurm("scontrol", "show", "job", job)
+    written += hosts.slurm("scontrol", "write", "batch_script", job, "-")
     for path in (hosts.root / "work").rglob("*"):
         if path.is_file():
             written += path.read_text(errors="replace")
@@ -108,7 +92,7 @@ def test_no_secret_and_no_task_variable_reaches_the_job(cluster: Any, hosts: Hos
         with suppress(psutil.NoSuchProcess):  # it has ended since
             written += " ".join([*process.cmdline(), *map(str, process.environ().items())])
     assert "dtl:" in written
-    assert not [value for value in CANARIES.values() if value in written]
+    assert not [value for value in canaries.values() if value in written]
 
 
 def test_the_file_with_the_keys_is_gone_once_all_have_joined(cluster: Any, hosts: Hosts) -> None:
@@ -161,7 +145,7 @@ def test_a_step_of_the_job_is_a_bridge_where_ports_are_closed(cluster: Any) -> N
 
 
 def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Hosts) -> None:
-    slurm(hosts, "scancel", cluster._connection.record.remote.handle.job)
+    hosts.slurm("scancel", cluster._connection.record.remote.handle.job)
     began = time.monotonic()
     wait_until(lambda: cluster.gone, 20, "the end to be known")
     took = time.monotonic() - began
@@ -206,14 +190,14 @@ def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
     assert info.reason.message == "The job waits for free nodes."
     assert (info.reason.final, info.reason.ahead) == (False, 0)
     assert info.may == ("stop",)
-    slurm(hosts, "scancel", job)
+    hosts.slurm("scancel", job)
 
     def ready() -> bool:
         return bool(portal.call(connection.ask(clients.Info())).state == "ready")
 
     wait_until(ready, 60, "the world that has waited")
     portal.call(portal.worlds.stop(connection))
-    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+    wait_until(lambda: not hosts.slurm("squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
 
 
 def test_a_world_that_waits_for_nodes_is_offered_the_idle_ones(hosts: Hosts) -> None:
@@ -232,8 +216,8 @@ def test_a_world_that_waits_for_nodes_is_offered_the_idle_ones(hosts: Hosts) -> 
     smaller = portal.call(portal.worlds.begin(Request(**other.request, name="small")))
     wait_until(lambda: portal.call(smaller.ask(clients.Info())).state == "ready", 60, "the smaller world")
     portal.call(portal.worlds.stop(smaller))
-    slurm(hosts, "scancel", job)
-    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+    hosts.slurm("scancel", job)
+    wait_until(lambda: not hosts.slurm("squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
 
 
 def test_a_queued_world_is_cancelled(hosts: Hosts) -> None:
@@ -241,9 +225,9 @@ def test_a_queued_world_is_cancelled(hosts: Hosts) -> None:
     portal = Portal.get()
     connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=1, name="never")))
     portal.call(portal.worlds.stop(connection))
-    assert "dtrain-never" not in slurm(hosts, "squeue", "-h", "-o", "%j")
-    slurm(hosts, "scancel", job)
-    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+    assert "dtrain-never" not in hosts.slurm("squeue", "-h", "-o", "%j")
+    hosts.slurm("scancel", job)
+    wait_until(lambda: not hosts.slurm("squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
 
 
 @pytest.mark.parametrize(
@@ -273,12 +257,12 @@ def test_a_queued_world_is_cancelled(hosts: Hosts) -> None:
 def test_what_can_never_run_is_refused_before_it_is_queued(
     hosts: Hosts, profile: str, size: dict[str, int], kind: type[Exception], part: str
 ) -> None:
-    before = slurm(hosts, "squeue", "-h", "-t", "all", "-o", "%i")
+    before = hosts.slurm("squeue", "-h", "-t", "all", "-o", "%i")
     write_profile("bad", f'backend = "slurm"\nworkdir = "{hosts.root}/work"\n{profile}')
     with pytest.raises(kind, match=part) as error:
         dt.start("bad", **size)
     assert error.value.hint  # type: ignore[attr-defined]
-    assert slurm(hosts, "squeue", "-h", "-t", "all", "-o", "%i") == before
+    assert hosts.slurm("squeue", "-h", "-t", "all", "-o", "%i") == before
 
 
 def test_an_environment_that_is_not_there_is_told_with_the_nodes_words(hosts: Hosts) -> None:
@@ -301,7 +285,7 @@ def test_through_a_login_node(hosts: Hosts) -> None:
         code = "import torch, torch.distributed as dist\nt = torch.ones(1); dist.all_reduce(t); print(int(t))"
         assert world.run(code).stdout == {0: "2\n", 1: "2\n"}
         assert len(world.view().apply_sync(os.getpid)) == 2
-    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+    wait_until(lambda: not hosts.slurm("squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
 
 
 @pytest.mark.parametrize("kind", ["command", "modules"])
@@ -343,16 +327,16 @@ def test_inside_an_allocation(hosts: Hosts, tmp_path: Path) -> None:
     script.write_text(INSIDE)
     command = ["srun", "-N1", "-n1", "--overlap", "--cpus-per-task=2", sys.executable, str(script)]
     line = " ".join(command)
-    out = slurm(hosts, "salloc", "-N2", "--ntasks-per-node=1", "--cpus-per-task=4", "bash", "-c", line)
+    out = hosts.slurm("salloc", "-N2", "--ntasks-per-node=1", "--cpus-per-task=4", "bash", "-c", line)
     [result] = [json.loads(text.split(" ", 1)[1]) for text in out.splitlines() if text.startswith("RESULT [")]
     assert sorted(result) == ["node1 2 []\n", "node2 2 []\n"]
 
 
 def test_a_step_of_an_allocation_is_cancelled(hosts: Hosts) -> None:
-    job = slurm(
-        hosts, "sbatch", "--parsable", "--output=/dev/null", "-N1", "-c4", "--wrap", "sleep 300"
+    job = hosts.slurm(
+        "sbatch", "--parsable", "--output=/dev/null", "-N1", "-c4", "--wrap", "sleep 300"
     ).strip()
-    wait_until(lambda: "RUNNING" in slurm(hosts, "squeue", "-h", "-j", job, "-o", "%T"), 20, "the job")
+    wait_until(lambda: "RUNNING" in hosts.slurm("squeue", "-h", "-j", job, "-o", "%T"), 20, "the job")
     write_profile(
         "step", f'backend = "slurm"\nworkdir = "{hosts.root}/work"\n[slurm]\nallocation = "{job}"\n'
     )
@@ -363,8 +347,8 @@ def test_a_step_of_an_allocation_is_cancelled(hosts: Hosts) -> None:
         assert handle.system == processes.system()
         portal.call(registry.backend("slurm").cancel(of_head(started._connection.record)))
         wait_until(lambda: processes.same(handle.pid, handle.started) is None, 20, "the end of the step")
-    slurm(hosts, "scancel", job)
-    wait_until(lambda: not slurm(hosts, "squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
+    hosts.slurm("scancel", job)
+    wait_until(lambda: not hosts.slurm("squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
 
 
 def test_profile_check_asks_nodes_of_the_partition(hosts: Hosts) -> None:
@@ -380,8 +364,8 @@ def test_profile_check_asks_nodes_of_the_partition(hosts: Hosts) -> None:
 
 def test_a_job_is_found_by_its_comment(hosts: Hosts) -> None:
     backend, profile = registry.backend("slurm"), profiles.load("queue")
-    job = slurm(
-        hosts, "sbatch", "--parsable", "--output=/dev/null", "--comment=dtl:lost", "--wrap", "sleep 60"
+    job = hosts.slurm(
+        "sbatch", "--parsable", "--output=/dev/null", "--comment=dtl:lost", "--wrap", "sleep 60"
     ).strip()
 
     async def find() -> Any:
@@ -391,4 +375,4 @@ def test_a_job_is_found_by_its_comment(hosts: Hosts) -> None:
 
     found, none = Portal.get().call(find())
     assert (found.job, none) == (job, None)
-    slurm(hosts, "scancel", job)
+    hosts.slurm("scancel", job)

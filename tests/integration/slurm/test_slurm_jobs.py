@@ -25,9 +25,8 @@ from dtrain_lab.errors import StartFailed, Unreachable
 from dtrain_lab.services.jobs.jobs import Jobs
 from tests.books import FAILING_LINE, looping, training, write
 from tests.faults import note
-from tests.hosts import SLURM, Hosts, need, running_hosts
+from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.debugger.test_job_debugger import look_around
-from tests.integration.slurm.test_slurm_clusters import CANARIES, slurm
 from tests.integration.ssh.test_ssh_clusters import write_profile
 from tests.waiting import wait_until
 
@@ -35,29 +34,19 @@ pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(240)
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Iterator[Hosts]:
+def hosts(canaries: dict[str, str]) -> Iterator[Hosts]:
     need("sshd", "ssh-keygen", *SLURM)
-    with running_hosts(2) as made, pytest.MonkeyPatch.context() as patch:
+    with running_hosts(2) as made:
         made.start_slurm()
-        home = made.root / "home"
-        home.mkdir()
-        patch.setenv("HOME", str(home))
-        patch.setenv("SLURM_CONF", str(made.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        for name, value in CANARIES.items():
-            patch.setenv(name, value)
-        work = made.root / "work"
-        work.mkdir()
-        write_profile("queue", f'backend = "slurm"\nworkdir = "{work}"\n')
-        registry.backend.cache_clear()
-        yield made
-        registry.backend.cache_clear()
+        with on_login_node(made, **canaries) as work:
+            write_profile("queue", f'backend = "slurm"\nworkdir = "{work}"\n')
+            yield made
 
 
 @pytest.fixture(autouse=True)
 def quiet(hosts: Hosts) -> Iterator[None]:
     yield
-    slurm(hosts, "scancel", "--me")
+    hosts.slurm("scancel", "--me")
     hosts.wait_until_idle()
 
 
@@ -224,7 +213,7 @@ def test_the_time_limit_warns_every_rank_once(hosts: Hosts, tmp_path: Path) -> N
         job: Job = dt.submit(book, "queue", nodes=2, ranks_per_node=1, launcher=launcher, time="10")
         wait_until(lambda job=job: job.info()["started_at"] is not None, 60, "it starts")
         wait_until(lambda job=job: (Path(job.info()["directory"]) / "cell.json").exists(), 60, "it runs")
-        slurm(hosts, "scancel", "--batch", "--signal=USR2", job.info()["scheduler_id"])
+        hosts.slurm("scancel", "--batch", "--signal=USR2", job.info()["scheduler_id"])
         assert job.wait(60) == "succeeded", (job.info(), job.logs())
         assert job.logs() == "[0] warned 1\n[1] warned 1\n" or job.logs() == "[1] warned 1\n[0] warned 1\n"
 
@@ -233,7 +222,7 @@ def test_scancel_from_outside_is_told(hosts: Hosts, tmp_path: Path) -> None:
     book = write(tmp_path / "long.ipynb", ["import time\ntime.sleep(600)"])
     job: Job = dt.submit(book, "queue", nodes=1, ranks_per_node=1)
     wait_until(lambda: job.state in ("running", "starting"), 30, "it runs")
-    slurm(hosts, "scancel", job.info()["scheduler_id"])
+    hosts.slurm("scancel", job.info()["scheduler_id"])
     assert job.wait(60) == "cancelled"
 
 
@@ -276,7 +265,7 @@ def test_the_scheduler_is_asked_before_when_a_person_wants_it(hosts: Hosts, tmp_
     assert done.returncode == 2, done.stderr
     plan = json.loads(done.stdout)
     assert [f["code"] for f in plan["findings"] if f["severity"] == "problem"] == ["refused"]
-    assert slurm(hosts, "squeue", "-h") == ""
+    assert hosts.slurm("squeue", "-h") == ""
 
 
 def test_a_submission_that_was_cut_off_is_found_again(hosts: Hosts, tmp_path: Path) -> None:

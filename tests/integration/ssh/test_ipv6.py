@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.backends import registry
 from tests.books import write
-from tests.hosts import SLURM, Hosts, command_line, listening, need, running_hosts
+from tests.hosts import SLURM, Hosts, command_line, listening, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import TRAIN, write_profile
 from tests.waiting import wait_until
 
@@ -34,18 +33,13 @@ ALL_FORMS = [("ssh6", None, 2), ("slurm6", "torchrun", 1)]
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
     need("sshd", "ssh-keygen", *SLURM)
-    with running_hosts(2, version=6) as made, pytest.MonkeyPatch.context() as patch:
+    with running_hosts(2, version=6) as made:
         made.start_ssh()
         made.start_slurm()
-        patch.setenv("HOME", str(made.home()))
-        patch.setenv("SLURM_CONF", str(made.slurm_conf))
-        patch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "1")
-        (made.root / "work").mkdir()
-        write_profile("ssh6", 'backend = "ssh"\n[ssh]\nhosts = ["node1", "node2"]\n')
-        write_profile("slurm6", f'backend = "slurm"\nworkdir = "{made.root}/work"\n')
-        registry.backend.cache_clear()
-        yield made
-        registry.backend.cache_clear()
+        with on_login_node(made) as work:
+            write_profile("ssh6", 'backend = "ssh"\n[ssh]\nhosts = ["node1", "node2"]\n')
+            write_profile("slurm6", f'backend = "slurm"\nworkdir = "{work}"\n')
+            yield made
 
 
 def test_a_world_trains_is_viewed_and_mended(hosts: Hosts) -> None:
