@@ -7,16 +7,11 @@ thread is inside a collective: that is how an abort gets through.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
-import concurrent.futures
-import contextvars
 import logging
 import os
 import sys
 import threading
-import traceback
-from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -27,6 +22,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.rank import launchers, rpc
+from dtrain_lab.rank.cells import rank_variables
 from dtrain_lab.rank.cells.backward_threads import BackwardThreads
 from dtrain_lab.rank.cells.questions import Questions
 from dtrain_lab.rank.cells.runner import CellRunner, drain
@@ -40,6 +36,8 @@ from dtrain_lab.rank.group.store import Calls
 from dtrain_lab.rank.group_calls import install as install_tutorials
 from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.link.channel import far, near
+from dtrain_lab.rank.link.location import location
+from dtrain_lab.rank.link.main_tasks import MainTasks
 from dtrain_lab.rank.link.order_reading import MainSelector, SocketHandoff
 from dtrain_lab.rank.link.orders import Orders
 from dtrain_lab.rank.link.shared_memory import Shared
@@ -55,7 +53,6 @@ from dtrain_lab.training import log, store_exchange
 from dtrain_lab.training.gradients import unused
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply, Message, RankSpec
-from dtrain_lab.wire.stacks import Frame
 
 events = logging.getLogger("dtrain_lab.rank")
 LEAVE_WITHIN_S = 5.0
@@ -79,10 +76,7 @@ class Link:
         self._kernel = kernel
         self._io_loop = kernel.iopub_socket.io_loop.asyncio_loop
         self._loop = app.loop.asyncio_loop
-        self._context = contextvars.copy_context()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._given: deque[Callable[[], Any]] = deque()
-        """Work that the IOPub thread has scheduled on the main thread's loop and that has not begun."""
+        self._main_tasks = MainTasks(self._loop)
         self._calls = Calls(spec.rank, self._ask)
         self._orders = Orders(self._obey, self._begin, self._io_loop)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
@@ -91,14 +85,13 @@ class Link:
         sources = os.path.join(os.path.dirname(spec.log), "cells")
         self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.output), sources)
         self._widgets = Widgets(kernel, self._cells)
-        self._debugger = RankDebugger(
-            spec.rank, self._cells.compiled, self._io_loop, self.send, self._glance, self._notes.say
-        )
+        self._questions = Questions(kernel, self._cells, self.send, spec.rank, self._loop)
+        look, say = self._questions.look, self._notes.say
+        self._debugger = RankDebugger(spec.rank, self._cells.compiled, self._io_loop, self.send, look, say)
         self._cells.began, self._cells.ended = self._cell_began, self._cell_ended
         selector.raised = self._handler_raised
         sys.breakpointhook = self._debugger.reached
         kernel.shell.register_magic_function(self._debugger.post_mortem, "line", "debug")
-        self._questions = Questions(kernel, self._cells, self.send, spec.rank)
         self._outbox = Outbox(self._io_loop)
         self._registration = Registration(app, self.send)
         self._main = threading.main_thread().ident
@@ -115,7 +108,7 @@ class Link:
         )
         inline_figures.prepare()
         log.to(self._log)
-        self._name_what_ranks_have()
+        rank_variables.define(kernel.shell, spec)
         route_output(app.session, kernel.iopub_socket, spec.rank, self._outbox)
         self._io_loop.call_soon_threadsafe(self._start, app.context)
 
@@ -159,100 +152,44 @@ class Link:
                     self._backward.interrupt(self._main or 0)
                 self._group.break_waits()
             case links.AskWhere():
-                self._outbox.put(self._where(order), now=True)
+                where = location(self._spec.rank, order, self._main, self._cells.compiled)
+                self._outbox.put(where, now=True)
             case links.Execute() | links.Diagnose():
-                self._on_main(partial(self._execute, order))
+                self._main_tasks.hand_over(partial(self._execute, order))
             case links.OutputConfirmed(stream, through):
                 getattr(sys, stream).seen(through)
             case links.Register():
                 self._registration.begin(order)
             case links.FormGroup():
                 self._calls.forming(True)
-                self._on_main(partial(self._form, order))
+                self._main_tasks.hand_over(partial(self._form, order))
             case links.Comm():
                 done = partial(self._handled, order.id)
                 if self._cells.busy or self._widgets.beside:
                     self._widgets.take_beside(order, done)
                 else:
                     self._widgets.keep(order, done)
-                    self._on_main(self._widgets.take)
+                    self._main_tasks.hand_over(self._widgets.take)
                     if self._cells.busy:  # a cell has begun meanwhile
                         self._widgets.move_beside()
             case links.Complete():
-                self._on_main(partial(self._questions.answer, order))
+                self._main_tasks.hand_over(partial(self._questions.answer, order))
             case links.Debug():
                 self._debugger.received(order)
             case links.End():
                 self._outbox.flush()
-                self._on_main(self._leave)
-
-    def _where(self, order: links.AskWhere) -> links.RankLocation:
-        names = {t.ident: t.name for t in threading.enumerate()}
-        stacks = sys._current_frames()
-        main = stacks.get(self._main or 0)
-        frames: tuple[Frame, ...] = ()
-        if main is not None:
-            frames = tuple(self._cells.compiled.frame(f) for f in traceback.extract_stack(main))
-            first = next((i for i, f in enumerate(frames) if f.cell), None)
-            frames = frames[first:] if first is not None else ()
-        text = ""
-        if order.stacks:
-            parts = []
-            for ident, frame in sorted(stacks.items(), key=lambda item: item[0] != self._main):
-                title = "Main thread" if ident == self._main else f"Thread {names.get(ident, ident)}"
-                parts.append(f"{title}:\n{''.join(traceback.format_stack(frame))}")
-            text = "\n".join(parts)
-        return links.RankLocation(rank=self._spec.rank, id=order.id, frames=frames[-20:], text=text)
-
-    def _glance(self, expression: str, leaf: str | None) -> concurrent.futures.Future[str | None]:
-        """Evaluate an expression on the main thread; the result is None while a cell runs."""
-
-        if self._cells.busy:  # the main thread could answer only once the cell has ended
-            busy: concurrent.futures.Future[str | None] = concurrent.futures.Future()
-            busy.set_result(None)
-            return busy
-
-        async def look() -> str | None:
-            from dtrain_lab.rank.debugger.value_summary import glance
-
-            return glance(
-                eval(expression, self._kernel.shell.user_global_ns, self._kernel.shell.user_ns), leaf
-            )
-
-        return asyncio.run_coroutine_threadsafe(look(), self._loop)
+                self._main_tasks.hand_over(self._leave)
 
     def _handler_raised(self, error: Exception) -> None:
         events.error("a signal handler of the user's raised between cells", exc_info=error)
         said = f"{type(error).__name__}: {error}"[:500]
         self._notes.say(f"A signal handler raised {said} while no cell was running. The rank continues.")
 
-    def _on_main(self, start: Callable[[], Any]) -> None:
-        self._given.append(start)
-        self._loop.call_soon_threadsafe(self._take_given)
-
     # ---- main thread
-
-    def _take_given(self) -> None:
-        self._spawn(self._given.popleft())
 
     def _begin(self, order: links.Execute) -> None:
         """Begin a cell after the work that the IOPub thread has already scheduled on this loop."""
-        start = partial(self._execute, order)
-        if self._given:
-            self._given.append(start)
-            self._loop.call_soon(self._take_given)
-        else:
-            self._spawn(start)
-
-    def _spawn(self, start: Callable[[], Any]) -> None:
-        task = self._loop.create_task(start(), context=self._context)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            events.error("an order of the head failed on the main thread", exc_info=error)
+        self._main_tasks.begin(partial(self._execute, order))
 
     async def _execute(self, order: links.Execute | links.Diagnose) -> None:
         try:
@@ -328,7 +265,7 @@ class Link:
         async with main_lock(self._kernel):
             try:
                 unpointed = self._group.form(order)
-                self._set_size(order)
+                rank_variables.resized(self._kernel.shell, self._spec, order)
                 if self._monitor is not None:
                     self._monitor.start.rebuilt()
             # torch may raise anything; the head decides what a failure means
@@ -347,27 +284,3 @@ class Link:
                 group_count=count,
             )
         )
-
-    def _set_size(self, order: links.FormGroup) -> None:
-        names = self._kernel.shell.user_ns_hidden
-        if names["world_size"] == order.size:
-            return
-        import torch
-
-        names["world_size"] = self._kernel.shell.user_ns["world_size"] = order.size
-        if "OMP_NUM_THREADS" not in self._spec.variables:
-            torch.set_num_threads(order.threads)
-
-    def _name_what_ranks_have(self) -> None:
-        import torch
-
-        spec = self._spec
-        device = f"cuda:{spec.local_rank % spec.gpus}" if spec.gpus else "cpu"
-        names = {
-            "rank": spec.rank,
-            "local_rank": spec.local_rank,
-            "world_size": spec.world_size,
-            "device": torch.device(device),
-        }
-        self._kernel.shell.user_ns.update(names)
-        self._kernel.shell.user_ns_hidden.update(names)

@@ -38,7 +38,7 @@ ALLOWED = {
     "rank/output/executed.py": "a rank: the notebook that is kept beside",
     "rank/debugger/job.py": "a rank: a thread that sleeps until somebody debugs",
     "rank/engine.py": "registering is one attempt: the head is told how it ended, and asks again",
-    "rank/link/link.py": "a rank: an order on the main thread, whose end is the reply",
+    "rank/link/main_tasks.py": "a rank: an order on the main thread, whose end is the reply",
     "training/averages.py": "a rank: a thread that collects means for `dt.log`, and says what fails",
     "rank/output/streams.py": "a rank: ipykernel's thread for the pipe of C code",
     "server/routes/clusters.py": "waited for, or its end is looked at",

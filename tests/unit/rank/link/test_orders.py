@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from dtrain_lab.rank.cells.backward_threads import BackwardThreads
 from dtrain_lab.rank.link import link as rank_link
 from dtrain_lab.rank.link.link import Link
+from dtrain_lab.rank.link.main_tasks import MainTasks
 from dtrain_lab.rank.link.orders import Orders
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply
@@ -26,9 +25,7 @@ class Rank(Link):
 
     def __init__(self) -> None:
         self._loop, self._io_loop = asyncio.new_event_loop(), asyncio.new_event_loop()
-        self._context = contextvars.copy_context()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._given = deque()
+        self._main_tasks = MainTasks(self._loop)
         self.orders = Orders(self._obey, self._begin, self._io_loop)
         self._backward = BackwardThreads()
         self._cells: Any = SimpleNamespace(busy=False)
@@ -87,9 +84,9 @@ def test_what_fails_beside_the_cells_code_is_logged_and_ends_the_cell(
     rank._group = SimpleNamespace(store=None)  # type: ignore[assignment]
     rank._monitor = None
     order = links.decode_to_rank(CELL)
-    rank._spawn(lambda: Link._execute(rank, order))  # type: ignore[arg-type]
+    rank._main_tasks.begin(lambda: Link._execute(rank, order))  # type: ignore[arg-type]
     rank.run(rank._loop)
     assert rank.sent == [CellReply("c", 3, "raised", "RecursionError", "in a handler")]
     assert "RecursionError: in a handler" in caplog.text
-    assert not rank._tasks
+    assert not rank._main_tasks._running
     rank.close()

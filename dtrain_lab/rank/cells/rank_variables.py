@@ -1,0 +1,46 @@
+"""Variables that each rank's cells have: `rank`, `local_rank`, `world_size`, `device`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dtrain_lab.wire import links
+from dtrain_lab.wire.links import RankSpec
+
+
+def define(shell: Any, spec: RankSpec) -> None:
+    """Give the user's namespace the variables; they aren't listed as the user's own.
+
+    Args:
+        shell: The kernel's shell.
+        spec: Settings of this rank.
+    """
+    import torch
+
+    device = f"cuda:{spec.local_rank % spec.gpus}" if spec.gpus else "cpu"
+    names = {
+        "rank": spec.rank,
+        "local_rank": spec.local_rank,
+        "world_size": spec.world_size,
+        "device": torch.device(device),
+    }
+    shell.user_ns.update(names)
+    shell.user_ns_hidden.update(names)
+
+
+def resized(shell: Any, spec: RankSpec, order: links.FormGroup) -> None:
+    """Follow a new size of the world: `world_size`, and the threads of a rank unless the user set them.
+
+    Args:
+        shell: The kernel's shell.
+        spec: Settings of this rank.
+        order: The group that was formed.
+    """
+    names = shell.user_ns_hidden
+    if names["world_size"] == order.size:
+        return
+    import torch
+
+    names["world_size"] = shell.user_ns["world_size"] = order.size
+    if "OMP_NUM_THREADS" not in spec.variables:
+        torch.set_num_threads(order.threads)
