@@ -46,7 +46,7 @@ class Owned:
         figures = Figures()
         peers = Peers(self._to_peer, lambda _: None)
         self.results: list[Any] = []
-        journal = Journal(folder)
+        self._journal = journal = Journal(folder)
         outlets = Outlets(self._to_client, journal, lambda: None)
         debugger = DebugBroker(peers, outlets.say, lambda _: None)
         self.snapshot = Snapshot("w", figures)
@@ -68,14 +68,15 @@ class Owned:
         facts = NodeFacts("node0", "127.0.0.1", 2, 0, 1 << 30)
         settings = HeadSettings("w", str(folder), str(folder / "record"), "", facts, remote=far)
         self.owner = Owner(settings, parts)
-        self.cells, self.outlets = self.owner.cells, outlets
+        self.owned = self.owner.world
+        self.cells, self.outlets = self.owned.cells, outlets
         self.pids = 100
-        self.owner.launch(order)
-        if self.owner.nodes._network is not None:
-            self.owner.nodes._network.settled = True
+        self.owned.launch(order)
+        if self.owned.nodes._network is not None:
+            self.owned.nodes._network.settled = True
         for node in range(nodes):
             self.owner.received(b"n%d" % node, links.NodeHello(node, f"node{node}", 50 + node), b"")
-            self.owner.happened(on.NodeReady(node))
+            self.owned.happened(on.NodeReady(node))
         self.joins(*range(self.owner.state.size))
         self.forms()
 
@@ -89,8 +90,8 @@ class Owned:
 
     def resizes(self, nodes: int) -> None:
         """A client asks for this number of nodes."""
-        assert self.owner.plan is not None
-        self.owner.resize(plan(nodes, self.owner.plan.nodes[0].ranks))
+        assert self.owned.plan is not None
+        self.owned.resize(plan(nodes, self.owned.plan.nodes[0].ranks))
 
     def joins(self, *ranks: int) -> None:
         """New processes of these ranks connect."""
@@ -108,7 +109,7 @@ class Owned:
     def dies(self, *ranks: int) -> None:
         """The processes of these ranks end."""
         for rank in ranks:
-            pid = self.owner.pid(rank)
+            pid = self.owned.pid(rank)
             assert pid is not None
             self.owner.received(b"n0", links.Exited(rank, pid, -9), b"")
 
@@ -134,5 +135,5 @@ class Owned:
 
     def close(self) -> None:
         """End its timers."""
-        self.owner.membership.close()
-        self.owner.parts.journal.close()
+        self.owned.membership.close()
+        self._journal.close()

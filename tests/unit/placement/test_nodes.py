@@ -35,15 +35,15 @@ async def test_a_node_that_a_resize_removed_may_fall_silent_and_come_back(
     two.resizes(1)
     two.forms()
     now[0] += 2 * head_nodes.SILENT_S
-    two.owner.nodes.note_alive(0)
-    two.owner.nodes.check_silence()
+    two.owned.nodes.note_alive(0)
+    two.owned.nodes.check_silence()
     two.owner.received(b"n1b", links.NodeHello(1, "node1", 99), b"")
-    assert two.owner.phase == "ready"
+    assert two.owned.phase == "ready"
     two.resizes(2)
-    two.owner.nodes.check_silence()
+    two.owned.nodes.check_silence()
     two.joins(1)
     two.forms()
-    assert (two.owner.phase, two.owner.state.size) == ("ready", 2)
+    assert (two.owned.phase, two.owner.state.size) == ("ready", 2)
 
 
 @pytest.mark.asyncio
@@ -51,20 +51,20 @@ async def test_an_own_agent_without_ranks_is_started_again(
     two: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[int, str]] = []
-    nodes = two.owner.nodes
+    nodes = two.owned.nodes
     monkeypatch.setattr(nodes._own, "start", lambda node, name, *_, **__: started.append((node, name)))
     nodes.start(1, "node1", 0, {})
     two.resizes(1)
     two.forms()
     nodes._own_ended(1, -9)
     assert started == [(1, "node1")] * 2
-    assert two.owner.phase == "ready"
+    assert two.owned.phase == "ready"
 
 
 @pytest.mark.asyncio
 async def test_all_ranks_have_one_master_port_also_after_a_restart(two: Owned) -> None:
     two.dies(1)
-    two.owner.ranks.fork((1,))
+    two.owned.ranks.fork((1,))
     specs = [spec for _, m in two.told if isinstance(m, links.Fork) for spec in m.ranks]
     assert [spec.rank for spec in specs] == [0, 1, 1]
     assert len({spec.master_port for spec in specs}) == 1

@@ -44,7 +44,7 @@ class Head(Owned):
     def registers(self, *ranks: int, error: str = "", known: bool = True) -> None:
         """Ranks answer, and the controller knows them after two heartbeats."""
         for rank in ranks:
-            pid = self.owner.pid(rank)
+            pid = self.owned.pid(rank)
             assert pid is not None
             report = links.Registered(rank, pid, engine=f"engine {pid}", error=error)
             self.owner.received(b"r%d" % rank, report, b"")
@@ -78,7 +78,7 @@ async def told(head: Head, kind: type, count: int) -> None:
 async def test_a_cluster_begins_without_a_controller_and_requests_at_once_start_one(
     head: Head,
 ) -> None:
-    assert head.owner.phase == "ready"
+    assert head.owned.phase == "ready"
     assert head.of(links.ForkController) == head.of(links.Register) == []
     views = [asyncio.ensure_future(head.view()) for _ in range(3)]
     await told(head, links.ForkController, 1)
@@ -125,7 +125,7 @@ async def test_what_fails_is_told_in_words_and_the_next_request_tries_again(
     head.controller_ends("Traceback\nOSError: no memory\n")
     with pytest.raises(Conflict, match="ended as it started: OSError: no memory"):
         await view
-    assert head.owner.phase == "ready", "cells don't need it"
+    assert head.owned.phase == "ready", "cells don't need it"
 
     view = asyncio.ensure_future(head.view())
     await told(head, links.ForkController, 2)
@@ -164,7 +164,7 @@ async def test_one_that_clients_know_is_restarted_and_counted(
     assert len(head.of(links.ForkController)) == 2
     head.owner.received(b"n0", links.Preloaded(0, 1.0, "2.13.0"), b"")
     await told(head, links.ForkController, 3)
-    head.owner.stop()
+    head.owned.stop()
     with pytest.raises(Conflict, match="The cluster has ended"):
         await head.view()
 

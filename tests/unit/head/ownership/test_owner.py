@@ -72,10 +72,10 @@ async def test_a_waiting_cell_does_not_run_where_no_group_could_be_formed(make: 
     world = make()
     world.run("a", 0, 1)
     world.run("b", 0, 1)
-    world.owner.happened(on.InterruptAsked((0, 1)))
+    world.owned.happened(on.InterruptAsked((0, 1)))
     world.replies("a", 0, 1, kind="interrupted")
-    assert world.owner.phase == "rebuilding"
-    world.owner.happened(on.GroupFailed(1, world.owner.state.generation, "refused"))
+    assert world.owned.phase == "rebuilding"
+    world.owned.happened(on.GroupFailed(1, world.owner.state.generation, "refused"))
     assert world.began("b") == ()
     assert not_run(world, "b") == "This cell was not run. Rank 1 could not connect: refused"
 
@@ -83,10 +83,10 @@ async def test_a_waiting_cell_does_not_run_where_no_group_could_be_formed(make: 
 @pytest.mark.asyncio
 async def test_a_cell_waits_for_a_rank_that_has_not_joined_yet(make: Make) -> None:
     world = make(3)
-    world.owner.happened(on.RestartAsked((1,)))
+    world.owned.happened(on.RestartAsked((1,)))
     world.dies(1)
     world.dies(2)
-    assert world.owner.phase == "degraded"
+    assert world.owned.phase == "degraded"
     world.run("a", 0, 1)
     world.run("b", 0)
     assert world.began("a") == ()
@@ -107,7 +107,7 @@ async def test_a_views_call_is_refused_where_a_rank_is_lost_before_its_turn(make
     with pytest.raises(Conflict, match="Rank 1 was lost"):
         await asyncio.wait_for(asked, 20)
     assert not world.cells.busy
-    world.owner.happened(on.RestartAsked((1,)))
+    world.owned.happened(on.RestartAsked((1,)))
     world.joins(1)
     world.forms()
     world.run("b", 0, 1)
@@ -154,7 +154,7 @@ async def test_a_views_call_that_leaves_the_queue_leaves_nothing_behind(make: Ma
 
 def idle(world: Owned) -> bool:
     """Whether the world's idle time runs."""
-    return world.owner.lifetime.ends_at is not None
+    return world.owned.lifetime.ends_at is not None
 
 
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
@@ -185,11 +185,11 @@ async def test_idle_time_counts_from_the_end_of_the_last_cell_however_it_ended(
     now[0] += IDLE_S
     assert world.snapshot.idle_s == 0.0
     world.dies(0, 1)  # the cell hung: somebody restarts all ranks
-    world.owner.happened(on.RestartAsked((0, 1)))
+    world.owned.happened(on.RestartAsked((0, 1)))
     world.joins(0, 1)
     world.forms()
-    world.owner.lifetime.check_idle()
-    assert (world.owner.phase, world.snapshot.idle_s) == ("ready", 0.0)
+    world.owned.lifetime.check_idle()
+    assert (world.owned.phase, world.snapshot.idle_s) == ("ready", 0.0)
     world.run("b", 0, 1)
     world.replies("b", 0)
     world.dies(1)
@@ -202,24 +202,24 @@ async def test_idle_time_counts_from_a_restart(make: Make, monkeypatch: pytest.M
     now = clock(monkeypatch)
     world = make()
     now[0] += IDLE_S - 1
-    world.owner.happened(on.RestartAsked((0, 1)))
+    world.owned.happened(on.RestartAsked((0, 1)))
     world.dies(0, 1)
     world.joins(0, 1)
     now[0] += 5
     world.forms()
-    world.owner.lifetime.check_idle()
-    assert (world.owner.phase, world.snapshot.idle_s) == ("ready", 0.0)
+    world.owned.lifetime.check_idle()
+    assert (world.owned.phase, world.snapshot.idle_s) == ("ready", 0.0)
 
 
 @pytest.mark.asyncio
 async def test_the_hint_names_each_lost_rank_once_and_none_that_is_back(make: Make) -> None:
     world = make(4)
     world.dies(2)
-    world.owner.happened(on.RestartAsked((2,)))
+    world.owned.happened(on.RestartAsked((2,)))
     world.joins(2)
     world.dies(2, 3)
     assert said(world) == "%distributed restart 2-3"
-    world.owner.happened(on.RestartAsked((2,)))
+    world.owned.happened(on.RestartAsked((2,)))
     world.joins(2)
     assert said(world) == "%distributed restart 3"
 
@@ -236,13 +236,13 @@ async def test_a_restart_while_another_rank_is_lost_says_what_is_left_to_do(make
     world = make(4)
     world.dies(2, 3)
     asked = asyncio.ensure_future(world.ask(clients.Restart(ranks=(3,))))
-    await asyncio.wait_for(world.owner.membership.until(lambda s: s.phase == "rebuilding"), 20)
+    await asyncio.wait_for(world.owned.membership.until(lambda s: s.phase == "rebuilding"), 20)
     world.joins(3)
     with pytest.raises(Conflict, match="Rank 2 was lost") as refused:
         await asyncio.wait_for(asked, 20)
     assert "%distributed restart 2." in refused.value.hint
     asked = asyncio.ensure_future(world.ask(clients.Restart(ranks=(2,))))
-    await asyncio.wait_for(world.owner.membership.until(lambda s: s.phase == "rebuilding"), 20)
+    await asyncio.wait_for(world.owned.membership.until(lambda s: s.phase == "rebuilding"), 20)
     world.joins(2)
     world.forms()
     assert (await asyncio.wait_for(asked, 20)).state == "ready"
@@ -255,10 +255,10 @@ async def test_a_rank_that_is_deaf_keeps_no_cells_of_other_ranks(make: Make) -> 
     world.run("a", 0, 1)
     world.run("b", 2)
     world.run("c", 2)
-    world.owner.happened(on.InterruptAsked((0, 1)))
+    world.owned.happened(on.InterruptAsked((0, 1)))
     world.replies("a", 1, kind="interrupted")
-    world.owner.happened(on.TimerFired("abort"))
-    world.owner.happened(on.TimerFired("deaf"))
+    world.owned.happened(on.TimerFired("abort"))
+    world.owned.happened(on.TimerFired("deaf"))
     assert world.owner.state.deaf == (0,)
     world.replies("b", 2)
     assert world.began("c")
@@ -269,7 +269,7 @@ async def test_values_of_an_earlier_cell_end_with_it(make: Make) -> None:
     world = make(3)
 
     def values() -> dict[str, Any]:
-        return world.owner.parts.figures.metrics(world.owner.state).values
+        return world.owned.figures.metrics(world.owner.state).values
 
     world.run("a", 0, 1, 2)
     world.owner.received(b"r0", links.ValuesLogged(0, 30, 1.0, {"loss": 0.5, "epoch": 2}), b"")

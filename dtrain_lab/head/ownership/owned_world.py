@@ -1,0 +1,250 @@
+"""The world that a cluster's head owns: its start, each of its states, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from dtrain_lab.head.cells.cells import Cells
+from dtrain_lab.head.figures.advice_requests import AdviceRequests
+from dtrain_lab.head.figures.lost_ranks import Losses
+from dtrain_lab.head.figures.start_history import Starts
+from dtrain_lab.head.lifetime import record
+from dtrain_lab.head.lifetime.lifetime import OVER, Lifetime
+from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.nodes.nodes import Nodes
+from dtrain_lab.head.ownership.cell_limits import CellLimits
+from dtrain_lab.head.ownership.executor import Executor
+from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.ranks import Ranks
+from dtrain_lab.machine import supervision
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
+from dtrain_lab.wire.kinds import WorldPhase
+from dtrain_lab.wire.loop_failures import Trouble, merged
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.processes.record import Server
+from dtrain_lab.wire.processes.settings import HeadSettings
+from dtrain_lab.world import State
+from dtrain_lab.world import events as on
+from dtrain_lab.world.events import Event
+from dtrain_lab.world.summary import soon
+
+log = logging.getLogger("dtrain_lab.head")
+LINGER_FAILED_S = 600.0
+
+
+class OwnedWorld:
+    """Makes ranks, runs cells on them, and ends them.
+
+    It is the `World` of `nodes.world`, `executor`, `cell_limits` and `world_requests`.
+
+    Args:
+        settings: Settings of the head.
+        parts: Shared parts of the head.
+        moved: Called after the world has acted on a new state.
+    """
+
+    def __init__(self, settings: HeadSettings, parts: Parts, moved: Callable[[], None]) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._tell_moved = moved
+        self.figures, self.snapshot, self._peers = parts.figures, parts.snapshot, parts.peers
+        self._losses = Losses()
+        directory = Path(settings.directory)
+        beside = Path(settings.record).parent if settings.record else directory.parent
+        self._starts = Starts(beside / "starts.jsonl")
+        self.cells = Cells(
+            parts.journal,
+            self._peers.to_ranks,
+            parts.outlets,
+            self._began,
+            self._can_begin,
+            self.snapshot.rests,
+        )
+        self.limits = CellLimits(self, self.cells)
+        self._executor = Executor(self, parts, self.cells)
+        self.membership = Membership(self._executor, self.moved)
+        self.advice = AdviceRequests(self.figures, self.cells, self.cluster)
+        self.lifetime = Lifetime(settings, self.membership, self.cells, self.snapshot, self.stop)
+        self.nodes = Nodes(self, settings, self.snapshot, parts.link, self._peers.to_peer)
+        self.ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
+        self._former: Plan | None = None
+        """While the world shrinks: the plan in which the ending ranks still are."""
+        self._troubles: dict[int, tuple[Trouble, ...]] = {}
+        """Node → failures inside its agent."""
+        self._phase = ""
+        self._server = Server(settings.server, settings.server_started)
+        self.over = asyncio.Event()
+        """Set once this process may end."""
+        self.ending = self._was_ready = False
+        self.heir = ""
+        """Socket at which the agent of the next head takes over the fork server."""
+
+    # ---- what it is
+
+    @property
+    def state(self) -> State:
+        """State of the world: its members, and which rank runs which cell."""
+        return self.membership.state
+
+    @property
+    def phase(self) -> WorldPhase:
+        """Phase of the world."""
+        return self.state.phase
+
+    @property
+    def plan(self) -> Plan | None:
+        """Plan of the world, once it has one."""
+        return self.figures.plan
+
+    @property
+    def living_plan(self) -> Plan:
+        """Plan by which ranks are found; while the world shrinks, the ending ones are in it, too."""
+        plan = self._former or self.plan
+        assert plan is not None
+        return plan
+
+    def cluster(self) -> Cluster:
+        """Current snapshot of the world."""
+        self.figures.link_bytes_per_s = self.nodes.link_bytes_per_s
+        cluster = self.snapshot.cluster(self.state, self.cells.running, self.lifetime.leases.notebooks)
+        limit = self.lifetime.limit.at
+        return msgspec.structs.replace(
+            cluster,
+            ends_at=self.lifetime.ends_at,
+            limit_at=limit,
+            summary=soon(cluster.summary, limit, time.time()),
+            metrics=self.advice.in_metrics(cluster.metrics),
+            lost=self._losses.all,
+            has_run=self.cells.has_run,
+            usual_start_s=None if self._was_ready else self._starts.usual_s,
+            troubles=merged(supervision.here().troubles, *self._troubles.values()),
+        )
+
+    def troubled(self, node: int, troubles: tuple[Trouble, ...]) -> None:
+        """A node's agent has reported the failures inside it.
+
+        Args:
+            node: Number of the node.
+            troubles: All failures of its agent until now.
+        """
+        self._troubles[node] = troubles
+        self._parts.moved()
+
+    def paused(self) -> bool:
+        """Whether a debugger holds ranks."""
+        return self._executor.paused()
+
+    def pid(self, rank: int) -> int | None:
+        """Process id of a rank."""
+        return self.ranks.pid(rank)
+
+    # ---- its life
+
+    def publish(self) -> None:
+        """Write the head's record."""
+        known = self._settings, self.snapshot.name, self.snapshot.created_at
+        record.write(*known, warm=self.plan is None, server=self._server)
+
+    def launch(self, order: clients.Launch) -> None:
+        """Become a world, and start its nodes."""
+        self.figures.plan = order.plan
+        self.snapshot.launched(order.name, order.owner)
+        self.lifetime.leases.launched(detached=order.detached)
+        self._server = Server(order.server, order.server_started)
+        self._starts.began(order.plan)
+        self.publish()
+        if self._settings.remote is not None:
+            self.nodes.expect(order.plan)
+        else:
+            for index, node in enumerate(order.plan.nodes[1:], start=1):
+                self.nodes.start(index, node.name, node.gpus, order.plan.variables)
+        self.happened(on.Launched(order.plan.size, len(order.plan.nodes)))
+
+    def resize(self, plan: Plan) -> None:
+        """Resize the world: end the last ranks, or make new ones."""
+        assert self.plan is not None
+        self._former = self.plan
+        # a plan made elsewhere does not know which nodes a scheduler chose
+        known = zip(plan.nodes, self.plan.nodes, strict=False)
+        nodes = tuple(
+            msgspec.structs.replace(new, name=old.name, address=old.address, gpus=old.gpus)
+            for new, old in known
+        )
+        nodes += plan.nodes[len(nodes) :]
+        self.figures.plan = msgspec.structs.replace(self.plan, nodes=nodes)
+        self.ranks.resized(self.figures.plan)
+        self.nodes.resized(len(nodes))
+        self.happened(on.ResizeAsked(plan.size))
+        for rank in range(plan.size, self._former.size):
+            self.forget(rank)
+        self._former = None
+
+    def stop(self, why: str = "", ending: Ending | None = None) -> None:
+        """End the world and this process."""
+        if self.phase in OVER:
+            self.over.set()
+        else:
+            self.happened(on.StopAsked(why, ending or Ending(at=time.time())))
+
+    def happened(self, event: Event) -> None:
+        """Feed an event to the state machine."""
+        self.membership.happened(event)
+
+    def all_joined(self) -> None:
+        """All agents have joined."""
+        self.lifetime.all_joined()
+
+    def forget(self, rank: int) -> None:
+        """Drop what is known of a rank whose process is gone."""
+        self.ranks.forget(rank)
+
+    def end(self) -> None:
+        """End the world; after a failure the head stays for a while to tell clients why."""
+        if self.phase == "failed":
+            self.ending = True
+            self.nodes.leave()
+            asyncio.get_running_loop().call_later(LINGER_FAILED_S, self.over.set)
+        else:
+            self.over.set()
+
+    def moved(self, state: State) -> None:
+        """Act on the world's new state: losses, phases of the start, pending cells."""
+        if state.phase != self._phase:
+            self._phase = state.phase
+            why = f": {state.reason[1]}" if state.reason else ""
+            log.info("%s, generation %s%s", state.phase, state.generation, why)
+            if state.phase == "ready":  # idle time starts now: a start may take longer than the idle limit
+                self.snapshot.rests(not self.cells.busy)
+        if state.losses or self._losses.all:
+            self._losses.update(state, self.cells.records())
+        if state.phase == "ready":
+            if not self._was_ready:
+                self._was_ready = True
+                self._starts.ready()
+            self.snapshot.phase_ended("connect")
+        if state.phase in ("ready", "degraded") and not state.forming:
+            # runs for every reply of every rank: avoid work that is linear in ranks
+            if waiting := self.cells.waiting():
+                self.limits.withdraw_blocked(waiting, state)
+            self.cells.go_on()
+        elif state.phase in ("stopping", "failed"):
+            self.cells.withdraw(self.cells.waiting(), "The cluster has ended.")
+        self._tell_moved()
+
+    def _can_begin(self, ranks: frozenset[int]) -> bool:
+        return self.state.can_begin(ranks)
+
+    def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
+        self._parts.begins()
+        running = self.cells.get(cell)
+        self.ranks.begin(ranks, running.order if running is not None else None)
+        self.happened(on.CellBegan(cell, ranks))
+        self.limits.began(cell)
