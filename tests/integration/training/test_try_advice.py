@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
+import re
 import time
 import types
 from collections.abc import Iterator
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -140,11 +140,16 @@ def test_workers_gain_nothing_by_what_they_read_while_no_step_runs(
         return exchange(value)
 
     monkeypatch.setattr(change, "of_all", slowly)
+    # however slow this machine is, no step is left out for its time
+    monkeypatch.setattr(change, "WARM_UP_S", 3600.0)
+    monkeypatch.setattr(change, "FED_S", 3600.0)
     seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
     seen.loader = torch.utils.data.DataLoader(Slow())
     report = _with_workers(seen, (True,), Change("workers", 2))
     assert len(report.changed) == report.steps >= 20, "several rounds of 2 workers with 2 batches each"
-    assert fmean(report.changed) > 0.8 * ITEM_S / 2, "two workers read twice as fast, at most"
+    # on a busy machine, workers may have read ahead before the first of the steps; then they read no faster
+    ahead = 2 * 2
+    assert sum(report.changed) >= (report.steps - ahead) * ITEM_S / 2, "two workers read twice as fast"
 
 
 def test_a_loader_that_is_too_slow_is_left(
@@ -156,7 +161,9 @@ def test_a_loader_that_is_too_slow_is_left(
     seen.loader = torch.utils.data.DataLoader(Slow(), batch_size=3)
     report = _with_workers(seen, (True,), Change("workers", 2))
     assert not report.changed
-    assert "The loader is too slow to measure: it fed 1 of the first 5 steps in 0 s." in report.error
+    assert re.match(
+        r"The loader is too slow to measure: it fed 1 of the first 5 steps in \d+ s\.", report.error
+    )
 
 
 def test_a_slow_loader_is_timed_over_few_steps(
