@@ -261,9 +261,12 @@ def test_a_log_has_one_line_an_event_and_does_not_grow(
     assert all("ERROR dtrain_lab.test[" in line and "two\\nlines" in line for line in lines)
 
 
-def test_a_log_on_a_disk_that_is_gone_ends_nothing(tmp_path: Path) -> None:
+def test_a_log_on_a_disk_that_is_gone_ends_nothing_and_loses_no_record(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     handler = logs.to_file(tmp_path / "gone" / "head.events.log", "dtrain_lab.test")
     try:
         logging.getLogger("dtrain_lab.test").warning("still here")
     finally:
         logging.getLogger("dtrain_lab.test").removeHandler(handler)
+    assert capfd.readouterr().err.endswith("still here\n")
