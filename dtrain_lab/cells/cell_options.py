@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import shlex
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadRequest
 
 CELL = "%%distributed"
@@ -112,21 +112,21 @@ class Parser(argparse.ArgumentParser):
             raise HelpAsked(self.text())
         name, *rest = words
         if name not in self.commands:
-            told = f'{self.prog} has no command "{name}".{self._meant_command(name)}'
-            raise BadRequest(told, f"Commands: {', '.join(self.commands)}.")
+            raise BadRequest(self._no_command(name), f"Commands: {', '.join(self.commands)}.")
         asked = self.commands[name].read(rest)
         asked.command = name
         return asked
 
-    def _meant_command(self, word: str) -> str:
-        """Return what was meant by the first word of a line; empty if nothing is similar."""
+    def _no_command(self, word: str) -> str:
+        """Return the error about a line's first word, which is no command, with what was probably meant."""
+        told = f'{self.prog} has no command "{word}".'
         if RANKS.fullmatch(word):
-            return f" To run a cell on ranks, write {CELL} {word} as its first line."
+            return f"{told} To run a cell on ranks, write {CELL} {word} as its first line."
         if word.startswith("--"):
             option = word.split("=")[0]
             having = [name for name, parser in self.commands.items() if option in parser.options]
-            return f" Did you mean {having[0]} {option}?" if having else ""
-        return _meant(word, self.commands)
+            return f"{told} Did you mean {having[0]} {option}?" if having else told
+        return suggestions.refusal(self.prog, "command", word, self.commands)
 
     @property
     def options(self) -> list[str]:
@@ -136,23 +136,15 @@ class Parser(argparse.ArgumentParser):
     def _refuse(self, word: str) -> NoReturn:
         if word.startswith("-"):
             name = word.split("=")[0]
-            told = f'{self.prog} has no option "{name}".{_meant(name, self.options)}'
-            raise BadRequest(told, self._usage())
-        meant = _meant(f"--{word}", self.options)
+            raise BadRequest(suggestions.refusal(self.prog, "option", name, self.options), self._usage())
+        meant = suggestions.did_you_mean(f"--{word}", self.options)
         if RANKS.fullmatch(word) and any(action.dest == "ranks" for action in self._actions):
-            meant = ' Write several ranks without a space: "0,2-3".'
-        raise BadRequest(f'{self.prog} does not take "{word}".{meant}', self._usage())
+            meant = 'Write several ranks without a space: "0,2-3".'
+        raise BadRequest(f'{self.prog} does not take "{word}". {meant}'.rstrip(), self._usage())
 
     def _usage(self) -> str:
         usage = " ".join(self.format_usage().split())
         return f"Usage: {usage.removeprefix('usage: ')}"
-
-
-def _meant(word: str, known: Sequence[str] | dict[str, Any]) -> str:
-    """Return a "Did you mean …?" for a word; empty if no known word is similar."""
-    begun = [name for name in known if name.startswith(word)]
-    near = begun[:1] if len(begun) == 1 else difflib.get_close_matches(word, list(known), 1)
-    return f" Did you mean {near[0]}?" if near else ""
 
 
 def cell_parser() -> Parser:

@@ -14,6 +14,7 @@ import psutil
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
+from dtrain_lab.cli.group import Group
 from dtrain_lab.cli.show import (
     all_threads,
     as_json,
@@ -34,7 +35,7 @@ from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
 
 
-@click.group()
+@click.group(cls=Group)
 def cluster() -> None:
     """Start, show and stop clusters."""
 

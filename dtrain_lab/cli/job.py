@@ -14,6 +14,7 @@ from dtrain_lab.api.job import Job, job, jobs
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
+from dtrain_lab.cli.group import Group
 from dtrain_lab.cli.show import (
     all_threads,
     as_json,
@@ -42,7 +43,7 @@ def _days(_: click.Context, __: click.Parameter, days: float) -> float:
     return days
 
 
-@click.group("job")
+@click.group("job", cls=Group)
 def job_group() -> None:
     """Jobs: list, show, read logs, cancel, resume, delete."""
 

@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from dtrain_lab._version import __version__
+from dtrain_lab.cells import suggestions
 from dtrain_lab.cli import measurements
 from dtrain_lab.cli.cluster import cluster
 from dtrain_lab.cli.debug import debug
 from dtrain_lab.cli.doctor import doctor
+from dtrain_lab.cli.group import PROGRAM, Group
 from dtrain_lab.cli.job import job_group
 from dtrain_lab.cli.profile import profile
 from dtrain_lab.cli.show import exit_code
@@ -26,7 +28,7 @@ LISTED = ("cluster", "job", "profile", "sweep")
 """Groups with a command `list`."""
 
 
-class Main(click.Group):
+class Main(Group):
     """Command group that also reports usage errors as JSON with `--json`."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -36,23 +38,17 @@ class Main(click.Group):
         except click.UsageError as error:
             if not as_json:
                 raise _with_list(error) from None
-            where = error.ctx.command_path if error.ctx is not None else "dtrain-lab"
+            where = error.ctx.command_path if error.ctx is not None else PROGRAM
             refused = BadRequest(error.format_message(), f"See: {where} --help", code="bad_usage")
             click.echo(json.dumps(refused.as_dict()), err=True)
             ctx.exit(exit_code(refused))
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            raise click.UsageError(self._meant(args[0], error.format_message()), error.ctx) from None
-
-    def _meant(self, name: str, told: str) -> str:
-        """Add where a command is that was typed without its group, or else all commands, to click's error."""
+    def no_command(self, ctx: click.Context, name: str) -> str:
         groups = [g for g, one in self.commands.items() if name in getattr(one, "commands", ())]
         if groups:
-            return f"No such command '{name}'. Use: {', '.join(f'dtrain-lab {g} {name}' for g in groups)}"
-        return told if "Did you mean" in told else f"{told} Commands: {', '.join(self.commands)}."
+            told = suggestions.refusal(PROGRAM, "command", name, ())
+            return f"{told} Use: {', '.join(f'{PROGRAM} {g} {name}' for g in groups)}"
+        return super().no_command(ctx, name)
 
 
 def _with_list(error: click.UsageError) -> click.UsageError:
@@ -66,7 +62,7 @@ def _with_list(error: click.UsageError) -> click.UsageError:
 
 
 @click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.version_option(__version__, prog_name="dtrain-lab")
+@click.version_option(__version__, prog_name=PROGRAM)
 def main() -> None:
     """Distributed PyTorch training, from JupyterLab and from the terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a character that the terminal lacks is shown as "?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.cli.group import Group
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.metrics.units import size_text
@@ -12,7 +13,7 @@ from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.profiles import files as profiles
 
 
-@click.group()
+@click.group(cls=Group)
 def profile() -> None:
     """List and check profiles: named places to run."""
 

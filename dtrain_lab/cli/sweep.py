@@ -10,6 +10,7 @@ import click
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.sweep import STOP_WITHIN_S, Sweep, find, sweeps
+from dtrain_lab.cli.group import Group
 from dtrain_lab.cli.show import as_json, console, end_dry_run, print_json, reports_errors
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
@@ -31,7 +32,7 @@ DIRECTIONS = click.Choice(["minimize", "maximize"])
 SAMPLERS = click.Choice(["tpe", "random", "grid"])
 
 
-@click.group("sweep")
+@click.group("sweep", cls=Group)
 def sweep_group() -> None:
     """Sweeps: vary a notebook's parameters over many jobs."""
 

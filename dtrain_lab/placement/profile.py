@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadProfile, DtrainError
 from dtrain_lab.placement.network import port_range
 from dtrain_lab.placement.slurm import mib
@@ -122,16 +122,16 @@ def _refuse_unknown(
     for key in table:
         if key in known:
             continue
-        near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+        near = suggestions.nearest(key, known, suggestions.NEAR_KEY)
         where = f"[{path[0]}] {key}" if path else key
-        hint = f'Did you mean "{near[0]}"?' if near else f"Known keys: {', '.join(known)}."
+        hint = f"Did you mean {near}?" if near is not None else f"Known keys: {', '.join(known)}."
         raise _error(
             file,
             _line(text, (*path, key)),
             f'unknown key "{where}"',
             hint,
             key=key,
-            near=near[0] if near else None,
+            near=near,
         )
 
 
@@ -183,10 +183,9 @@ def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
         name, allowed = path[-1], ", ".join(values)
         given = re.search(r"'(.*)'", body)
         what = f'{name} is "{given[1]}"' if given else f"{name} has a value of the wrong type"
-        near = difflib.get_close_matches(given[1], values, n=1, cutoff=0.5) if given else []
-        hint = f'Did you mean "{near[0]}"? ' if near else ""
+        meant = suggestions.did_you_mean(given[1], values, suggestions.NEAR_KEY) if given else ""
         table = f"[{path[0]}] " if len(path) > 1 else ""
-        return f"{table}{what}", path, f"{hint}Use one of {allowed}."
+        return f"{table}{what}", path, f"{meant} Use one of {allowed}.".lstrip()
     types = re.fullmatch(r"Expected `(.*)`, got `(.*)`", body)
     if not types or not path:
         return f"{'.'.join(path)}: {body}" if path else body, path, "Correct the value there."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.typed_values import typed_list, typed_value
 from dtrain_lab.sweeps import plain_values
@@ -217,8 +217,8 @@ def _range(name: str, text: str) -> Range:
         raise _bad(name, f'{name}: "{text}" is not a range.', 'As "loguniform(1e-5, 1e-1)".', "no_range")
     kind = match[1]
     if kind not in KINDS:
-        near = difflib.get_close_matches(kind, KINDS, 1, 0.5)
-        hint = f"Did you mean {near[0]}?" if near else f"Use {', '.join(KINDS)} or a list of values."
+        meant = suggestions.did_you_mean(kind, KINDS, suggestions.NEAR_KEY)
+        hint = meant or f"Use {', '.join(KINDS)} or a list of values."
         raise _bad(name, f'{name}: there is no range "{kind}".', hint, "no_range")
     try:
         numbers = [float(part) for part in match[2].split(",")]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from dtrain_lab.cells import suggestions
 from dtrain_lab.jobs.check.parsed import Parsed, parse
 from dtrain_lab.jobs.check.values import tagged
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
@@ -58,9 +58,8 @@ def unknown(cells: Sequence[Cell], given: Iterable[str], field: str) -> list[Fin
 
 
 def _fix(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
-    if near:
-        return f"Did you mean {near[0]}?"
+    if meant := suggestions.did_you_mean(name, known):
+        return meant
     if known:
         return f"It has {', '.join(known)}."
     return f'Add the tag "{PARAMETERS}" to the cell that assigns them (property inspector, Cell Tags).'

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable
 from typing import get_args
 
+from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.wire.kinds import Framework
 
@@ -45,13 +45,14 @@ def checked(name: str) -> Framework:
     """
     if name in KNOWN:
         return name
-    near = difflib.get_close_matches(name.lower(), (*KNOWN, "pytorch"), n=1, cutoff=0.5)
-    hint = f'Did you mean "{near[0].removeprefix("py")}"? ' if near else ""
+    near = suggestions.nearest(name.lower(), (*KNOWN, "pytorch"), suggestions.NEAR_KEY)
+    near = near.removeprefix("py") if near is not None else None
+    hint = f"Did you mean {near}? " if near is not None else ""
     raise BadRequest(
         f'There is no framework "{name}".',
         f"{hint}Use one of {', '.join(KNOWN)}.",
         code="bad_framework",
-        details={"field": "framework", "near": near[0].removeprefix("py") if near else None},
+        details={"field": "framework", "near": near},
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
+from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadProfile, DtrainError, NotFound
 from dtrain_lab.machine import durable
 from dtrain_lab.placement.profile import no_backend, parse
@@ -55,8 +55,7 @@ def load(name: str) -> Profile:
         return _read(path)
     if name in BUILT_IN:
         return BUILT_IN[name]
-    near = difflib.get_close_matches(name, names(), n=1)
-    known = f'Did you mean "{near[0]}"?' if near else f"Known ones: {', '.join(names())}."
+    known = suggestions.did_you_mean(name, names()) or f"Known ones: {', '.join(names())}."
     raise NotFound(f'There is no profile "{name}".', f"{known} Profiles are in {folders.profiles()}.")
 
 

@@ -168,7 +168,7 @@ def test_a_bad_profile_is_listed_with_line_and_nearest_key() -> None:
         assert listed["local"]["error"] is None
         assert "line 2" in listed["broken"]["error"]["message"]
         done = cli("profile", "check", "broken", code=2)
-        assert 'Did you mean "ranks_per_node"?' in done.stderr
+        assert "Did you mean ranks_per_node?" in done.stderr
     finally:
         path.unlink()
 

@@ -52,8 +52,20 @@ def test_a_missing_name_says_where_names_are_listed(words: list[str], listed: st
             ["cluster", "start", "--ranks", "2", "--nodes", "2"],
             "ranks was given together with nodes or ranks_per_node.",
         ),
-        (["logs", "train"], "No such command 'logs'. Use: dtrain-lab job logs"),
-        (["status"], "Commands: cluster, profile, "),
+        (["logs", "train"], 'dtrain-lab has no command "logs". Use: dtrain-lab job logs'),
+        (["status"], 'dtrain-lab has no command "status". Commands: cluster, profile, '),
+        (["clster", "list"], 'Error: dtrain-lab has no command "clster". Did you mean cluster?'),
+        (["cluster", "strt"], 'Error: dtrain-lab cluster has no command "strt". Did you mean start?'),
+        (["cluster", "xy"], 'Error: dtrain-lab cluster has no command "xy". Commands: start, list, '),
+        (
+            ["cluster", "start", "--rank", "3"],
+            'Error: dtrain-lab cluster start has no option "--rank". Did you mean --ranks?',
+        ),
+        (
+            ["submit", "x", "--node", "3"],
+            'Error: dtrain-lab submit has no option "--node". Did you mean --nodes?',
+        ),
+        (["--hlp"], 'Error: dtrain-lab has no option "--hlp". Did you mean --help?'),
     ],
 )
 def test_what_can_not_be_says_what_to_do(words: list[str], said: str) -> None:

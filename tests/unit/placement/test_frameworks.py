@@ -206,7 +206,7 @@ def test_several_free_ports_are_found_in_a_row() -> None:
 def test_a_wrong_name_is_answered_with_the_nearest(name: str, near: str) -> None:
     with pytest.raises(BadRequest, match=f'no framework "{name}"') as error:
         as_asked(Profile(), JobRequest("nb.ipynb", framework=name), registry.backend("local").traits)
-    assert error.value.hint == f'Did you mean "{near}"? Use one of torch, tensorflow, mindspore.'
+    assert error.value.hint == f"Did you mean {near}? Use one of torch, tensorflow, mindspore."
     assert error.value.details["field"] == "framework"
     with pytest.raises(BadProfile) as wrong:
         profiles.parse(f'nodes = 1\nframework = "{name.lower()}"\n', "p", "p.toml")

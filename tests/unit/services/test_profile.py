@@ -65,8 +65,8 @@ def test_an_allocation_may_be_a_jobs_number() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "part", "hint"),
     [
-        ('backend = "local"\nndoes = 2\n', 2, 'unknown key "ndoes"', 'Did you mean "nodes"?'),
-        ('[slurm]\n# a comment\npartion = "x"\n', 3, "[slurm] partion", 'Did you mean "partition"?'),
+        ('backend = "local"\nndoes = 2\n', 2, 'unknown key "ndoes"', "Did you mean nodes?"),
+        ('[slurm]\n# a comment\npartion = "x"\n', 3, "[slurm] partion", "Did you mean partition?"),
         ('[environment]\nkind = "nix"\n', 2, '[environment] kind is "nix".', "Use one of current, venv"),
         ("[environment]\nkind = 1\n", 2, "[environment] kind has a value of the wrong type.", "Use one of"),
         ('nodes = "two"\n', 1, "nodes takes a whole number, not text in quotes.", "Write it as nodes = 2."),
@@ -78,7 +78,7 @@ def test_an_allocation_may_be_a_jobs_number() -> None:
         ("ssh = 1\n", 1, "ssh takes a table, not a whole number.", "Correct"),
         ("nodes = 0\n", 1, "nodes is 0", "1 or more"),
         ("nodes = \n", 1, "Invalid value", "Correct the TOML"),
-        ('[slurm]\nlauncher = "torchrn"\n', 2, '[slurm] launcher is "torchrn"', 'mean "torchrun"?'),
+        ('[slurm]\nlauncher = "torchrn"\n', 2, '[slurm] launcher is "torchrn"', "mean torchrun?"),
         ('[slurm]\nallocation = "curent"\n', 2, '[slurm] allocation is "curent"', '"current" or'),
         ('nodes = 1\nmemory_per_node = "64 Gx"\n', 2, 'memory_per_node: "64 Gx" is not a size', '"64G"'),
         ('[network]\nports = "99999-5"\n', 2, '[network] ports: "99999-5" is not a range', "20000-20999"),
