@@ -134,6 +134,10 @@ def compare(view: Any, name: str) -> Diff:
     _check_name(name)
     ranks = list(view.targets)
     found = dict(zip(ranks, _apply(view, "compared", name, fingerprint.leaves, name), strict=True))
+    if paths := differences.undecided(found):  # printing objects calls the user's code: only where it decides
+        seen = _apply(view, "compared", name, fingerprint.appearances, name, paths)
+        printed = dict(zip(ranks, seen, strict=True))
+        found = {rank: differences.with_appearance(leaves, printed[rank]) for rank, leaves in found.items()}
     comparison = differences.compare(found)
     first = comparison.first
     if first is None:

@@ -15,6 +15,8 @@ STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Buffers that BatchNorm computes from each rank's own batches."""
 NAMED = 5
 """Names that a sentence lists."""
+UNSEEN = "?"
+"""`Leaf.outside` of an object whose `__repr__` failed, or took too long."""
 
 
 class Leaf(Struct, frozen=True):
@@ -22,7 +24,7 @@ class Leaf(Struct, frozen=True):
 
     `digest` is a hash of the part's bytes; for a plain value it is the value's text. It is empty for an
     object that can't be pickled. `outside`: a hash of what an object prints, and of its plain attributes;
-    empty if its type prints nothing of its own.
+    empty if its type prints nothing of its own, or if its pickle tells enough; `UNSEEN` if it can't be had.
     """
 
     path: str
@@ -98,6 +100,34 @@ def compare(by_rank: Mapping[int, Sequence[Leaf]]) -> Comparison:
     )
 
 
+def undecided(by_rank: Mapping[int, Sequence[Leaf]]) -> list[str]:
+    """Paths of objects of one type that may be equal though their pickles are not: `outside` decides.
+
+    Args:
+        by_rank: as of `compare`.
+    """
+    found = [{leaf.path: leaf for leaf in leaves} for leaves in by_rank.values()]
+    paths = set.intersection(*(set(mine) for mine in found)) if len(found) > 1 else set()
+    return [
+        path
+        for path in (leaf.path for leaf in found[0].values())
+        if path in paths
+        and {mine[path].kind for mine in found} == {"object"}
+        and len({mine[path].dtype for mine in found}) == 1
+        and ("" in (digests := {mine[path].digest for mine in found}) or len(digests) > 1)
+    ]
+
+
+def with_appearance(leaves: Sequence[Leaf], seen: Mapping[str, str]) -> list[Leaf]:
+    """Return the leaves of a rank with what its objects print.
+
+    Args:
+        leaves: the leaves.
+        seen: path → `Leaf.outside`.
+    """
+    return [replace(leaf, outside=seen[leaf.path]) if leaf.path in seen else leaf for leaf in leaves]
+
+
 def is_statistic(path: str) -> bool:
     """Whether a leaf is a running statistic of BatchNorm."""
     return path.rpartition(".")[2] in STATISTICS
@@ -111,9 +141,13 @@ def _opaque(leaves: Sequence[Leaf | None]) -> str | None:
     kinds = {leaf.dtype if leaf is not None and leaf.kind == "object" else None for leaf in leaves}
     objects = [leaf for leaf in leaves if leaf is not None]
     kind = kinds.pop()
-    if kind is None or kinds or len(leaves) < 2 or len({leaf.outside for leaf in objects}) > 1:
+    if kind is None or kinds or len(leaves) < 2:
         return None
-    digests = {leaf.digest for leaf in objects}
+    digests, seen = {leaf.digest for leaf in objects}, {leaf.outside for leaf in objects}
+    if UNSEEN in seen:
+        return kind if len(digests) > 1 or "" in digests else None
+    if len(seen) > 1:
+        return None
     if digests == {""}:
         return kind
     return kind if len(digests) > 1 and ("" in digests or objects[0].outside) else None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from ctypes import c_ulong, py_object, pythonapi
 from typing import Any
 
 import cloudpickle
 import numpy as np
 import torch
+from msgspec.structs import replace
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.cells.diff import Leaf
+from dtrain_lab.cells.diff import UNSEEN, Leaf
 
 TEXT = 200
 """Maximum characters of a plain value's text that are sent."""
@@ -22,6 +26,8 @@ MOST_PRINTED = 1000
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """An address in a text, which differs on all ranks, and is meaningless."""
+WITHIN_S = 2.0
+"""Maximum time for which the `__repr__` of objects may run."""
 
 
 def leaves(name: str) -> list[Leaf]:
@@ -33,12 +39,46 @@ def leaves(name: str) -> list[Leaf]:
     Raises:
         NameError, AttributeError: the rank has no such variable.
     """
-    return leaves_of(_value(name))
+    return [_leaf(path, part) for path, part in _walk("", _value(name))]
 
 
 def leaves_of(value: Any) -> list[Leaf]:
-    """Leaves of a value, in order."""
-    return [_leaf(path, part) for path, part in _walk("", value)]
+    """Leaves of a value, in order, with what objects print: for a debugger, which prints the value anyway."""
+    found = []
+    for path, part in _walk("", value):
+        leaf = _leaf(path, part)
+        found.append(replace(leaf, outside=_outside(part)) if leaf.kind == "object" else leaf)
+    return found
+
+
+def appearances(name: str, paths: Sequence[str], within_s: float = WITHIN_S) -> dict[str, str]:
+    """What objects of this rank print, as `Leaf.outside`; called for those whose pickles tell too little.
+
+    Their `__repr__` is the user's code: it runs in a thread, which is ended where it takes too long.
+
+    Args:
+        name: a variable, or an attribute of one.
+        paths: paths of the objects in it.
+        within_s: how long to wait for all of them, seconds.
+
+    Returns:
+        Path → `Leaf.outside`; `UNSEEN` for objects that did not print in time.
+    """
+    wanted = set(paths)
+    parts = {path: part for path, part in _walk("", _value(name)) if path in wanted}
+    found: dict[str, str] = {}
+
+    def look() -> None:
+        with contextlib.suppress(SystemExit):  # as raised below
+            for path, part in parts.items():
+                found[path] = _outside(part)
+
+    thread = threading.Thread(target=look, name="dtrain-lab repr", daemon=True)
+    thread.start()
+    thread.join(within_s)
+    if thread.is_alive():  # it ends once it runs Python
+        pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread.ident or 0), py_object(SystemExit))
+    return {path: found.get(path, UNSEEN) for path in paths}
 
 
 def leaf_value(name: str, path: str) -> Any:
@@ -128,7 +168,9 @@ def _leaf(path: str, value: Any) -> Leaf:
             return Leaf(path, "object", f"array of {value.dtype}", (), _digest(data))
         return Leaf(path, "array", str(value.dtype), value.shape, _digest(data))
     if isinstance(value, PLAIN):
-        text = repr(value)
+        # of the plain type: a subclass may print by code of the user
+        plain: Any = next(kind for kind in PLAIN if isinstance(value, kind))
+        text = plain.__repr__(value)
         if len(text) > TEXT:  # a digest distinguishes long texts with the same beginning
             text = f"{text[:TEXT]}… ({_digest(text.encode())})"
         return Leaf(path, "value", type(value).__name__, (), text)
@@ -137,11 +179,13 @@ def _leaf(path: str, value: Any) -> Leaf:
     # objects that can't be pickled are compared by what is seen of them
     except Exception:  # noqa: BLE001
         digest = ""
-    return Leaf(path, "object", type(value).__name__, (), digest, _outside(value))
+    return Leaf(path, "object", type(value).__name__, (), digest)
 
 
 def _outside(value: Any) -> str:
     """A digest of what an object prints, and of its numbers and texts; empty if it prints only its address.
+
+    `UNSEEN` if its `__repr__` fails.
 
     Large arrays and tables print a part of their content only, and their pickles tell all of it.
     """
@@ -155,7 +199,7 @@ def _outside(value: Any) -> str:
         seen += [_leaf("", p).digest for p in parts if isinstance(p, (*PLAIN, torch.Tensor, np.ndarray))]
     # a user's __repr__ may fail; attributes may contain themselves
     except Exception:  # noqa: BLE001
-        return ""
+        return UNSEEN
     return _digest("\n".join(seen).encode("utf-8", "replace"))
 
 

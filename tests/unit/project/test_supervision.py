@@ -35,6 +35,7 @@ ALLOWED = {
     "rank/cells/runner.py": "a rank: the user's cell",
     "rank/debugger/debugger.py": "a rank: a request of a debugger, answered with what failed",
     "rank/torch/nccl.py": "a rank: aborts of NCCL, waited for where they are made",
+    "rank/data/fingerprint.py": "a rank: prints objects, waited for within a limit",
     "rank/output/executed.py": "a rank: the notebook that is kept beside",
     "rank/debugger/job.py": "a rank: a thread that sleeps until somebody debugs",
     "rank/engine.py": "registering is one attempt: the head is told how it ended, and asks again",
