@@ -137,8 +137,9 @@ class Head:
 
     def _keep_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
-        at, policy = time.time(), self._policy
-        if self._history.wants(at, self._figures.values.current, busy=bool(policy.state.busy), ended=ended):
+        at, policy, figures = time.time(), self._policy, self._figures
+        trains = bool(policy.state.busy) and figures.trains
+        if self._history.wants(at, figures.values.current, trains=trains, ended=ended):
             self._history.add(at, policy.cluster(), ended=ended)
         if self._history.rests(at, policy.state.generation):
             self._history.rest(at, policy.cluster())

@@ -137,6 +137,12 @@ class Figures:
             splits = communication.with_measured(splits, check.share, check.error)
         return splits
 
+    @property
+    def trains(self) -> bool:
+        """Whether a cell takes training steps now, which is known without a snapshot of the world."""
+        last = self._last.step_s if self._last is not None else None
+        return self.loops.moves(last, time.monotonic())
+
     def metrics(self, state: State) -> Metrics:
         """Metrics of the world, with verdicts and advice."""
         found = self.stuck(state)

@@ -44,17 +44,17 @@ class History:
         self._idle_s = idle_s
         self._values: dict[str, object] = {}
 
-    def wants(self, at: float, values: dict[str, object], *, busy: bool, ended: bool) -> bool:
+    def wants(self, at: float, values: dict[str, object], *, trains: bool, ended: bool) -> bool:
         """Whether `look` may add a point, which needs a snapshot of the world.
 
         Args:
             at: Seconds since 1970.
             values: The user's values of `dt.log`.
-            busy: Whether a cell runs.
+            trains: Whether a cell runs that takes steps.
             ended: Whether a cell has ended since the last call.
         """
         news = values != self._values
-        return ((busy or news) and self.due(at)) or (news and (ended or self._news_due(at)))
+        return ((trains or news) and self.due(at)) or (news and (ended or self._news_due(at)))
 
     def add(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
         """Add a point if it is due, or has the last values of a cell.

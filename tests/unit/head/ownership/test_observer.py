@@ -44,6 +44,7 @@ class Job:
         self.parts: Parts
         head = Head("1234abcd", folder, self._observe)
         head.__dict__["_link"] = self
+        self.head = head
         self.receive: Callable[[bytes, bytes], None] = head._from_link
         self.stacks: Stacks = head._stacks
         self.handlers = head._requests._handlers
@@ -118,6 +119,28 @@ async def test_a_rank_that_others_wait_for_is_named_by_the_same_verdict(job: Job
     where = job.observer.cluster().ranks[1].where
     assert where is not None
     assert (where.notebook, where.cell, where.line) == ("n.ipynb", "[2]", 3)
+
+
+async def test_history_needs_a_snapshot_only_while_steps_are_taken(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As found: a cell that prepared data had the whole world described four times a second."""
+    snapshots = []
+    describe = job.observer.cluster
+    monkeypatch.setattr(job.observer, "cluster", lambda: snapshots.append(job.now) or describe())
+
+    def look(*samples: RankSample) -> int:
+        snapshots.clear()
+        job.tick(*samples)
+        job.head._keep_history(ended=False)
+        return len(snapshots)
+
+    job.begin()
+    assert [look(RankSample(rank=0, step=0), RankSample(rank=1, step=0)) for _ in range(8)] == [0] * 8
+    assert sum(look(trains(0, step), trains(1, step)) for step in range(1, 6)) > 0
+    assert job.head._history.since(0), "points of the steps"
+    rests = [look(trains(0, 5), trains(1, 5)) for _ in range(12)]
+    assert rests[-1] == 0, "evaluation after the loop"
 
 
 async def test_ranks_that_end_leave_their_figures_and_their_peers_are_told(job: Job) -> None:
