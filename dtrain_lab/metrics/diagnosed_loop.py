@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import Struct
 
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
@@ -29,21 +31,39 @@ def alike(one: float, other: float) -> bool:
     return one / OTHER < other < one * OTHER
 
 
+class _Cell(Struct):
+    """A user's cell, with what is known of the steps that its ranks had taken before it."""
+
+    code: str
+    where: Where | None
+    ranks: frozenset[int]
+    began_at: float
+    steps: dict[int, int]
+    """Rank → its number of steps at the cell's begin, or soon after; missing while it is not known."""
+    replied: dict[int, int]
+    """Rank → number of steps that it reported at the end of its cell before this one."""
+
+
 class Loops:
-    """Tracks which cell trains, and keeps the diagnosis of its code until another cell trains."""
+    """Tracks which cell trains, and keeps the diagnosis of its code until another cell trains.
+
+    Cells on disjoint ranks run at the same time: steps are those of the cell that runs on their rank.
+    """
 
     def __init__(self) -> None:
         self.trained = False
-        """Whether the last cell of a user has taken steps."""
-        self.measures = False
-        """Whether a diagnosis runs, or ran after that cell: its steps are not the user's."""
+        """Whether the last cell of a user has taken steps, or one beside it that still runs."""
+        self._cells: dict[int, _Cell] = {}
+        """The last cell of a user on each rank."""
+        self._running: set[int] = set()
+        """Ranks that have not ended that cell."""
+        self._measuring: set[int] = set()
+        """Ranks that have run a diagnosis, or a view's call, since that cell."""
         self._rested: set[int] = set()
         """Ranks whose last known number of steps was read after their last cell, or is 0."""
-        self._exact = False
-        """Whether each rank's number of steps at the cell's begin is known."""
-        self._running = self._loop = ""
-        self._began_at = self._moved_at = 0.0
-        self._steps: dict[int, int] | None = None
+        self._training: _Cell | None = None
+        """The cell that trains, or trained last."""
+        self._moved_at = 0.0
         self._counts: dict[int, int] = {}
         """Last known number of steps of each rank."""
         self._found: tuple[str, int, Diagnosis] | None = None
@@ -52,34 +72,50 @@ class Loops:
         """Time of its step when it was diagnosed, seconds."""
         self._replied: dict[int, int] = {}
         """Number of steps that each rank reported at the end of its last cell."""
-        self._before: dict[int, int] = {}
-        """The same before the last cell of a user."""
-        self._running_at: Where | None = None
-        self.where: Where | None = None
-        """The cell that trains, or trained last."""
 
     @property
     def trains(self) -> bool:
-        """Whether the running cell has taken steps."""
-        return self.trained and not self.measures
+        """Whether a running cell has taken steps."""
+        return self.trained and not self.measures and self._goes_on
 
-    def begun(self, code: str, now: float, where: Where | None = None) -> None:
+    @property
+    def measures(self) -> bool:
+        """Whether a diagnosis runs, or ran after the cell that trained: its steps are not the user's."""
+        if self._training is None:
+            return bool(self._measuring)
+        return not self._measuring.isdisjoint(self._training.ranks)
+
+    @property
+    def where(self) -> Where | None:
+        """The cell that trains, or trained last."""
+        return self._training.where if self._training is not None else None
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether the cell that trains, or trained last, still runs on some of its ranks."""
+        cell = self._training
+        return cell is not None and any(self._cells[rank] is cell for rank in self._running)
+
+    def begun(self, code: str, ranks: Collection[int], now: float, where: Where | None = None) -> None:
         """Called when a cell begins.
 
         Args:
             code: code of the cell; empty for a diagnosis, whose steps are not the user's.
+            ranks: its ranks.
             now: time, seconds.
             where: the cell.
         """
-        self.measures = not code
-        if self.measures:
+        if not code:
+            self._measuring |= set(ranks)
             return  # samples of a loop that has just ended may still be under way
-        self.trained = False
-        self._running, self._running_at, self._before = code, where, dict(self._replied)
-        self._exact = bool(self._counts) and self._rested >= self._counts.keys()
-        self._began_at, self._steps = now, dict(self._counts) if self._exact else None
+        self._measuring -= set(ranks)
+        known = {rank: self._counts[rank] for rank in ranks if rank in self._rested and rank in self._counts}
+        before = {rank: self._replied[rank] for rank in ranks if rank in self._replied}
+        self._cells.update(dict.fromkeys(ranks, _Cell(code, where, frozenset(ranks), now, known, before)))
+        self._running |= set(ranks)
+        self.trained = self.trained and self._goes_on
 
-    def sampled(self, steps: dict[int, int], now: float, idle: Collection[int] = ()) -> None:
+    def sampled(self, steps: Mapping[int, int], now: float, idle: Collection[int] = ()) -> None:
         """Called with the numbers of steps that ranks have taken since their start.
 
         Args:
@@ -89,21 +125,24 @@ class Loops:
         """
         # a sample may be older than a reply
         steps = {rank: max(count, self._replied.get(rank, 0)) for rank, count in steps.items()}
-        if any(count > self._counts.get(rank, count) for rank, count in steps.items()):
-            self._moved_at = now
+        moved = {rank for rank, count in steps.items() if count > self._counts.get(rank, count)}
         self._counts.update(steps)
         rested = {rank for rank, count in steps.items() if rank in idle or not count}
         self._rested = (self._rested - steps.keys()) | rested
-        # a short loop has ended before a second sample: its steps are seen only beside those before it
-        early = not self._exact and now - self._began_at < LATE_S
-        if self.trained or not self._running or early:
-            return
-        if self._steps is None:
-            self._steps = {}
-        if any(count > self._steps.get(rank, count) for rank, count in steps.items()):
-            self._note_training()
-        for rank, count in steps.items():
-            self._steps.setdefault(rank, count)
+        if not (self.trained and self._goes_on):
+            self._look_for_training(steps, now)
+        if self._training is not None and not moved.isdisjoint(self._training.ranks):
+            self._moved_at = now
+
+    def _look_for_training(self, steps: Mapping[int, int], now: float) -> None:
+        for rank in steps.keys() & self._running:
+            cell = self._cells[rank]
+            before = cell.steps.get(rank)
+            # a short loop has ended before a second sample: its steps are seen only beside those before it
+            if before is None and now - cell.began_at >= LATE_S:
+                cell.steps[rank] = steps[rank]
+            elif before is not None and steps[rank] > before:
+                self._note_training(cell)
 
     def replied(self, rank: int, steps: int) -> None:
         """Called when a rank has ended its cell, which may have been too short for any sample.
@@ -114,26 +153,31 @@ class Loops:
         """
         self._counts[rank] = self._replied[rank] = steps
         self._rested.add(rank)
-        if self._running and not self.measures and steps > self._before.get(rank, 0):
-            self._note_training()
+        if rank in self._running:  # else it was a diagnosis
+            cell = self._cells[rank]
+            if steps > cell.replied.get(rank, 0):
+                self._note_training(cell)
+            self._running.discard(rank)
 
     def forget(self, rank: int) -> None:
         """A rank's process is gone: the next one counts from 0."""
-        for counts in (self._counts, self._replied, self._before):
-            counts.pop(rank, None)
+        for known in (self._counts, self._replied, self._cells):
+            known.pop(rank, None)
         self._rested.discard(rank)
+        self._running.discard(rank)
 
     def ahead_of(self, samples: Iterable[RankSample]) -> bool:
         """Whether a rank has ended its last cell with more steps than its latest sample has."""
         return any(self._replied.get(sample.rank, 0) > (sample.step or 0) for sample in samples)
 
-    def _note_training(self) -> None:
-        self.trained, self._loop, self.where = True, self._running, self._running_at
+    def _note_training(self, cell: _Cell) -> None:
+        if not (self.trained and self._goes_on):  # of two that train at the same time, the first is named
+            self.trained, self._training = True, cell
 
     @property
     def code(self) -> str:
-        """Code of the loop that trains, or trained last."""
-        return self._loop
+        """Code of the loop that trains, or trained last; empty before any."""
+        return self._training.code if self._training is not None else ""
 
     def moves(self, step_s: float | None, now: float) -> bool:
         """Whether training takes steps now, that is, whether the next step is not overdue.
@@ -152,8 +196,8 @@ class Loops:
             size: number of ranks that were measured.
             step_s: time of the loop's step, seconds; None if unknown.
         """
-        if found.source == "replayed" and self._loop:
-            self._found, self._step_s = (self._loop, size, found), step_s
+        if found.source == "replayed" and self.code:
+            self._found, self._step_s = (self.code, size, found), step_s
 
     def steps_take(self, step_s: float) -> None:
         """Drop the diagnosis if the step time has changed: another cell may have created another model.
@@ -162,7 +206,7 @@ class Loops:
             step_s: time of a step of the loop that trains, seconds.
         """
         known = self._step_s
-        same = self._found is not None and self._found[0] == self._loop
+        same = self._found is not None and self._found[0] == self.code
         if same and known is not None and not alike(known, step_s):
             self._found = self._step_s = None
 
@@ -171,4 +215,4 @@ class Loops:
         if self._found is None:
             return None
         loop, ranks, found = self._found
-        return found if loop == self._loop and ranks == size else None
+        return found if loop == self.code and ranks == size else None

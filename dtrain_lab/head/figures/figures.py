@@ -102,7 +102,7 @@ class Figures:
             code: Its code; advice and diagnosis refer to it.
             where: The cell; None if it is no notebook's.
         """
-        self.loops.begun(code, time.monotonic(), where)
+        self.loops.begun(code, ranks, time.monotonic(), where)
         self._pace.forget()
         self._trained = False
         self._seen = self._seen and self.loops.measures

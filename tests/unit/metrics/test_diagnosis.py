@@ -254,7 +254,7 @@ def test_what_was_measured_wins_over_the_estimate_and_no_advice_promises_what_it
 
 
 def trained(loops: Loops, code: str, at: float) -> None:
-    loops.begun(code, at)
+    loops.begun(code, (0,), at)
     loops.sampled({0: int(at)}, at + 1)
     loops.sampled({0: int(at) + 5}, at + 2)
 
@@ -263,11 +263,11 @@ def test_a_measurement_is_of_the_loop_that_trained_last_and_holds_while_that_tra
     loops = Loops()
     trained(loops, LOOP, 10)
     assert loops.trains
-    loops.begun("", 20)  # the diagnosis itself trains nothing of the user's
+    loops.begun("", (0,), 20)  # the diagnosis itself trains nothing of the user's
     loops.sampled({0: 100}, 22)
     loops.diagnosed(MEASURED, 2, 0.1)
     assert loops.measured(2) == MEASURED
-    loops.begun("print(model)", 30)
+    loops.begun("print(model)", (0,), 30)
     assert not loops.trains
     assert loops.measured(2) == MEASURED
     trained(loops, LOOP, 200)
@@ -285,7 +285,7 @@ def test_a_measurement_is_of_the_loop_that_trained_last_and_holds_while_that_tra
 
 def test_what_the_cell_before_still_reports_is_no_step_of_this_one() -> None:
     loops = Loops()
-    loops.begun(LOOP, 10)
+    loops.begun(LOOP, (0,), 10)
     loops.sampled({0: 90}, 10.2)
     loops.sampled({0: 95}, 10.4)
     loops.sampled({0: 95}, 11)
@@ -298,11 +298,11 @@ def test_what_the_cell_before_still_reports_is_no_step_of_this_one() -> None:
 def test_a_loop_that_ends_before_a_second_sample_has_trained_also_if_a_diagnosis_comes_first() -> None:
     loops = Loops()
     loops.sampled({0: 90, 1: 90}, 9, idle={0, 1})
-    loops.begun(LOOP, 10)
-    loops.begun("", 10.1)
+    loops.begun(LOOP, (0, 1), 10)
+    loops.begun("", (0, 1), 10.1)
     loops.sampled({0: 95, 1: 95}, 10.2)
     assert (loops.trained, loops.trains, loops.code) == (True, False, LOOP)
-    loops.begun("print(model)", 12)
+    loops.begun("print(model)", (0, 1), 12)
     loops.sampled({0: 95, 1: 95}, 13, idle={0, 1})
     assert not loops.trained
 
@@ -310,22 +310,72 @@ def test_a_loop_that_ends_before_a_second_sample_has_trained_also_if_a_diagnosis
 def test_a_loop_that_no_sample_saw_has_trained_by_what_its_ranks_reply() -> None:
     """As with *Run All*: the next cell begins before the agents have sent anything."""
     loops = Loops()
-    loops.begun(LOOP, 10, Where("a.ipynb", "[3]"))
+    loops.begun(LOOP, (0,), 10, Where("a.ipynb", "[3]"))
     loops.replied(0, 40)
-    loops.begun("other", 10.1, Where("b.ipynb", "[2]"))
+    loops.begun("other", (0,), 10.1, Where("b.ipynb", "[2]"))
     loops.sampled({0: 40}, 10.2)
     assert (loops.trained, loops.code, loops.where) == (False, LOOP, Where("a.ipynb", "[3]"))
     loops.replied(0, 43)
     assert (loops.trained, loops.code, loops.where) == (True, "other", Where("b.ipynb", "[2]"))
     assert loops.ahead_of([RankSample(rank=0, step=40)]), "the sample is of the loop before"
     assert not loops.ahead_of([RankSample(rank=0, step=43)])
-    loops.begun("print(1)", 11)
+    loops.begun("print(1)", (0,), 11)
     loops.replied(0, 43)
     assert not loops.trained
     loops.forget(0)  # its next process counts from 0
-    loops.begun(LOOP, 12)
+    loops.begun(LOOP, (0,), 12)
     loops.replied(0, 2)
     assert loops.trained
+
+
+A, B = Where("a.ipynb", "[3]"), Where("b.ipynb", "[2]")
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["late", "known"])
+def test_of_cells_on_disjoint_ranks_the_one_is_named_whose_ranks_take_steps(known: bool) -> None:
+    """As found: the cell that began last was said to train, whatever its ranks did."""
+    loops = Loops()
+    if known:
+        loops.sampled(dict.fromkeys(range(4), 5), 9, idle=range(4))
+    loops.begun(LOOP, (0, 1), 10, A)
+    loops.begun("print(1)", (2, 3), 10.1, B)
+    loops.sampled({0: 5, 1: 5, 2: 5, 3: 5}, 11)
+    assert not loops.trained
+    loops.sampled({0: 8, 1: 8, 2: 5, 3: 5}, 12)
+    assert (loops.trains, loops.code, loops.where) == (True, LOOP, A)
+    assert loops.moves(0.1, 16.5)
+    for at in (13, 14, 15, 16, 17, 18):
+        loops.sampled({2: at, 3: at}, at)
+    assert loops.where == A, "of two that train, the first goes on to be named"
+    assert not loops.moves(0.1, 18), "the steps of the other are not its own"
+    for rank in (0, 1):
+        loops.replied(rank, 9)
+    assert (loops.trained, loops.trains) == (True, False)
+    loops.sampled({0: 9, 1: 9, 2: 19, 3: 19}, 19)
+    assert (loops.trains, loops.where) == (True, B)
+
+
+def test_a_loop_goes_on_beside_cells_of_other_ranks() -> None:
+    loops = Loops()
+    loops.begun(LOOP, (0, 1), 10, A)
+    loops.sampled({0: 5, 1: 5}, 11)
+    loops.sampled({0: 6, 1: 6}, 12)
+    loops.begun("print(1)", (2,), 13, B)
+    assert (loops.trains, loops.where) == (True, A)
+    loops.begun("", (3,), 13)  # a view's call
+    assert loops.trains
+    loops.replied(2, 0)
+    loops.replied(3, 0)
+    assert (loops.trains, loops.where) == (True, A)
+    loops.replied(0, 7)
+    loops.begun("print(1)", (0,), 14, B)
+    assert loops.trains, "on rank 1"
+    loops.replied(1, 7)
+    assert not loops.trains
+    loops.begun("", (0, 1, 2, 3), 15)
+    assert (loops.trained, loops.measures) == (True, True)
+    loops.begun("print(1)", (0, 1), 16, B)
+    assert not loops.trained
 
 
 def test_ranks_are_split_as_their_mean_was_measured() -> None:
