@@ -53,6 +53,8 @@ class DebugBroker:
         self._number = 0
         self._asked: dict[int, tuple[int, asyncio.Future[bytes]]] = {}
         self._attached: set[int] = set()
+        self._pausing: set[int] = set()
+        """Ranks that were asked to pause. A rank in a collective pauses once it is back in Python."""
         self.paused: set[int] = set()
 
     def acquire(self, client: bytes, order: clients.HoldDebugger) -> None:
@@ -100,6 +102,7 @@ class DebugBroker:
         there = set(self._peers.ranks)
         futures = [self._send(rank, "detach", b"{}") for rank in sorted(self._attached & there)]
         self._attached.clear()
+        self._pausing.clear()
         self._set_paused(set())
         return futures
 
@@ -122,6 +125,8 @@ class DebugBroker:
         }
         if order.command == "attach":
             self._attached |= there & set(order.arguments)
+        elif order.command == "pause":
+            self._pausing |= there & set(order.arguments)
         futures = {
             rank: self._send(rank, order.command, data)
             for rank, data in order.arguments.items()
@@ -135,9 +140,16 @@ class DebugBroker:
                 )
         return answers
 
+    def stops(self, ranks: tuple[int, ...]) -> bool:
+        """Whether a debugger has paused any of these ranks, or was asked to."""
+        return not (self.paused | self._pausing).isdisjoint(ranks)
+
     async def release(self, ranks: tuple[int, ...]) -> None:
-        """Continue paused ranks, because an interrupt is on its way to them."""
+        """Continue paused ranks and cancel pending pauses, because an interrupt is on its way to them."""
         futures = [self._send(rank, "release", b"{}") for rank in ranks if rank in self.paused]
+        pausing = self._pausing.intersection(ranks)
+        self._pausing -= pausing
+        futures += [self._send(rank, "unpause", b"{}") for rank in sorted(pausing - self.paused)]
         if futures:
             await asyncio.wait(futures, timeout=RELEASED_WITHIN_S)
 
@@ -150,6 +162,8 @@ class DebugBroker:
     def happened(self, message: links.DebugEvent) -> None:
         """A rank's debugger has sent an event."""
         rank = message.rank
+        if message.paused:
+            self._pausing.discard(rank)
         self._set_paused(self.paused | {rank} if message.paused else self.paused - {rank})
         self._notify(rank, message.data)
 
@@ -160,6 +174,7 @@ class DebugBroker:
                 del self._asked[number]
                 if not future.done():
                     future.set_result(_no("has ended"))
+        self._pausing.discard(rank)
         self._set_paused(self.paused - {rank})
         if rank in self._attached:
             self._attached.discard(rank)

@@ -51,7 +51,7 @@ class Executor:
 
     def signal(self, ranks: tuple[int, ...], number: int) -> None:
         """Send a signal to ranks."""
-        if number == signal.SIGINT and self._debugger.paused.intersection(ranks):
+        if number == signal.SIGINT and self._debugger.stops(ranks):
             supervision.here().once("head.action", self._release_and_interrupt(ranks))
         else:
             self._world.ranks.signal(self._world.living_plan, ranks, number)

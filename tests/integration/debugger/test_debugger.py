@@ -243,6 +243,24 @@ while not ends.item():
     cell.end()
 
 
+def test_an_interrupt_cancels_the_pause_of_a_rank_that_waits_in_a_collective(cluster: dt.Cluster) -> None:
+    hang = """import time, torch, torch.distributed as dist
+t = torch.zeros(1)
+if rank == 0:
+    dist.all_reduce(t)
+while True:
+    time.sleep(1)"""
+    cell = Running(cluster, hang)
+    wait_until(lambda: cluster.info()["ranks"][1]["state"] == "busy", 10, "the cell to run")
+    with cluster.debug() as debugger:
+        debugger.pause()
+        debugger.wait(20, [1])  # rank 0 would pause as soon as it leaves the collective
+        cluster.interrupt()
+        assert {f.kind for f in cell.end().failures} == {"interrupted"}
+        assert not [rank for rank in debugger.state.ranks if rank.phase == "paused"]
+        assert cluster.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}
+
+
 @pytest.fixture
 def gate(tmp_path: Path) -> Path:
     """A pipe that a cell reads from until the test writes to it."""
