@@ -34,7 +34,7 @@ from dtrain_lab.wire.metrics.world import Epoch
 from dtrain_lab.wire.nodes import HostUse
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.endpoints import Keys
-from dtrain_lab.wire.stacks import Frame
+from dtrain_lab.wire.stacks import Frame, Where
 from dtrain_lab.world import Member, Members, State
 
 NODES, EACH = 128, 8
@@ -84,23 +84,20 @@ def agents(url: str) -> None:
         socket.identity = f"node-{node}".encode()
         socket.connect(url)
         sockets.append(socket)
-    ticks = [
-        [
+    began, number = time.monotonic(), 0
+    while True:
+        # new ones each time: ranks train only while their numbers of steps grow
+        frames = [
             links.encode(
                 links.Samples(
                     node,
-                    tuple(sample(node * EACH + local, 100 + tick, draw) for local in range(EACH)),
+                    tuple(sample(node * EACH + local, 100 + number, draw) for local in range(EACH)),
                     HostUse(64, draw.random(), 1e9 * draw.random(), 1e9 * draw.random()),
                 )
             )
             for node in range(NODES)
         ]
-        for tick in range(8)
-    ]
-    print("ready", flush=True)
-    began, number = time.monotonic(), 0
-    while True:
-        for socket, frame in zip(sockets, ticks[number % len(ticks)], strict=True):
+        for socket, frame in zip(sockets, frames, strict=True):
             socket.send(frame)
         number += 1
         time.sleep(max(0.0, began + number * TICK_S - time.monotonic()))
@@ -113,7 +110,9 @@ def world() -> tuple[Plan, State, RunningCell]:
         "slurm", "slurm", tuple(NodePlan(n, n, i * EACH, EACH, EACH, 8) for i, n in enumerate(NAMES)),
         sys.executable, {}, "/", "cpu:gloo,cuda:nccl", True,
     )  # fmt: skip
-    members = Members(Member(r, pid=1000 + r, joined=True, generation=0, cell="a") for r in range(size))
+    members = Members(
+        Member(r, pid=1000 + r, joined=True, generation=0, cell="a", last="a") for r in range(size)
+    )
     state = State("ready", members=members, nodes=NODES, ready_nodes=frozenset(range(NODES)))
     return plan, state, RunningCell("3", "train.ipynb", tuple(range(size)), time.time())
 
@@ -133,6 +132,8 @@ class Training:
     def __init__(self, parts: Parts) -> None:
         self._snapshot = parts.snapshot
         parts.figures.plan, self.state, self._running = world()
+        where = Where(self._running.notebook, self._running.cell)
+        parts.figures.cell_began(self._running.ranks, "train()", where)
         self.received_messages = 0
 
     def cluster(self) -> Cluster:
@@ -183,7 +184,7 @@ async def head(folder: str) -> dict[str, float]:
     )
     watch = asyncio.create_task(made._watch())
     try:
-        while len(made._figures.samples()) < worlds[0].state.size:
+        while not made._history.since(0.0):  # a point is kept only of ranks that train
             await asyncio.sleep(0.1)
         before, frames, messages = time.process_time(), len(told), worlds[0].received_messages
         began = asked = time.monotonic()
@@ -198,6 +199,7 @@ async def head(folder: str) -> dict[str, float]:
             "frames": (len(told) - frames) / took,
             "messages": (worlds[0].received_messages - messages) / took,
             "bytes": told[-1],
+            "points": len(made._history.since(0.0)),
         }
     finally:
         watch.cancel()
@@ -212,6 +214,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(head(folder))
     assert found["messages"] > 0.9 * NODES / TICK_S, found
+    assert found["points"] > 0.8 * SECONDS, found
     print({k: round(v, 3) for k, v in found.items()})
     share = found["share"]
     emit(
