@@ -8,6 +8,7 @@ import {
   formatShare,
   UNKNOWN
 } from '../ui/figures/format';
+import { InView } from '../ui/inView';
 import { TimeChart } from './charts/chart';
 import { IAxis } from './charts/charts';
 import { hasNetwork } from './model/figures';
@@ -28,10 +29,15 @@ export function MoreFigures(props: {
         ranks={cluster.ranks}
         trans={trans}
       />
-      <div className="jp-DtrainUi-charts">
-        <Memory {...props} />
-        {hasNetwork(cluster) && <Network {...props} />}
-      </div>
+      <InView
+        className="jp-DtrainUi-charts"
+        draw={() => (
+          <>
+            <Memory {...props} />
+            {hasNetwork(cluster) && <Network {...props} />}
+          </>
+        )}
+      />
       <Nodes cluster={cluster} trans={trans} />
     </>
   );
@@ -127,17 +133,20 @@ function Nodes(props: {
           <th scope="col">{trans.__('Slowed down')}</th>
         </tr>
       </thead>
-      <tbody>
-        {nodes.map(node => (
-          <tr key={node.name} data-slow={!!node.throttled || undefined}>
-            <th scope="row">{node.name}</th>
-            <td>{formatShare(node.cpu_utilization)}</td>
-            <td>{formatMegabytes(node.sent_bytes_per_s)}</td>
-            <td>{formatMegabytes(node.received_bytes_per_s)}</td>
-            <td>{node.throttled || UNKNOWN}</td>
-          </tr>
-        ))}
-      </tbody>
+      <InView
+        as="tbody"
+        draw={() =>
+          nodes.map(node => (
+            <tr key={node.name} data-slow={!!node.throttled || undefined}>
+              <th scope="row">{node.name}</th>
+              <td>{formatShare(node.cpu_utilization)}</td>
+              <td>{formatMegabytes(node.sent_bytes_per_s)}</td>
+              <td>{formatMegabytes(node.received_bytes_per_s)}</td>
+              <td>{node.throttled || UNKNOWN}</td>
+            </tr>
+          ))
+        }
+      />
     </table>
   );
 }

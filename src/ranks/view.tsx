@@ -5,28 +5,22 @@ import React from 'react';
 import { ClusterHead, ShownAdvice } from '../cluster/card/card';
 import { Cluster, IClusters, IPoint, ISelection } from '../tokens';
 import { useChanges } from '../ui/changes';
-import { formatClock, formatShare, formatTime } from '../ui/figures/format';
-import { ownTimes } from '../ui/figures/ownTime';
+import { formatClock } from '../ui/figures/format';
 import { ranksIcon } from '../ui/icons/viewIcons';
 import { useViewState, useViewStateRef } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { alarmOf } from '../ui/verdicts/verdict';
-import { timeTicks } from './charts/axis';
-import { axisOf, Charts, IAxis } from './charts/charts';
-import { figuresOf, heatOf, IRankFigures, passes } from './model/figures';
+import { axisOf, Charts } from './charts/charts';
+import { figuresOf, passes } from './model/figures';
 import { IChoice, ViewHead } from './head';
-import { HeatMap, Scale } from './charts/heat';
-import { RankMap } from './charts/map';
+import { Maps } from './maps';
 import { menuOfRanks } from './menu';
 import { MoreFigures } from './more';
-import { NodeGrid } from './table/nodes';
-import { MOST_SQUARES } from './table/rows';
 import { RankTable } from './table/table';
 import { OwnValues } from './charts/values';
-import { listed, weightOf } from './model/texts';
+import { listed } from './model/texts';
 
-const HEAT_COLUMNS = 100;
 const CHOICE: IChoice = {
   filter: '',
   minutes: 5,
@@ -161,112 +155,6 @@ function View(props: IViewProps): JSX.Element {
       <MoreFigures {...{ cluster, points, axis, trans }} />
     </>
   );
-}
-
-/** Own time, over time and currently. */
-function Maps(props: {
-  cluster: Cluster;
-  points: readonly IPoint[];
-  axis: IAxis;
-  choice: IChoice;
-  figures: readonly IRankFigures[];
-  selected: number | null;
-  onSelect: (rank: number) => void;
-  onMenu: (
-    event: React.MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { cluster, points, axis, choice, figures, selected, trans } = props;
-  const { middle } = ownTimes(cluster.ranks);
-  const from = axis.until - axis.window * 1000;
-  const rows =
-    choice.order === 'node'
-      ? figures
-      : [...figures].sort(
-          (a, b) =>
-            weightOf(a.rank) - weightOf(b.rank) ||
-            (b.over ?? -1) - (a.over ?? -1)
-        );
-  const slow = figures.find(f => f.rank.slow)?.rank.rank ?? null;
-  const summary = slowest(figuresOf(cluster), trans);
-  return (
-    <div className="jp-DtrainRanks-maps">
-      <section aria-label={trans.__('Own step time over time')}>
-        <h3>
-          {cluster.ranks.length === 2
-            ? trans.__("Own step time against the other rank's")
-            : middle === null
-              ? trans.__('Own step time against the median of all ranks')
-              : trans.__(
-                  'Own step time against the median of all ranks (%1)',
-                  formatTime(middle)
-                )}
-          <Scale trans={trans} />
-        </h3>
-        <HeatMap
-          heat={heatOf(
-            cluster,
-            points,
-            rows.map(f => f.rank.rank),
-            HEAT_COLUMNS,
-            from,
-            axis.until
-          )}
-          ticks={timeTicks(from / 1000, axis.until / 1000, axis.end)}
-          from={from / 1000}
-          to={axis.until / 1000}
-          selected={selected}
-          marked={slow}
-          markText={slow === null ? '' : trans.__('rank %1', slow)}
-          summary={summary}
-        />
-      </section>
-      <section aria-label={trans.__('Now, by node')}>
-        <h3>{trans.__('Now, by node and device')}</h3>
-        {figures.length > MOST_SQUARES ? (
-          <RankMap
-            ranks={figures.map(f => f.rank)}
-            middle={middle}
-            columns={32}
-            selected={selected}
-            onSelect={props.onSelect}
-            onMenu={props.onMenu}
-            summary={summary}
-            trans={trans}
-          />
-        ) : (
-          <NodeGrid {...props} />
-        )}
-      </section>
-    </div>
-  );
-}
-
-function slowest(
-  figures: readonly IRankFigures[],
-  trans: TranslationBundle
-): string {
-  const known = figures.filter(f => f.over !== null);
-  if (!known.length) {
-    return trans.__('Own step time: nothing is known yet.');
-  }
-  const worst = known.reduce((a, b) => (b.over! > a.over! ? b : a));
-  const { rank } = worst.rank;
-  const over = formatShare(worst.over);
-  return figures.length === 2
-    ? trans.__(
-        'Own step time: rank %1 is the slowest, %2 above rank %3.',
-        rank,
-        over,
-        1 - rank
-      )
-    : trans.__(
-        'Own step time: rank %1 is the slowest, %2 above the median.',
-        rank,
-        over
-      );
 }
 
 /** The Ranks view of one cluster, in the main area. Drawn only while visible. */

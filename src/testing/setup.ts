@@ -6,11 +6,13 @@ import { forgetPage } from './page';
 const target = globalThis as unknown as Record<string, unknown>;
 
 target.DragEvent ??= class DragEvent extends MouseEvent {};
-target.ResizeObserver ??= class {
+class Observer {
   observe(): void {}
   unobserve(): void {}
   disconnect(): void {}
-};
+}
+target.ResizeObserver ??= Observer;
+target.IntersectionObserver ??= Observer;
 target.matchMedia ??= () => ({
   matches: false,
   addEventListener: () => undefined,

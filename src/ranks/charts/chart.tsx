@@ -1,7 +1,7 @@
 import React, { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 
-import { themeColour, hatch } from '../../ui/icons/theme';
+import { hatch, themeColour, themeFont } from '../../ui/icons/theme';
 import {
   formatTick,
   IDrawn,
@@ -119,13 +119,12 @@ function options(
   latest: React.MutableRefObject<Parameters<typeof TimeChart>[0]>,
   node: HTMLElement
 ): uPlot.Options {
-  const style = getComputedStyle(node);
   const colour = themeColour;
   const format = (value: number): string =>
     (latest.current.format ?? formatTick)(value);
   const axis = {
     stroke: colour('--jp-ui-font-color2'),
-    font: `11px ${style.fontFamily}`,
+    font: `11px ${themeFont()}`,
     ticks: { show: false }
   };
   const ends = (): [number, number] => {
@@ -197,11 +196,14 @@ function options(
 }
 
 function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
+  if (!marks.length) {
+    return;
+  }
   const { ctx, bbox } = plot;
   const right = bbox.left + bbox.width;
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = themeColour('--jp-ui-font-color1');
-  ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(plot.root).fontFamily}`;
+  ctx.font = `${11 * devicePixelRatio}px ${themeFont()}`;
   ctx.textAlign = 'left';
   ctx.textBaseline = 'middle';
   const shown = [...marks]

@@ -20,6 +20,7 @@ import {
   vagueText
 } from '../../ui/figures/share';
 import { splitOf } from '../../ui/figures/split';
+import { InView } from '../../ui/inView';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { IMark, TimeChart } from './chart';
 import { rebuilds } from '../model/figures';
@@ -74,13 +75,24 @@ function noSteps(earlier: readonly IPoint[], trans: TranslationBundle): string {
     : '';
 }
 
-/** Throughput and communication, on the same time axis. */
-export function Charts(props: {
+interface IChartsProps {
   cluster: Cluster;
   points: readonly IPoint[];
   axis: IAxis;
   trans: TranslationBundle;
-}): JSX.Element {
+}
+
+/** Throughput and communication, on the same time axis. */
+export function Charts(props: IChartsProps): JSX.Element {
+  return (
+    <InView
+      className="jp-DtrainUi-charts"
+      draw={() => <Sections {...props} />}
+    />
+  );
+}
+
+function Sections(props: IChartsProps): JSX.Element {
   const { cluster, points, axis, trans } = props;
   const { metrics } = cluster;
   const error = metrics.comm_overhead_error;
@@ -113,7 +125,7 @@ export function Charts(props: {
           ? trans.__('%1 of the step', off)
           : trans.__('of the step'));
   return (
-    <div className="jp-DtrainUi-charts">
+    <>
       <section>
         <h3>
           {trans.__('Throughput')}
@@ -184,7 +196,7 @@ export function Charts(props: {
           summary={trans.__('Communication: %1 of the step now', share)}
         />
       </section>
-    </div>
+    </>
   );
 }
 

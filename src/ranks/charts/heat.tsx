@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useRef, useState } from 'react';
 
-import { themeColour } from '../../ui/icons/theme';
+import { themeColour, themeFont } from '../../ui/icons/theme';
 import { ITick } from './axis';
 import { FAINT } from '../../ui/figures/ownTime';
 import { IHeat } from '../model/figures';
@@ -75,12 +75,24 @@ export function tint(over: number): [string, number] {
   if (Number.isNaN(over)) {
     return ['--jp-layout-color2', 0];
   }
+  return tintAt(stepOf(over));
+}
+
+/** Step of a deviation: 0 none, up to `STEPS` if slower, down to `-STEPS` if faster. */
+function stepOf(over: number): number {
+  if (Math.abs(over) < LEVEL) {
+    return 0;
+  }
   const share = over < 0 ? over / FAST : over / SLOW;
-  const level = Math.abs(over) < LEVEL;
-  const step = level ? 0 : Math.min(1, Math.ceil(share * STEPS) / STEPS);
-  return over < 0
-    ? ['--jp-brand-color1', step * 0.5]
-    : ['--jp-warn-color0', step];
+  const step = Math.min(STEPS, Math.ceil(share * STEPS));
+  return over < 0 ? -step : step;
+}
+
+function tintAt(step: number): [string, number] {
+  const share = Math.abs(step) / STEPS;
+  return step < 0
+    ? ['--jp-brand-color1', share * 0.5]
+    : ['--jp-warn-color0', share];
 }
 
 /** The same as a CSS colour. */
@@ -119,24 +131,22 @@ function draw(
     { length: heat.columns + 1 },
     (_, at) => Math.round((HEAT_LEFT + at * column) * ratio) / ratio
   );
-  for (const [key, cells] of byTint(heat)) {
-    const [name, share] = key.split(' ');
+  for (const [step, runs] of runsOf(heat)) {
     for (const [colour, alpha] of [
-      ['--jp-layout-color2', 1],
-      [name, Number(share)]
-    ] as const) {
+      ['--jp-layout-color2', 1] as const,
+      tintAt(step)
+    ]) {
       context.globalAlpha = alpha;
       context.fillStyle = themeColour(colour);
-      for (const cell of alpha > 0 ? cells : []) {
-        const at = cell % heat.columns;
-        const top = tops[(cell - at) / heat.columns];
-        context.fillRect(edges[at], top, edges[at + 1] - edges[at], row);
+      for (const { row: index, from, to } of alpha > 0 ? runs : []) {
+        const left = edges[from];
+        context.fillRect(left, tops[index], edges[to] - left, row);
       }
     }
   }
   context.globalAlpha = 1;
   context.textBaseline = 'middle';
-  const font = getComputedStyle(canvas).fontFamily;
+  const font = themeFont();
   drawNames(context, font, heat, tops, row, marked ?? selected);
   const index = heat.rows.findIndex(r => r.ranks.includes(selected ?? -1));
   if (index >= 0) {
@@ -156,23 +166,39 @@ function draw(
   }
 }
 
+/** Cells of a row that have the same tint: columns `from` to, but without, `to`. */
+interface IRun {
+  row: number;
+  from: number;
+  to: number;
+}
+
 /**
- * Known cells by tint. A canvas takes longer to parse a colour than to fill a cell, so each is set once. Cells
- * where nothing is known are left out: in grey, even ranks would look like a time without training.
+ * Known cells by step of their tint, those beside each other as one. A canvas takes longer to parse a colour than
+ * to fill a cell, so each is set once; and most cells of a usual training have the tint of their neighbours.
+ * Cells where nothing is known are left out: in grey, even ranks would look like a time without training.
  */
-function byTint(heat: IHeat): Map<string, number[]> {
-  const found = new Map<string, number[]>();
-  heat.cells.forEach((over, cell) => {
-    if (Number.isNaN(over)) {
-      return;
-    }
-    const key = tint(over).join(' ');
-    const cells = found.get(key);
-    if (cells) {
-      cells.push(cell);
+function runsOf({ cells, columns }: IHeat): Map<number, IRun[]> {
+  const found = new Map<number, IRun[]>();
+  let run: IRun | null = null;
+  let before = NaN;
+  cells.forEach((over, cell) => {
+    const at = cell % columns;
+    const step = Number.isNaN(over) ? NaN : stepOf(over);
+    if (run && at > 0 && step === before) {
+      run.to = at + 1;
+    } else if (Number.isNaN(step)) {
+      run = null;
     } else {
-      found.set(key, [cell]);
+      run = { row: (cell - at) / columns, from: at, to: at + 1 };
+      const runs = found.get(step);
+      if (runs) {
+        runs.push(run);
+      } else {
+        found.set(step, [run]);
+      }
     }
+    before = step;
   });
   return found;
 }
@@ -218,7 +244,8 @@ function drawNames(
   context.textAlign = 'right';
   let free = -Infinity;
   for (const { label, from, to, bold } of groups.values()) {
-    const y = (from + to) / 2;
+    // the first one of low rows would be cut
+    const y = Math.max(EDGE + 6, (from + to) / 2);
     if (y - 6 >= free) {
       context.font = `${bold ? '600 ' : ''}11px ${font}`;
       context.fillStyle = themeColour(

@@ -1,12 +1,15 @@
 import uPlot from 'uplot';
 
-import { themeColour } from '../../ui/icons/theme';
+import { themeColour, themeFont } from '../../ui/icons/theme';
 
 /** Draw a text in the middle, in as many lines as it needs. */
 export function drawNone(plot: uPlot, text: string): void {
+  if (!text) {
+    return;
+  }
   const { ctx, bbox } = plot;
   ctx.save();
-  ctx.font = `${12 * devicePixelRatio}px ${getComputedStyle(plot.root).fontFamily}`;
+  ctx.font = `${12 * devicePixelRatio}px ${themeFont()}`;
   ctx.textAlign = 'center';
   ctx.textBaseline = 'middle';
   const lines = text.split(' ').reduce<string[]>((done, word) => {
@@ -18,7 +21,7 @@ export function drawNone(plot: uPlot, text: string): void {
   const row = 16 * devicePixelRatio;
   const middle = bbox.left + bbox.width / 2;
   const top = bbox.top + (bbox.height - row * (lines.length - 1)) / 2;
-  lines.filter(Boolean).forEach((line, i) => {
+  lines.forEach((line, i) => {
     const { width } = ctx.measureText(line);
     const y = top + row * i;
     // with its own background, over a grid line

@@ -3,6 +3,7 @@ import React from 'react';
 
 import { IPoint } from '../../tokens';
 import { formatValue, UNKNOWN } from '../../ui/figures/format';
+import { InView } from '../../ui/inView';
 import { TimeChart } from './chart';
 import { IAxis } from './charts';
 
@@ -56,8 +57,8 @@ export function OwnValues(props: {
   if (!names.length) {
     return null;
   }
-  return (
-    <div className="jp-DtrainUi-charts">
+  const charts = (): JSX.Element => (
+    <>
       {names.slice(0, MOST_CHARTS).map(name => {
         const { times, values } = loggedAt(points, name);
         // of an earlier cell, or not a number: there is no current value
@@ -88,6 +89,7 @@ export function OwnValues(props: {
           )}
         </p>
       )}
-    </div>
+    </>
   );
+  return <InView className="jp-DtrainUi-charts" draw={charts} />;
 }

@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import React, { useRef } from 'react';
 
+import { InView } from '../../ui/inView';
 import { useViewState } from '../../ui/viewState';
 import { settled, SortValue, useSteadyOrder } from '../../ui/order';
 import { moveFocus } from '../../ui/roving';
@@ -182,7 +183,7 @@ export function RankTable(props: {
           const f = rows[item.index];
           const chosen = f.rank.rank === selected;
           return (
-            <div
+            <InView
               key={f.rank.rank}
               role="row"
               aria-rowindex={item.index + 2}
@@ -193,26 +194,40 @@ export function RankTable(props: {
                 f.rank.state === 'stuck' || f.rank.state === 'lost' || undefined
               }
               tabIndex={item.index === stop ? 0 : -1}
-              style={{ transform: `translateY(${item.start}px)` }}
+              style={{ top: item.start }}
               onClick={() => props.onSelect(f.rank.rank)}
               onContextMenu={event => props.onMenu(event, [f.rank.rank])}
-            >
-              {columns.map(c => (
-                <span
-                  key={c.key}
-                  role="gridcell"
-                  data-number={c.number || undefined}
-                  data-room={c.room}
-                  title={titleOf(c.show(f))}
-                >
-                  {c.show(f)}
-                </span>
-              ))}
-            </div>
+              draw={() => <Cells columns={columns} figures={f} />}
+            />
           );
         })}
       </div>
     </div>
+  );
+}
+
+/** The cells of a row. */
+function Cells(props: {
+  columns: readonly IColumn[];
+  figures: IRankFigures;
+}): JSX.Element {
+  return (
+    <>
+      {props.columns.map(c => {
+        const shown = c.show(props.figures);
+        return (
+          <span
+            key={c.key}
+            role="gridcell"
+            data-number={c.number || undefined}
+            data-room={c.room}
+            title={c.number ? undefined : titleOf(shown)}
+          >
+            {shown}
+          </span>
+        );
+      })}
+    </>
   );
 }
 
@@ -229,7 +244,7 @@ function tracks(columns: readonly IColumn[]): React.CSSProperties {
   } as React.CSSProperties;
 }
 
-/** A cell may be too narrow for its text, which is then its tooltip. */
+/** A cell may be too narrow for its text, which is then its tooltip; numbers always fit. */
 function titleOf(shown: React.ReactNode): string | undefined {
   return typeof shown === 'string' ? shown : undefined;
 }

@@ -2,7 +2,7 @@ const known = new Map<string, string>();
 let theme: string | undefined;
 
 /**
- * A colour of the theme, from CSS. Reading a style makes the browser recompute all styles, in the middle of
+ * A colour of the theme, or its font, from CSS. Reading a style makes the browser recompute all styles, in the middle of
  * drawing; so each colour is read once per theme.
  */
 export function themeColour(name: string): string {
@@ -17,6 +17,11 @@ export function themeColour(name: string): string {
     known.set(name, value);
   }
   return value;
+}
+
+/** The font of texts in a canvas. */
+export function themeFont(): string {
+  return themeColour('--jp-ui-font-family');
 }
 
 const stripes = new Map<string, CanvasPattern | string>();

@@ -201,22 +201,39 @@ export function ranksText(count: number, trans: TranslationBundle): string {
 
 /** A state in one word. */
 export function stateWord(state: string, trans: TranslationBundle): string {
-  const words: Record<string, string> = {
-    pending: trans.__('waiting'),
-    starting: trans.__('starting'),
-    connecting: trans.__('connecting'),
-    ready: trans.__('ready'),
-    paused: trans.__('paused'),
-    degraded: trans.__('degraded'),
-    rebuilding: trans.__('reconnecting'),
-    stopping: trans.__('stopping'),
-    stopped: trans.__('stopped'),
-    failed: trans.__('failed'),
-    idle: trans.__('idle'),
-    busy: trans.__('busy'),
-    'in collective': trans.__('in a collective'),
-    stuck: trans.__('stuck'),
-    lost: trans.__('lost')
-  };
-  return words[state] ?? state;
+  // one translation only: it is called several times per rank and frame
+  switch (state) {
+    case 'pending':
+      return trans.__('waiting');
+    case 'starting':
+      return trans.__('starting');
+    case 'connecting':
+      return trans.__('connecting');
+    case 'ready':
+      return trans.__('ready');
+    case 'paused':
+      return trans.__('paused');
+    case 'degraded':
+      return trans.__('degraded');
+    case 'rebuilding':
+      return trans.__('reconnecting');
+    case 'stopping':
+      return trans.__('stopping');
+    case 'stopped':
+      return trans.__('stopped');
+    case 'failed':
+      return trans.__('failed');
+    case 'idle':
+      return trans.__('idle');
+    case 'busy':
+      return trans.__('busy');
+    case 'in collective':
+      return trans.__('in a collective');
+    case 'stuck':
+      return trans.__('stuck');
+    case 'lost':
+      return trans.__('lost');
+    default:
+      return state;
+  }
 }

@@ -1,0 +1,135 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster, IPoint } from '../tokens';
+import { formatShare, formatTime } from '../ui/figures/format';
+import { ownTimes } from '../ui/figures/ownTime';
+import { InView } from '../ui/inView';
+import { timeTicks } from './charts/axis';
+import { IAxis } from './charts/charts';
+import { HeatMap, Scale } from './charts/heat';
+import { RankMap } from './charts/map';
+import { IChoice } from './head';
+import { figuresOf, heatOf, IRankFigures } from './model/figures';
+import { weightOf } from './model/texts';
+import { NodeGrid } from './table/nodes';
+import { MOST_SQUARES } from './table/rows';
+
+const HEAT_COLUMNS = 100;
+
+interface IMapsProps {
+  cluster: Cluster;
+  points: readonly IPoint[];
+  axis: IAxis;
+  choice: IChoice;
+  figures: readonly IRankFigures[];
+  selected: number | null;
+  onSelect: (rank: number) => void;
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
+  trans: TranslationBundle;
+}
+
+/** Own time, over time and currently. */
+export function Maps(props: IMapsProps): JSX.Element {
+  return (
+    <InView
+      className="jp-DtrainRanks-maps"
+      draw={() => <MapSections {...props} />}
+    />
+  );
+}
+
+function MapSections(props: IMapsProps): JSX.Element {
+  const { cluster, points, axis, choice, figures, selected, trans } = props;
+  const { middle } = ownTimes(cluster.ranks);
+  const from = axis.until - axis.window * 1000;
+  const rows =
+    choice.order === 'node'
+      ? figures
+      : [...figures].sort(
+          (a, b) =>
+            weightOf(a.rank) - weightOf(b.rank) ||
+            (b.over ?? -1) - (a.over ?? -1)
+        );
+  const slow = figures.find(f => f.rank.slow)?.rank.rank ?? null;
+  const summary = slowest(figuresOf(cluster), trans);
+  return (
+    <>
+      <section aria-label={trans.__('Own step time over time')}>
+        <h3>
+          {cluster.ranks.length === 2
+            ? trans.__("Own step time against the other rank's")
+            : middle === null
+              ? trans.__('Own step time against the median of all ranks')
+              : trans.__(
+                  'Own step time against the median of all ranks (%1)',
+                  formatTime(middle)
+                )}
+          <Scale trans={trans} />
+        </h3>
+        <HeatMap
+          heat={heatOf(
+            cluster,
+            points,
+            rows.map(f => f.rank.rank),
+            HEAT_COLUMNS,
+            from,
+            axis.until
+          )}
+          ticks={timeTicks(from / 1000, axis.until / 1000, axis.end)}
+          from={from / 1000}
+          to={axis.until / 1000}
+          selected={selected}
+          marked={slow}
+          markText={slow === null ? '' : trans.__('rank %1', slow)}
+          summary={summary}
+        />
+      </section>
+      <section aria-label={trans.__('Now, by node')}>
+        <h3>{trans.__('Now, by node and device')}</h3>
+        {figures.length > MOST_SQUARES ? (
+          <RankMap
+            ranks={figures.map(f => f.rank)}
+            middle={middle}
+            columns={32}
+            selected={selected}
+            onSelect={props.onSelect}
+            onMenu={props.onMenu}
+            summary={summary}
+            trans={trans}
+          />
+        ) : (
+          <NodeGrid {...props} />
+        )}
+      </section>
+    </>
+  );
+}
+
+function slowest(
+  figures: readonly IRankFigures[],
+  trans: TranslationBundle
+): string {
+  const known = figures.filter(f => f.over !== null);
+  if (!known.length) {
+    return trans.__('Own step time: nothing is known yet.');
+  }
+  const worst = known.reduce((a, b) => (b.over! > a.over! ? b : a));
+  const { rank } = worst.rank;
+  const over = formatShare(worst.over);
+  return figures.length === 2
+    ? trans.__(
+        'Own step time: rank %1 is the slowest, %2 above rank %3.',
+        rank,
+        over,
+        1 - rank
+      )
+    : trans.__(
+        'Own step time: rank %1 is the slowest, %2 above the median.',
+        rank,
+        over
+      );
+}
