@@ -224,17 +224,25 @@ def _apply(view: Any, verb: str, name: str, function: Any, *args: Any) -> list[A
     try:
         found: list[Any] = view.apply_sync(function, *args)
     except (ipp.RemoteError, ipp.CompositeError) as error:
-        raise _refused(verb, name, error) from error
+        raise _refused(verb, name, error, _targets(view)) from error
     return found
 
 
-def _refused(verb: str, name: str, error: Any) -> BadRequest:
-    first = error.elist[0] if getattr(error, "elist", None) else None
+def _refused(verb: str, name: str, error: Any, asked: Sequence[int]) -> BadRequest:
+    each = getattr(error, "elist", None) or []
+    first = each[0] if each else None
     kind, message = (
         (first[0], first[1]) if first else (getattr(error, "ename", ""), getattr(error, "evalue", ""))
     )
     reason = f"{kind}: {message}".strip(": ") or type(error).__name__
-    return BadRequest(f"{name} could not be {verb}: {reason}", "Check the name, and which ranks define it.")
+    failed = {info["engine_id"] for *_, info in each if info and "engine_id" in info}
+    others = [rank for rank in asked if rank not in failed]
+    if not failed or not others:
+        return BadRequest(f"{name} could not be {verb}: {reason}", "Check the name.")
+    where = rank_sets.name(failed)
+    return BadRequest(
+        f"{name} could not be {verb}: {reason} (on {where})", f"It worked on {rank_sets.name(others)}."
+    )
 
 
 def _check_name(name: str) -> None:

@@ -75,12 +75,15 @@ def notes(state: State) -> tuple[str, ...]:
     groups: dict[str, list[int]] = {}
     for rank, name in sorted(state.held.items()):
         groups.setdefault(name, []).append(rank)
-    held = [
-        f"{rank_names.sentence_name(ranks)} {'was' if len(ranks) == 1 else 'were'} in {name} already: "
-        "that one keeps its own time-out."
-        for name, ranks in groups.items()
-    ]
-    return (*held, *state.notes)
+    if not groups:
+        return state.notes
+    first, *rest = (f"{name} on {rank_names.name(ranks)}" for name, ranks in groups.items())
+    held = f"{first} began before the debugger was turned on, and keeps its time-out."
+    if rest:
+        *middle, last = rest
+        names = ", ".join((first, *middle))
+        held = f"{names} and {last} began before the debugger was turned on, and keep their time-outs."
+    return (held, *state.notes)
 
 
 def waits(state: State) -> tuple[Waits, ...]:

@@ -8,7 +8,7 @@ from dtrain_lab.metrics.diagnosis_text import waits_elsewhere
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
 TOO_SHORT = (
-    "The last training loop was too short to measure. Train at least 5 steps in a cell, and ask again."
+    "The last training loop was too short to measure. Train at least 5 steps in a cell, or run Diagnose."
 )
 AGAIN = "Diagnose again when the machine is less busy."
 

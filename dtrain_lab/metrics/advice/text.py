@@ -49,7 +49,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
         told += [f"{INDENT}{line}" for line in code.splitlines()]
     why = "" if told else why_none(cluster)
     if why == TOO_SHORT:  # other figures are of the loop before
-        return [why]
+        return [why, f"{INDENT}{ask.format('diagnose', '')}"]
     if why:
         told.append(why)
     if why.endswith(MEASURE):

@@ -108,8 +108,9 @@ function ofHang(
   }
   // a rank that has finished the cell, or never started it, has no position and no stack to look at
   const standing = stuck.ranks.filter(n => cluster.ranks[n]?.state !== 'idle');
-  if (standing.length && canDebug(cluster, commands)) {
-    found.push(debug(standing[0], trans));
+  const stoppable = standing.find(n => !isInCollective(n, stuck));
+  if (stoppable !== undefined && canDebug(cluster, commands)) {
+    found.push(debug(stoppable, trans));
   }
   if (standing.length && may.has('restart')) {
     found.push({
@@ -132,6 +133,11 @@ function ofHang(
     key: 'ignore'
   });
   return found;
+}
+
+/** Whether a rank waits in a collective, where it can't be paused before the others have joined. */
+function isInCollective(rank: number, { standings }: Verdict): boolean {
+  return standings.some(s => s.operation !== null && s.ranks.includes(rank));
 }
 
 function showIgnored(trans: TranslationBundle): IButton {

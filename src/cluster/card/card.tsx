@@ -70,6 +70,9 @@ export function ShownAdvice(
   if (alarmOf(metrics) !== null || quiet.includes(cluster.state)) {
     return null; // an alarm or a pause comes first, and a cluster that has ended can't be measured
   }
+  if (['diagnosing', 'trying'].includes(cluster.summary.code)) {
+    return null; // what is being measured may change it
+  }
   if (!metrics.advice.length) {
     // while a loop runs, its figures are still changing
     return metrics.no_advice && !metrics.current ? (
@@ -215,12 +218,15 @@ function Why(props: ICardProps & { now: number }): JSX.Element | null {
   );
 }
 
+/** What ranks do that says nothing about their training. */
+const NEUTRAL = new Set(['running', 'diagnosing', 'trying']);
+
 /** All is well only if there is no other message. */
 function sentenceGlyph({ cluster, ignored }: ICardProps): GlyphKind {
   const kind = clusterGlyph(cluster);
   const well =
     kind === 'busy' &&
-    cluster.summary.code !== 'running' &&
+    !NEUTRAL.has(cluster.summary.code) &&
     !cluster.metrics.verdicts.length &&
     !ignored;
   return well ? 'good' : kind;

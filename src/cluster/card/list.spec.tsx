@@ -22,6 +22,14 @@ it('counts one that has stopped as stopped', () => {
   expect(countOf([makeCluster({ state: 'stopped' })], trans)).toBe('1 stopped');
 });
 
+it('counts one with lost ranks in a word that the head of the section has room for', () => {
+  const lost = makeCluster({
+    state: 'degraded',
+    lost: [{ rank: 1 }] as Cluster['lost']
+  });
+  expect(countOf([lost, makeCluster()], trans)).toBe('1 degraded · 1 running');
+});
+
 it('folds clusters that have stopped, if the server has told their end', () => {
   const ended = (id: string, values: object): Cluster =>
     makeCluster({

@@ -128,7 +128,7 @@ export function ClusterList(
   );
 }
 
-/** Number of clusters per state: "1 running", "1 with lost ranks · 2 running". */
+/** Number of clusters per state: "1 running", "1 degraded · 2 running". */
 export function countOf(
   clusters: readonly Cluster[],
   trans: TranslationBundle
@@ -142,15 +142,10 @@ export function countOf(
     stopping: trans.__('stopping'),
     stopped: trans.__('stopped')
   };
-  const lost = trans.__('with lost ranks'); // as its card says
-  const order = [lost, ...Object.values(words), trans.__('running')];
+  const order = [...Object.values(words), trans.__('running')];
   const counts = new Map<string, number>();
-  for (const cluster of clusters) {
-    const { state } = cluster;
-    const word =
-      state === 'degraded' && cluster.lost.length
-        ? lost
-        : (words[state] ?? trans.__('running'));
+  for (const { state } of clusters) {
+    const word = words[state] ?? trans.__('running');
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   if (!counts.size) {

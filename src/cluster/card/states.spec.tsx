@@ -8,7 +8,7 @@ import { CommandIDs } from '../../commands';
 import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
 import { Cluster } from '../../tokens';
 import { Actions } from './buttons';
-import { ClusterHead } from './card';
+import { ClusterHead, ShownAdvice } from './card';
 import { noteRuns, stillEnded } from '../model/endedRuns';
 import { PastCard } from './pastClusters';
 import { RestartBody, sourceFor } from '../dialogs/restart';
@@ -140,6 +140,52 @@ it('offers what can be done about a hang in the order of its use, and no interru
   );
   expect(said(makeCluster())).not.toContain('Interrupt');
   expect(said(makeCluster({ running }))).toContain('Interrupt');
+});
+
+it('offers to debug the rank that others wait for, unless it is in a collective, where it never pauses', () => {
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.debugRank, { execute: () => undefined });
+  const place = { ranks: [1], blamed: true, sequence: 7, bytes: null };
+  const buttons = (operation: string | null): string => {
+    const standings = [{ ...place, operation, where: null }];
+    const { metrics } = makeCluster();
+    const cluster = makeCluster({
+      running: [{ cell: '[7]', ranks: [0, 1] }] as Cluster['running'],
+      notebooks: ['train.ipynb'],
+      ranks: [makeRank(0), makeRank(1, { state: 'stuck' })],
+      metrics: { ...metrics, verdicts: [makeVerdict({ standings })] }
+    });
+    return renderToStaticMarkup(
+      <Actions
+        cluster={cluster}
+        ignored={null}
+        commands={commands}
+        trans={trans}
+      />
+    );
+  };
+  expect(buttons(null)).toContain('Debug rank 1');
+  expect(buttons('broadcast')).not.toContain('Debug rank 1');
+  expect(buttons('broadcast')).toContain('Stacks');
+});
+
+it('asks for no diagnosis while one runs', () => {
+  const { metrics, summary } = makeCluster();
+  const advice = (code: string): string =>
+    renderToStaticMarkup(
+      <ShownAdvice
+        cluster={makeCluster({
+          metrics: { ...metrics, no_advice: 'Too short.', current: false },
+          may: ['stacks'],
+          summary: { ...summary, code }
+        })}
+        commands={new CommandRegistry()}
+        selection={{ dismissed: new Set() } as never}
+        trans={trans}
+      />
+    );
+  expect(advice('ready')).toContain('Diagnose now');
+  expect(advice('diagnosing')).toBe('');
 });
 
 it('says that a rank has finished the cell where others wait for it, and offers neither debugger nor restart of it', () => {

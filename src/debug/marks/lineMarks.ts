@@ -99,14 +99,26 @@ interface IDrawn {
   asking: RangeSet<GutterMarker>;
 }
 
-/** All marks; if two owners mark ranks that wait at the same line, the first owner's. */
+/**
+ * All marks. If two owners mark ranks that wait at the same line: the first owner's, or only those of the owner
+ * that marks ranks at fault there.
+ */
 export function shownOf(
   marks: Readonly<Record<string, readonly IMark[]>>
 ): IMark[] {
   const all: IMark[] = [];
-  for (const some of Object.values(marks)) {
-    const known = new Set(all.filter(m => m.kind === 'waits').map(m => m.line));
-    all.push(...some.filter(m => m.kind !== 'waits' || !known.has(m.line)));
+  const known = new Map<number, string>();
+  for (const kind of ['stuck', 'waits']) {
+    for (const [owner, some] of Object.entries(marks)) {
+      for (const { line } of some.filter(m => m.kind === kind)) {
+        known.set(line, known.get(line) ?? owner);
+      }
+    }
+  }
+  for (const [owner, some] of Object.entries(marks)) {
+    all.push(
+      ...some.filter(m => m.kind !== 'waits' || known.get(m.line) === owner)
+    );
   }
   return all;
 }

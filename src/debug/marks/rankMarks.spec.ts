@@ -82,4 +82,16 @@ it('marks ranks that wait at a line once, whoever says so', () => {
     'rank 1, in send',
     'rank 2 is here'
   ]);
+  const mismatch = shownOf({
+    debugger: [waits(5, 'rank 2, in broadcast'), waits(8, 'rank 0, in gather')],
+    verdict: [
+      { line: 5, kind: 'stuck', text: 'rank 2 is here' },
+      waits(5, 'rank 3 waits here')
+    ]
+  });
+  expect(mismatch.map(m => m.text)).toEqual([
+    'rank 0, in gather',
+    'rank 2 is here',
+    'rank 3 waits here'
+  ]);
 });

@@ -185,6 +185,22 @@ it('says that the ranks that a step moves are not paused', async () => {
   end();
 });
 
+it('looks where the last cell failed only while no cell runs', async () => {
+  const all = view(0);
+  const [zero] = all.ranks;
+  for (const phase of ['idle', 'running'] as const) {
+    const { host, end } = draw({
+      ...all,
+      failed: true,
+      ranks: [{ ...zero, phase, place: null }]
+    });
+    await vi.waitFor(() => expect(host.querySelector('p')).not.toBeNull());
+    const found = host.textContent?.includes('Look where it failed');
+    expect(found).toBe(phase === 'idle');
+    end();
+  }
+});
+
 it('lets a line of a narrow square end before the number of a cell, and nowhere in it', async () => {
   const all = view(0);
   const [rank] = all.ranks;

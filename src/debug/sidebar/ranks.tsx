@@ -51,7 +51,7 @@ export function Ranks(props: IProps): JSX.Element {
             {trans.__('Pause')}
           </button>
         )}
-        {view.failed && view.on && !paused && !ended && (
+        {view.failed && view.on && !running && !paused && !ended && (
           <button
             type="button"
             className="jp-DtrainUi-button"
@@ -95,7 +95,9 @@ export function Ranks(props: IProps): JSX.Element {
         ))}
       {ranks.length > 0 && !ended && (
         <p className="jp-DtrainUi-under">
-          {trans.__('Time-outs are off while the debugger is on.')}
+          {trans.__(
+            'Collectives that begin while the debugger is on have no time-out.'
+          )}
         </p>
       )}
       {!view.on && !model.isStarted && (

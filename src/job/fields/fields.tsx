@@ -122,11 +122,6 @@ export function Fields(
         name="notify"
         given={{ placeholder: trans.__('runs where the job ran') }}
       />
-      <LineRow
-        {...props}
-        name="after"
-        given={{ placeholder: trans.__('id or name of a job') }}
-      />
       <details
         open={more || !!(problems.network ?? problems.options)}
         onToggle={event => setMore(event.currentTarget.open)}

@@ -62,6 +62,11 @@ export function Where(
           <option value="torchrun">torchrun</option>
         </ChoiceRow>
       )}
+      <LineRow
+        {...props}
+        name="after"
+        given={{ placeholder: trans.__('id or name of a job') }}
+      />
     </>
   );
 }

@@ -118,8 +118,9 @@ export function Report(props: IReportProps): JSX.Element {
             type="button"
             className="jp-DtrainUi-link"
             onClick={props.again}
+            disabled={props.busy}
           >
-            {props.busy ? trans.__('Checking…') : trans.__('Check again')}
+            {trans.__('Check again')}
           </button>
           {props.preview && (
             <button

@@ -93,6 +93,17 @@ def test_what_can_not_travel_is_said_in_a_sentence(pair: dt.Cluster, call: objec
         call(pair)  # type: ignore[operator]
 
 
+def test_a_variable_that_some_ranks_lack_is_said_to_be_on_the_others(pair: dt.Cluster) -> None:
+    pair.run("only_here = 1", ranks=1)
+    with pytest.raises(BadRequest) as refused:
+        pair.pull("only_here")
+    told = "only_here could not be pulled: NameError: name 'only_here' is not defined (on rank 0)"
+    assert (refused.value.message, refused.value.hint) == (told, "It worked on rank 1.")
+    with pytest.raises(BadRequest, match="'never' is not defined") as nowhere:
+        pair.pull("never")
+    assert nowhere.value.hint == "Check the name."
+
+
 SETUP = """
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -428,13 +428,17 @@ def test_ranks_that_were_in_a_collective_before_are_told_once_and_until_they_go_
         replace(attached(), held={0: "all_reduce", 1: "all_reduce", 2: "broadcast"}), [0, 1, 2]
     )
     assert view(state).notes == (
-        "Ranks 0–1 were in all_reduce already: that one keeps its own time-out.",
-        "Rank 2 was in broadcast already: that one keeps its own time-out.",
+        "all_reduce on ranks 0–1 and broadcast on rank 2 began before the debugger was turned on, "
+        "and keep their time-outs.",
     )
     place = {"file": "dtrain-cell:77.py", "line": 6, "function": "step"}
     there = {"place": place, "operation": {"name": "all_reduce", "sequence": 1}}
     state = events.stands(events.stands(state, 0, {"place": place}), 1, there)
-    assert view(state).notes[0].startswith("Rank 1 was in all_reduce")
+    assert view(state).notes[0].startswith("all_reduce on rank 1 and broadcast on rank 2 began before")
+    one = replace(state, held={1: "all_reduce"})
+    assert view(one).notes == (
+        "all_reduce on rank 1 began before the debugger was turned on, and keeps its time-out.",
+    )
     state, _ = events.cell_ended(state, [0, 1, 2], Outcome())
     assert view(state).notes == ()
 
