@@ -37,6 +37,7 @@ def rank_main(rank: int, port: int) -> None:
     from torch.nn.parallel import DistributedDataParallel
 
     from dtrain_lab.rank.monitor import Monitor, probe
+    from dtrain_lab.rank.torch.ddp import RATE
 
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
@@ -66,7 +67,7 @@ def rank_main(rank: int, port: int) -> None:
     for _ in range(PAIRS):
         found = {}
         for on in choose.sample((True, False), 2):
-            rate = model.__dict__["_dtrain_tail"][2] if on else USUAL_RATE
+            rate = model.__dict__[RATE] if on else USUAL_RATE
             model._set_ddp_runtime_logging_sample_rate(rate)
             with contextlib.nullcontext() if on else monitor.recorder.resting():
                 found[on] = step()

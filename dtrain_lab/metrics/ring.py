@@ -8,7 +8,7 @@ processes of a node share.
 
 from __future__ import annotations
 
-from array import array
+from struct import Struct as Layout
 from typing import Final
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ RECORDS: Final = 1024
 READ: Final = RECORDS - 8
 """Maximum number of records read; the writer may be overwriting the others."""
 FIELDS: Final = 16
+RECORD: Final = Layout(f"@{FIELDS}q")
 CALLS_KEPT: Final = 32
 CALL_FIELDS: Final = 12
 DIMENSIONS: Final = 5
@@ -172,18 +173,18 @@ class Writer:
     """
 
     def __init__(self, memory: memoryview) -> None:
+        self._bytes = memory
         self.cells = memory.cast("q")
 
     def append(self, record: StepRecord) -> None:
         """Write a step."""
-        self.write(astuple(record))
+        self.write(*astuple(record))
 
-    def write(self, values: tuple[int, ...]) -> None:
+    def write(self, *values: int) -> None:
         """Write a step given as the values of a `StepRecord`, which is faster than making one per step."""
         cells = self.cells
         steps = cells[STEPS]
-        at = HEADER + (steps % RECORDS) * FIELDS
-        cells[at : at + len(values)] = array("q", values)
+        RECORD.pack_into(self._bytes, 8 * (HEADER + steps % RECORDS * FIELDS), *values)
         cells[BEAT] = values[0]
         cells[STEPS] = steps + 1
 

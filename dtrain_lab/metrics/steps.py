@@ -18,7 +18,7 @@ class StepCycle:
         self._seen: list[int] = []
         self._cycle: list[int] | None = None
         self._at = 0
-        self._mixed = False
+        self.mixed = False
         """Whether more than one optimizer has been seen."""
         self._before = 0
         """Training steps of earlier cycles."""
@@ -30,7 +30,7 @@ class StepCycle:
     @property
     def unsure(self) -> bool:
         """Whether there are several optimizers, and no repeating cycle yet."""
-        return self._cycle is None and self._mixed
+        return self._cycle is None and self.mixed
 
     def ends(self, optimizer: int) -> bool:
         """Called when an optimizer has stepped.
@@ -43,7 +43,7 @@ class StepCycle:
         """
         seen = self._seen
         self._fed += 1
-        if len(seen) > PHASE and not self._mixed and self._cycle is None and seen[-1] == optimizer:
+        if len(seen) > PHASE and not self.mixed and self._cycle is None and seen[-1] == optimizer:
             self.count += 1  # the usual case of a single optimizer, whose further steps need not be kept
             return True
         seen.append(optimizer)
@@ -55,20 +55,20 @@ class StepCycle:
                 return self._at == 0
             self._cycle = None
             self._seen = self._seen[-1:]
-            self._mixed = False
+            self.mixed = False
             self._before, self._fed = self.count, 1
-        if not self._mixed and len(self._seen) > 1 and self._seen[-2] != optimizer:
-            self._mixed = True
+        if not self.mixed and len(self._seen) > 1 and self._seen[-2] != optimizer:
+            self.mixed = True
             if len(self._seen) > PHASE:  # another optimizer joins in after a phase, whose steps are counted
                 self._seen = self._seen[-1:]
                 self._before, self._fed = self.count, 1
-        if not self._mixed:
+        if not self.mixed:
             self.count += 1
             return True
         kinds = set(self._seen)
         if len(self._seen) >= PHASE and len(set(self._seen[-PHASE:])) == 1:
             del self._seen[:-PHASE]
-            self._mixed = False
+            self.mixed = False
             self.count += PHASE
             return True
         for period in range(len(kinds), len(self._seen) // 2 + 1):

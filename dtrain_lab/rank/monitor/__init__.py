@@ -100,8 +100,10 @@ class Monitor:
         # the guard's own collectives would be taken for unseen ones
         if not self.guard.on and self._unseen.step_ended(known):
             self.apart.sent = EVERYTHING
-        self.apart.step_ended()
-        self.start.step_ended()
+        if not self.apart.over:
+            self.apart.step_ended()
+        if self.start.begins:
+            self.start.step_ended()
 
     def compare(self) -> None:
         """Tell the user if the ranks of a cell that ended without error have trained without each other."""

@@ -74,7 +74,7 @@ def _called(
         if torch.compiler.is_compiling() or not recorder.watches:
             return original(*args, **kwargs)
         call = None
-        with recorder.harmless():
+        try:
             call = signature(name, operation, args, kwargs, recorder.numbers)
             if call is not None:
                 recorder.writer.note_call(*call)
@@ -83,10 +83,15 @@ def _called(
                 apart.sent = EVERYTHING
             if name == "all_reduce":
                 start.reduced(args[0] if args else kwargs.get("tensor"), group_of(args, kwargs))
+        except Exception as error:  # noqa: BLE001 # hooks never break training
+            recorder.broke(error)
         if guard.on and call is not None:
             guard.check(call, group_of(args, kwargs))
-        with recorder.collective(operation):
+        mark = recorder.enter(operation)
+        try:
             return original(*args, **kwargs)
+        finally:
+            recorder.leave(mark)
 
     return watched
 
@@ -105,7 +110,10 @@ def _watched(
             return original(*args, **kwargs)
         if apart is not None and not (operation == WAIT and apart.sent):
             apart.sent = EVERYTHING  # a wait, too, belongs to an operation that no hook has seen
-        with recorder.collective(operation, counts=counts):
+        mark = recorder.enter(operation, counts=counts)
+        try:
             return original(*args, **kwargs)
+        finally:
+            recorder.leave(mark)
 
     return watched

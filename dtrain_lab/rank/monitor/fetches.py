@@ -37,14 +37,14 @@ class Fetches:
     """Waiting batches of all live iterators."""
 
     def __init__(self) -> None:
-        self._queues: dict[int, _Queue] = {}
-        """Queues by id of their iterators, the last read one last."""
+        self.queues: dict[int, _Queue] = {}
+        """Queues by id of their iterators, the last read one last; empty if no loader is read."""
         self._ended = count(-1, -1)
         """Keys for queues whose iterator has ended."""
 
     def clear(self) -> None:
         """Drop all waiting batches."""
-        self._queues.clear()
+        self.queues.clear()
 
     def put(self, iterator: object, asked: int, samples: int, tokens: int) -> None:
         """Add a batch.
@@ -56,14 +56,14 @@ class Fetches:
             tokens: tokens in the batch.
         """
         key = id(iterator)
-        queue = self._queues.pop(key, None)
+        queue = self.queues.pop(key, None)
         if queue is None or queue.iterator() is not iterator:
             if queue is not None:  # the queue of an ended iterator that had the same id
-                self._queues[next(self._ended)] = queue
-            self._queues = {k: q for k, q in self._queues.items() if q.batches}
+                self.queues[next(self._ended)] = queue
+            self.queues = {k: q for k, q in self.queues.items() if q.batches}
             queue = _Queue(iterator)
         queue.batches.append(Batch(asked, samples, tokens))
-        self._queues[key] = queue
+        self.queues[key] = queue
 
     def take(self) -> tuple[int, int]:
         """Take the next batch of every loader; called when training computes with it.
@@ -73,7 +73,7 @@ class Fetches:
             0 if no batch waits.
         """
         taken = Batch(0, 0, 0)
-        for queue in self._queues.values():
+        for queue in self.queues.values():
             if queue.batches:
                 taken = queue.batches.popleft()
                 queue.trains = True
@@ -81,11 +81,11 @@ class Fetches:
 
     def take_all(self) -> tuple[int, int]:
         """Take all batches; returns samples and tokens of those of the iterator that was read last."""
-        queue = next(reversed(self._queues.values()), None)
+        queue = next(reversed(self.queues.values()), None)
         if queue is None:
             return 0, 0
         batches = list(queue.batches)
-        for each in self._queues.values():
+        for each in self.queues.values():
             each.batches.clear()
         return sum(b.samples for b in batches), sum(b.tokens for b in batches)
 
@@ -95,7 +95,9 @@ class Fetches:
         Returns:
             When training's loader was first asked for a batch after the other loader, ns; else 0.
         """
-        queues = list(self._queues.values())
+        if len(self.queues) < 2:
+            return 0
+        queues = list(self.queues.values())
         read = [queue for queue in queues[:-1] if len(queue.batches) > 1 and not queue.trains]
         if not read:
             return 0

@@ -122,14 +122,17 @@ class LastTraining:
         """Whether `arguments` can make arguments."""
         return self._arguments is not None
 
-    def again(self, model: Any, shape: tuple[int, ...]) -> bool:
-        """Whether model and shape of the batch are the same as in the last call.
+    def again(self, model: Any, shape: tuple[int, ...], *, syncs: bool = True) -> bool:
+        """Whether model and shape of the batch are the same as in the last call; then the pass is added.
 
         Args:
             model: The model that is called.
             shape: Shape of the batch's first tensor.
+            syncs: Whether its gradients will be averaged in backward.
         """
         if shape == self._last and self._ran is not None and self._ran() is model:
+            if len(self._passes) < MOST_PASSES:
+                self._passes.append(syncs)
             return True
         self._ran, self._last = weakref.ref(model), shape
         return False

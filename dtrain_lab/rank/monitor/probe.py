@@ -19,8 +19,9 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.metrics import ring
+from dtrain_lab.rank.monitor.models import Model, Models
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.torch import autograd, ddp, groups
+from dtrain_lab.rank.torch import autograd, ddp
 from dtrain_lab.training.gradients import unused
 
 FIRST = tuple(range(8, 104, 6))
@@ -31,13 +32,10 @@ Buckets = list[list[torch.Tensor]]
 OPERATION = ring.OPERATION_INDEX["backward_sync"]
 
 
-class _Count:
-    """Synced backward passes of a model; changed in place, because a weak dictionary is slow."""
-
-    __slots__ = ("passes",)
-
-    def __init__(self) -> None:
-        self.passes = 0
+def next_probe(passes: int) -> int:
+    """The number of synced backward passes before the next one that is probed, from `passes` on."""
+    regular = max(EVERY, -(-passes // EVERY) * EVERY)
+    return min((count for count in FIRST if passes <= count < regular), default=regular)
 
 
 class Probes:
@@ -50,14 +48,9 @@ class Probes:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self.armed: list[_Armed] = []
-        self._counts: WeakKeyDictionary[Any, _Count] = WeakKeyDictionary()
-        """Synced backward passes since the cell began, by model. Not kept in the model: a copy from another
-        rank would bring that rank's count along, and ranks would probe different steps."""
-        self.forwards: dict[Any, tuple[int, list[Any]]] = {}
-        """For each model whose backward is still to come, the collectives begun in its group so far, and the
-        back-ends that count them."""
-        self._backends: dict[Any, list[Any]] = {}
-        """Back-ends of those models' groups in this cell; between cells the world may be rebuilt."""
+        self.models = Models(lambda: next_probe(0))
+        self.forwards: dict[Model, int] = {}
+        """For each model whose backward is still to come, the collectives begun in its group so far."""
         self._buckets: WeakKeyDictionary[Any, tuple[Any, Buckets]] = WeakKeyDictionary()
         self._refused: WeakSet[Any] = WeakSet()
         """Models whose backward passes leave gradients undefined, which DDP takes for zeros."""
@@ -68,44 +61,25 @@ class Probes:
         for armed in self.armed:
             armed.disarm()
         self.armed.clear()
-        self._counts.clear()
         self.forwards.clear()
-        self._backends.clear()
+        self.models.begin_cell()
 
     def end_cell(self) -> None:
         """Called when a cell has ended."""
-        self._backends.clear()
+        self.models.end_cell()
 
-    def due(self, module: Any) -> bool:
-        """Whether to probe this forward pass of a DDP model, whose backward will be synced."""
-        count = self._count(module).passes
-        return (
-            self.on
-            and (count in FIRST or (count > 0 and count % EVERY == 0))
-            and module not in self._refused
-            and ddp.can_be_probed(module)
-        )
-
-    def forwarded(self, module: Any) -> None:
-        """Called after a forward pass whose backward will be synced."""
-        group = module.process_group
-        backends = self._backends.get(group)
-        if backends is None:  # looked up once a cell
-            backends = self._backends[group] = groups.backends(group)
-        self.forwards[module] = groups.begun(backends), backends
+    def can_probe(self, module: Any) -> bool:
+        """Whether this forward pass of a DDP model can be probed, where one is due."""
+        return self.on and module not in self._refused and ddp.can_be_probed(module)
 
     def backward_ended(self) -> None:
         """Count the models synced in a backward pass; numbers of forward passes may differ between ranks."""
-        for module, (number, backends) in list(self.forwards.items()):
-            if groups.begun(backends) != number:
-                self._count(module).passes += 1
-                del self.forwards[module]
-
-    def _count(self, module: Any) -> _Count:
-        count = self._counts.get(module)
-        if count is None:
-            count = self._counts[module] = _Count()
-        return count
+        for model, number in list(self.forwards.items()):
+            if model.begun() != number:
+                del self.forwards[model]
+                model.passes += 1
+                if model.passes > model.next_probe:
+                    model.next_probe = next_probe(model.passes)
 
     def forward(self, module: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a forward pass whose backward is to be probed.

@@ -16,15 +16,15 @@ from torch.optim.optimizer import (
 )
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.rank.monitor import gradients
 from dtrain_lab.rank.monitor.batches import batch_tensor, sizes_of, time_major
 from dtrain_lab.rank.monitor.checks.guard import Guard
 from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING
 from dtrain_lab.rank.monitor.checks.shards import Likeness
 from dtrain_lab.rank.monitor.data_loading import watch_loaders
 from dtrain_lab.rank.monitor.last_training import LastTraining
+from dtrain_lab.rank.monitor.models import Model
 from dtrain_lab.rank.monitor.probe import Probes
-from dtrain_lab.rank.monitor.recorder import BACKWARD, FORWARD, Recorder
+from dtrain_lab.rank.monitor.recorder import BACKWARD, Recorder
 from dtrain_lab.rank.monitor.signature import checksum
 from dtrain_lab.rank.monitor.unseen_collectives import LOWER
 from dtrain_lab.rank.monitor.waits import now
@@ -63,10 +63,11 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
     stepped = False
     began = (0, 0)
     apart, start, shards = alike
+    several = torch.optim.LBFGS
 
     def compare(optimizer: Any) -> None:
         group = start.stepping(optimizer)
-        if shards.waits:
+        if shards.loader is not None:
             sharded = None if group is not None else _sharded_over(optimizer)
             if group is not None or sharded is not None:
                 shards.stepping(optimizer, group or sharded, whole=sharded is not None)
@@ -80,7 +81,7 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
             began = recorder.optimizer_began()
             if not apart.over:
                 apart.stepped(optimizer)
-            if start.by_hand or shards.waits:
+            if start.by_hand or shards.loader is not None:
                 with recorder.harmless():
                     compare(optimizer)
 
@@ -89,10 +90,9 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
         nonlocal stepped
         stepped = True
         if recorder.watches:
-            recorder.optimizer_ran(began)
-            if isinstance(optimizer, torch.optim.LBFGS):
+            if isinstance(optimizer, several):
                 recorder.writer.cells[ring.REPEATS] = 1
-            recorder.optimizer_stepped(id(optimizer))
+            recorder.optimizer_stepped(id(optimizer), began)
             seen.stepped(optimizer)
 
     register_optimizer_step_pre_hook(before)
@@ -136,8 +136,9 @@ def _watch_ddp(
     recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, alike: Likeness, *, sync: bool
 ) -> None:
     original = DistributedDataParallel.forward
-    timed = names.has(names.BACKWARD)
-    batch = (0, 0, False)
+    timed = sync and names.has(names.BACKWARD)
+    apart, start, shards = alike
+    cells = recorder.writer.cells
     inside = 0
     """Time inside models without their collectives, ns."""
 
@@ -162,27 +163,32 @@ def _watch_ddp(
             return original(self, *args, **kwargs)
         if probes.armed:
             probes.check(self)
-        nonlocal batch
-        syncs = timed and sync and self.require_backward_grad_sync
+        averages = self.require_backward_grad_sync
+        syncs = timed and averages
         probed = False
+        model: Model | None = None
         try:
-            first = batch_tensor(args, kwargs)
-            if not seen.again(self, first.shape if first is not None else ()):
-                batch = *sizes_of(first), time_major(self.module)
+            model = probes.models.of(self)
+            plain = args[0] if args and not kwargs else None  # the usual way to give a batch
+            usual = isinstance(plain, torch.Tensor) and plain.dim()
+            first = plain if usual else batch_tensor(args, kwargs)
+            if not seen.again(self, first.shape if first is not None else (), syncs=averages):
+                model.batch = *sizes_of(first), time_major(self.module)
                 seen.forward(self, first, args, kwargs)
-            alike.start.forward(self)
-            alike.shards.forward(self, first)
-            seen.passed(self, self.require_backward_grad_sync)
-            if self.require_backward_grad_sync:
-                alike.apart.sent = EVERYTHING
-            recorder.forward(*batch)
+                seen.passed(self, averages)
+            if not model.compared:
+                model.compared = True
+                start.forward(self)
+            if shards.loader is not None:
+                shards.forward(self, first)
+            if averages:
+                apart.sent = EVERYTHING
+            recorder.forward(*model.batch)
             if syncs:
-                hooked = ddp.has_hooks(self)
-                sent = gradients.note(recorder.writer.cells, self, hooked=hooked)
-                recorder.synced(sent, everywhere=ddp.is_of_all_ranks(self))
-                probed = probes.due(self)
-                if hooked:  # time of communication hooks after backward is unknown
-                    recorder.writer.cells[ring.BOUND] = LOWER
+                recorder.synced(model, everywhere=model.all_ranks and not ddp.may_be_left(self))
+                probed = model.passes == model.next_probe and probes.can_probe(self)
+                if model.hooks:  # time of communication hooks after backward is unknown
+                    cells[ring.BOUND] = LOWER
         except Exception as error:  # noqa: BLE001 # hooks never break training
             recorder.broke(error)
         if syncs and guard.on:  # the guard compares here, because it can't inside backward
@@ -190,23 +196,26 @@ def _watch_ddp(
             group = self.process_group
             number = recorder.numbers.get(checksum(group), 0)
             guard.check((checksum(group), number, AVERAGING, 0, -1, (size,)), group)
-        recorder.doing(FORWARD)
         began, ran, stood = now(), inside, recorder.exposed
         try:
             out = probes.forward(self, original, args, kwargs) if probed else original(self, *args, **kwargs)
         finally:
-            recorder.doing(0)
-        if syncs:
+            ended = recorder.doing(0)
+        if syncs and model is not None:
             try:
                 on_device = self.device_type == "cuda"
                 if not (probed or on_device):
                     # all time of DDP's forward outside the model is for averaging: buffers and buckets
-                    recorder.exposed = stood + now() - began - (inside - ran)
-                probes.forwarded(self)
+                    recorder.exposed = stood + ended - began - (inside - ran)
+                probes.forwards[model] = model.begun()
                 if on_device:
                     _time_end_of_backward(recorder, out)
-                else:
-                    _read_tail(recorder, self)
+                    return out
+                model.timed += 1
+                if not model.rate or model.timed % model.rate == 0:
+                    _read_tail(recorder, model, self)
+                if model.tail:
+                    recorder.writer.add_tail(model.tail)
             except Exception as error:  # noqa: BLE001 # hooks never break training
                 recorder.broke(error)
         return out
@@ -234,36 +243,30 @@ def _time_end_of_backward(recorder: Recorder, out: Any) -> None:
             leaf.register_hook(begun)
 
 
-def _read_tail(recorder: Recorder, module: Any) -> None:
-    """Add backward's wait to the previous step: DDP's logger has it only at the next forward.
+def _read_tail(recorder: Recorder, model: Model, module: Any) -> None:
+    """Read how long backward waited in the previous step: DDP's logger has it only at the next forward.
 
     The logger's `avg_` fields average since the start; the plain ones are of the last sampled iteration.
     """
-    state = module.__dict__
-    if "_dtrain_tail" not in state:
+    if not model.rate:
+        model.timed, model.rate = 0, 1
         ddp.time_every(module, 1)
-        state["_dtrain_tail"] = (0, 0, 1)
         return
-    calls, tail, rate = state["_dtrain_tail"]
-    calls += 1
-    if calls % rate == 0:
-        tail = ddp.waited_in_backward(module)
-        wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
-        if abs(wanted - rate) > 1 and calls > SETTLED:
-            ddp.time_every(module, wanted)
-            rate = wanted
-    state["_dtrain_tail"] = (calls, tail, rate)
-    if tail:
-        recorder.writer.add_tail(tail)
+    model.tail = ddp.waited_in_backward(module)
+    wanted = max(1, min(LOGGER_RATE, round(READ_EACH_S * 1e9 / max(1, recorder.last_wall))))
+    if abs(wanted - model.rate) > 1 and model.timed > SETTLED:
+        ddp.time_every(module, wanted)
+        model.rate = wanted
 
 
 def _watch_backward(recorder: Recorder, probes: Probes) -> None:
     """Time backward passes: a rank that is long in one may wait in DDP's reducer, which Python can't see."""
     original = torch.autograd.backward
+    cells = recorder.writer.cells
 
     @untraced
     def backward(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.watches or recorder.doing_now == BACKWARD:  # nested by activation checkpointing
+        if not recorder.watches or cells[ring.DOING] == BACKWARD:  # nested by activation checkpointing
             return original(*args, **kwargs)
         armed = probes.armed
         if armed:

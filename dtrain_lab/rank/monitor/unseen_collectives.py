@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.torch import groups
@@ -21,7 +21,9 @@ class Unseen:
 
     def __init__(self, cells: memoryview) -> None:
         self._cells = cells
-        self._backends: list[Any] = []
+        self._registry = groups.registry()
+        self._count: Callable[[], int] = int
+        """Returns the number of collectives begun in all groups."""
         self._groups = 0
         self._begun = 0
         self._steps = 0
@@ -29,8 +31,8 @@ class Unseen:
     def begin_cell(self) -> None:
         """Start counting again, because the world may have been rebuilt between cells."""
         self._cells[ring.BOUND] = 0
-        self._steps = self._groups = 0
-        self._count()
+        self._steps = 0
+        self._look()
 
     def step_ended(self, known: int) -> bool:
         """Called when a step has ended.
@@ -41,9 +43,11 @@ class Unseen:
         Returns:
             Whether more collectives than those were begun.
         """
-        before = self._begun
-        if not self._count():
+        if len(self._registry) != self._groups:
+            self._look()
             return False
+        before = self._begun
+        self._begun = self._count()
         if self._begun - before <= known:
             self._steps = 0
             return False
@@ -52,13 +56,10 @@ class Unseen:
             self._cells[ring.BOUND] = LOWER
         return True
 
-    def _count(self) -> bool:
-        """Count the collectives begun in all groups; False if the groups have changed since then."""
-        count = groups.count_live()
-        same = count == self._groups
-        if not same:
-            self._groups, live = count, groups.live_groups()
-            found = {id(backend): backend for group in live for backend in groups.backends(group)}
-            self._backends = list(found.values())
-        self._begun = groups.begun(self._backends)
-        return same
+    def _look(self) -> None:
+        """Find the back-ends of the groups that there are now, and count their collectives."""
+        self._registry = groups.registry()
+        self._groups, live = len(self._registry), groups.live_groups()
+        found = {id(backend): backend for group in live for backend in groups.backends(group)}
+        self._count = groups.counter(list(found.values()))
+        self._begun = self._count()

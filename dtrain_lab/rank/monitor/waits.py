@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.ring import BEAT, DOING, DOING_SINCE
-from dtrain_lab.rank.monitor.stream import StreamClock
+from dtrain_lab.rank.monitor.stream import Event, StreamClock
 
 now = time.monotonic_ns
 ANY = 1 << 30
@@ -91,6 +91,18 @@ class Waits:
             operation: index into `ring.OPERATIONS`.
             counts: whether it counts as a call of its own, unlike a wait.
         """
+        mark = self.enter(operation, counts=counts)
+        try:
+            yield
+        finally:
+            self.leave(mark)
+
+    def enter(self, operation: int, *, counts: bool = True) -> tuple[int, Event | None]:
+        """Called when a collective begins; arguments as of `collective`, which costs more.
+
+        Returns:
+            A mark for `leave`.
+        """
         cells = self._cells
         self._depth = 1
         if operation == BARRIER:
@@ -103,25 +115,31 @@ class Waits:
         cells[ring.ENTERED] = entered
         cells[ring.OPERATION] = operation
         stream = self.stream
-        begin = stream.mark() if stream is not None else None
-        try:
-            yield
-        finally:
-            self._depth = 0
-            cells[ring.OPERATION] = 0
-            left = now()
-            cells[ring.BEAT] = left
-            self.exposed += left - entered
-            if stream is not None:
-                stream.stood(begin, left - entered)
+        return entered, stream.mark() if stream is not None else None
 
-    def doing(self, what: int) -> None:
-        """Set what the training thread does, an index into `ring.DOINGS`."""
+    def leave(self, mark: tuple[int, Event | None]) -> None:
+        """Called when a collective has ended, with what `enter` returned."""
+        entered, begin = mark
+        self._depth = 0
         cells = self._cells
-        cells[DOING] = what
-        cells[DOING_SINCE] = cells[BEAT] = now()
+        cells[ring.OPERATION] = 0
+        left = now()
+        cells[BEAT] = left
+        self.exposed += left - entered
+        if begin is not None and self.stream is not None:
+            self.stream.stood(begin, left - entered)
 
-    @property
-    def doing_now(self) -> int:
-        """What the training thread does, an index into `ring.DOINGS`."""
-        return self._cells[ring.DOING]
+    def doing(self, what: int) -> int:
+        """Set what the training thread does from now on.
+
+        Args:
+            what: an index into `ring.DOINGS`.
+
+        Returns:
+            The time, ns.
+        """
+        cells = self._cells
+        since = now()
+        cells[DOING] = what
+        cells[DOING_SINCE] = cells[BEAT] = since
+        return since

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any
 
 import torch
@@ -100,9 +100,20 @@ def gradient_sizes(module: Any) -> tuple[int, int]:
 
 
 def is_of_all_ranks(module: Any) -> bool:
-    """Whether a model averages over all ranks, and none of them leaves earlier (`Join`)."""
+    """Whether a model averages over all ranks."""
+    return module.process_group is dist.group.WORLD
+
+
+def may_be_left(module: Any) -> bool:
+    """Whether a rank may stop to train a model before the others do (`Join`)."""
     join = getattr(module, "_join_config", None)
-    return module.process_group is dist.group.WORLD and not (join is not None and join.enable)
+    return join is not None and bool(join.enable)
+
+
+def hooks(module: Any) -> Sized:
+    """The communication hooks that the user has registered, as a list that grows; needs `names.BACKWARD`."""
+    found: list[Any] = module._comm_hooks
+    return found
 
 
 def has_hooks(module: Any) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import torch
@@ -61,9 +62,16 @@ def live_groups() -> list[Any]:
     return list(c10d._world.pg_map) if names.has(names.GROUPS) else list(group_names())
 
 
-def count_live() -> int:
-    """Number of groups that have not been destroyed."""
-    return len(c10d._world.pg_map if names.has(names.GROUPS) else group_names())
+class _Live:
+    """As long as there are groups that have not been destroyed, for a torch whose registry can't be read."""
+
+    def __len__(self) -> int:
+        return len(group_names())
+
+
+def registry() -> Sized:
+    """As long as there are groups that have not been destroyed, now and later."""
+    return c10d._world.pg_map if names.has(names.GROUPS) else _Live()
 
 
 def count_groups() -> int:
@@ -173,6 +181,14 @@ def begun(backends: list[Any]) -> int:
     for backend in backends:
         number += backend._get_sequence_number_for_group()
     return number
+
+
+def counter(backends: list[Any]) -> Callable[[], int]:
+    """As `begun`, as a function for a step: with one back-end, which is usual, torch's own."""
+    if len(backends) == 1 and names.has(names.NUMBERS):
+        count: Callable[[], int] = backends[0]._get_sequence_number_for_group
+        return count
+    return partial(begun, backends)
 
 
 def gloo_options(device: Any, timeout: timedelta, members: list[int], name: str) -> Any:

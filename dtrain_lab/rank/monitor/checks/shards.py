@@ -64,7 +64,8 @@ class Shards:
 
     def begin_cell(self) -> None:
         """Called when a cell begins."""
-        self._loader: Any = None
+        self.loader: Any = None
+        """A loader that is being read and has not been checked."""
         self._batch: torch.Tensor | None = None
         self._forwards = 0
         self._compared: set[tuple[int, int]] = set()
@@ -75,17 +76,12 @@ class Shards:
 
     def read(self, loader: Any) -> None:
         """Called when training gets the first batch of an iterator of a loader."""
-        self._loader = loader if type(loader) is DataLoader else None
+        self.loader = loader if type(loader) is DataLoader else None
         self._forwards = 0
-
-    @property
-    def waits(self) -> bool:
-        """Whether a loader is being read that has not been checked."""
-        return self._loader is not None
 
     def gave(self, batch: Any) -> None:
         """Called when a loader that is used for training has returned a batch."""
-        if self._loader is not None:
+        if self.loader is not None:
             self._batch = first_tensor(batch)
 
     def forward(self, model: Any, first: torch.Tensor | None) -> None:
@@ -95,7 +91,7 @@ class Shards:
             model: the DDP model.
             first: the first tensor of its batch; None without one.
         """
-        if self._loader is not None:
+        if self.loader is not None:
             self._passed(model.process_group, id(model), first, whole=True)
 
     def stepping(self, optimizer: Any, group: Any, *, whole: bool) -> None:
@@ -107,7 +103,7 @@ class Shards:
             whole: whether a rank's model gets the whole batch. Code that averages by hand may use a part of
                 it, so that equal batches are not a mistake.
         """
-        if self._loader is not None:
+        if self.loader is not None:
             self._passed(group, id(optimizer), self._batch, whole=whole)
 
     def _passed(self, group: Any, key: int, first: torch.Tensor | None, *, whole: bool) -> None:
@@ -119,11 +115,11 @@ class Shards:
             first: the first tensor of the batch; None without one.
             whole: whether a rank's model is known to get the whole batch.
         """
-        loader = self._loader
+        loader = self.loader
         self._forwards += 1
         if self._forwards < AT:
             return
-        self._loader = self._batch = None
+        self.loader = self._batch = None
         members = dist.get_process_group_ranks(group)
         mine = None if len(members) < 2 else _facts(loader)
         if mine is None:

@@ -48,6 +48,8 @@ class SharedStart:
         self._print = say
         self._store: Any = None
         self._cell = ""
+        self.begins = False
+        """Whether a cell has not ended its first steps, so that `step_ended` has to be called."""
         self._steps = STEPS
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         """DDP models that have been compared."""
@@ -55,6 +57,8 @@ class SharedStart:
         """Those that had been compared when the group was rebuilt."""
         self._optimizers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         """Optimizers whose gradients are averaged by hand → the group."""
+        self.by_hand = False
+        """Whether gradients may be averaged by hand, so that `stepping` has to be called."""
         self._reduced: dict[tuple[int, int], Any] = {}
         """Address and size of a tensor that was reduced in this step → its group."""
         self._numbers: Counter[str] = Counter()
@@ -69,9 +73,10 @@ class SharedStart:
             store: the ranks' rendezvous store; None without one.
         """
         self._cell, self._store = cell, store if ranks > 1 else None
-        self._steps = 0
+        self._steps, self.begins = 0, True
         self._optimizers.clear()
         self._reduced.clear()
+        self.by_hand = False
         self._numbers.clear()
 
     def rebuilt(self) -> None:
@@ -81,7 +86,7 @@ class SharedStart:
 
     @untraced
     def forward(self, model: Any) -> None:
-        """Called before a DDP model's forward pass in training."""
+        """Called before a DDP model's first forward pass in a cell."""
         if model in self._known or self._store is None:
             return
         self._known.add(model)
@@ -100,15 +105,11 @@ class SharedStart:
             tensor: The tensor: a gradient, or all gradients in a flat one.
             group: The process group; None for the default group.
         """
-        if self._store is None or self._steps >= STEPS or not _has_place(tensor):
+        if self._store is None or not self.begins or not _has_place(tensor):
             return
         if len(self._reduced) < MOST:
             self._reduced[_place(tensor)] = group
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether gradients may be averaged by hand, so that `stepping` has to be called."""
-        return bool(self._reduced or self._optimizers)
+            self.by_hand = True
 
     @untraced
     def stepping(self, optimizer: Any) -> Any:
@@ -136,7 +137,9 @@ class SharedStart:
     def step_ended(self) -> None:
         """Called when a training step has ended."""
         self._steps += 1
+        self.begins = self._steps < STEPS
         self._reduced.clear()
+        self.by_hand = bool(self._optimizers)
 
     def _compare(
         self, found: dict[str, torch.Tensor], group: Any, why: str, *, trained: bool = False

@@ -1,0 +1,125 @@
+"""Follows the training loop: the batches that it has read, and what ran in it that is no training."""
+
+from __future__ import annotations
+
+import time
+
+from dtrain_lab.metrics import ring
+from dtrain_lab.rank.monitor.fetches import Fetches
+from dtrain_lab.rank.monitor.waits import Waits, now
+
+
+class Loop(Waits):
+    """Follows the loop of the training thread; part of `Recorder`. Times are in ns of CLOCK_MONOTONIC.
+
+    Args:
+        writer: of the metrics ring.
+    """
+
+    def __init__(self, writer: ring.Writer) -> None:
+        super().__init__(writer)
+        self._began = now()
+        """When the current step began."""
+        self._ran = time.thread_time_ns()
+        self._fetches = Fetches()
+        self._aside = True
+        """Whether validation or a checkpoint ran since the last step; the next step begins after it."""
+        self._entered = False
+        """Whether training has resumed since the last step."""
+        self._between = False
+        """Whether an epoch has ended, and the next one has not begun."""
+        self._data = self._loader_samples = self._tokens = 0
+        """This step's time in loaders, and samples and tokens of its batches."""
+        self._probe = 0
+        self._passes = self._forwards = 0
+        """Backward passes of this step, and forward passes since the last of them."""
+        self._free = self._began, 0
+        """The latest time after which computation may have begun without a hook, and the time that this step
+        had spent outside computation until then, ns."""
+
+    def _clear(self) -> None:
+        """Clear the sums of the current step."""
+        raise NotImplementedError
+
+    @property
+    def _unused(self) -> bool:
+        """Whether batches were read for this step, and nothing was computed yet."""
+        return self._entered and not (self._passes or self._forwards)
+
+    def begin_cell(self) -> None:
+        """Called when a cell begins: nothing has been read in it."""
+        self._aside = True
+        self._entered = self._between = False
+        self._fetches.clear()
+        for place in (ring.EPOCHS, ring.EPOCH_DONE, ring.EPOCH_LENGTH):
+            self._cells[place] = 0
+
+    def at_barrier(self) -> None:
+        """Note that this rank, which does not compute, waits for a rank that saves or validates."""
+        if self._between or self._unused:
+            self._aside = True
+
+    def leave_training(self) -> None:
+        """Called when training is interrupted, for example by validation or a checkpoint."""
+        self._aside = True
+
+    def fetching(self, began: int) -> None:
+        """Called when a loader is asked for a batch for training."""
+        if self._aside and self._unused:  # the loop that read the previous batch was left with `break`
+            self._entered = False
+        if not self._entered:
+            self._resume(began)
+
+    def fetched(self, began: int, iterator: object, samples: int, tokens: int) -> None:
+        """Called when a loader has given a batch.
+
+        Args:
+            began: when it was asked for, ns.
+            iterator: the loader's iterator.
+            samples: samples in the batch; 0 if it is not for training.
+            tokens: tokens in the batch; 0 if it is not for training.
+        """
+        ended = now()
+        self._data += ended - began
+        if samples:
+            self._fetches.put(iterator, began, samples, tokens)
+        self._free = ended, self.exposed + self._data + self._probe
+
+    def _resume(self, began: int) -> None:
+        """Resume training; if something else ran since the last step, this step begins at `began`."""
+        self._entered, self._between = True, False
+        if self._aside:
+            self._aside = False
+            self._restart(began)
+
+    def epoch_ended(self) -> None:
+        """Called when a loader had no batch left; what follows may not be training."""
+        self._entered = bool(self._passes or self._forwards)
+        self._between = not self._entered
+
+    def _restart(self, began: int) -> None:
+        """Set the start of the current step, and clear its sums."""
+        self._began, self._ran = began, time.thread_time_ns()
+        self._clear()
+
+    def _consume(self) -> None:
+        """Count the next fetched batch, with which training computes now."""
+        if not (self._passes or self._forwards):
+            other = self._fetches.after_others()
+            if other:  # a whole loader was read without training: validation
+                self._restart(other)
+        samples, tokens = self._fetches.take()
+        self._loader_samples += samples
+        self._tokens += tokens
+
+    def epoch(self, done: int, length: int) -> None:
+        """Record the position in the epoch.
+
+        Args:
+            done: batches that the loader has given.
+            length: batches of the epoch; 0 if unknown.
+        """
+        cells = self._cells
+        if done == 1:
+            cells[ring.EPOCHS] += 1
+        cells[ring.EPOCH_DONE], cells[ring.EPOCH_LENGTH] = done, length

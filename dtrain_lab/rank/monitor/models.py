@@ -1,0 +1,94 @@
+"""What the monitor knows of each DDP model that trains, so that a usual step looks nothing up."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sized
+from typing import Any
+
+from dtrain_lab.rank.torch import ddp, groups, names
+
+
+class Model:
+    """A DDP model; kept apart from it, because a copy from another rank would bring that rank's counts along.
+
+    Args:
+        module: the model; it is not kept alive.
+    """
+
+    __slots__ = (
+        "__weakref__", "all_ranks", "batch", "begun", "cell", "compared", "gradient_bytes", "hooks", "item",
+        "next_probe", "passes", "rate", "ref", "tail", "timed",
+    )  # fmt: skip
+
+    def __init__(self, module: Any) -> None:
+        self.ref = weakref.ref(module)
+        self.batch = 0, 0, False
+        """Samples and tokens of its last batch, and whether the number of samples is a guess."""
+        self.cell = -1
+        """The cell that `enter` was called for."""
+        self.compared = False
+        """Whether its parameters were compared with the other ranks' in this cell, if they had to be."""
+        self.gradient_bytes, self.item = 0, 0
+        """Bytes of the gradients that it averages, and of one element of most of them; 0 if unknown."""
+        self.hooks: Sized = ()
+        """Its communication hooks."""
+        self.all_ranks = False
+        """Whether it averages over the whole world."""
+        self.begun: Callable[[], int] = int
+        """Returns the number of collectives begun in its group."""
+        self.passes = 0
+        """Synced backward passes in this cell."""
+        self.next_probe = 0
+        """The number of such passes before the next one that is probed."""
+        self.timed = 0
+        """Forward passes since torch times its backward passes."""
+        self.rate = 0
+        """One of so many backward passes is timed; 0 if none is yet."""
+        self.tail = 0
+        """How long the last timed one waited for communication, ns."""
+
+
+class Models:
+    """The DDP models of this process.
+
+    Args:
+        first_probe: returns the number of synced backward passes before the first one that is probed.
+    """
+
+    def __init__(self, first_probe: Callable[[], int]) -> None:
+        self._known: weakref.WeakKeyDictionary[Any, Model] = weakref.WeakKeyDictionary()
+        self._last: Model | None = None
+        self._first_probe = first_probe
+        self._cell = 0
+
+    def begin_cell(self) -> None:
+        """Called when a cell begins: the world may have been rebuilt."""
+        self._cell += 1
+        self.end_cell()
+
+    def end_cell(self) -> None:
+        """Called when a cell has ended: a rebuild of the world replaces the back-ends."""
+        self._last = None
+        for model in self._known.values():
+            model.cell, model.begun = -1, int
+
+    def of(self, module: Any) -> Model:
+        """A model that trains; what is constant within a cell is looked up in its first pass of the cell."""
+        last = self._last
+        if last is not None and last.ref() is module:
+            return last
+        known = self._known.get(module)
+        if known is None:
+            known = self._known[module] = Model(module)
+            if names.has(names.BACKWARD):
+                known.gradient_bytes, known.item = ddp.gradient_sizes(module)  # takes 1 ms for a large model
+        if known.cell != self._cell:
+            known.cell, known.compared = self._cell, False
+            known.passes, known.next_probe = 0, self._first_probe()
+            known.begun = groups.counter(groups.backends(module.process_group))
+            known.all_ranks = ddp.is_of_all_ranks(module)
+            if names.has(names.BACKWARD):
+                known.hooks = ddp.hooks(module)
+        self._last = known
+        return known
