@@ -20,6 +20,7 @@ import { CommandIDs } from '../commands';
 import { onceAtATime } from '../request/once';
 import { Cluster, IClusters } from '../tokens';
 import { Conditions } from './conditions';
+import { holdClicks } from './heldClicks';
 import { addDebugJob } from './job';
 import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
@@ -78,6 +79,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const turns = new Turns(handler as IUpdates | null, app.shell, debug, () =>
       model.refresh()
     );
+    holdClicks(turns);
     addSections(sidebar, args);
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));

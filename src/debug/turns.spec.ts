@@ -121,6 +121,15 @@ it('has a press of the bug and a breakpoint wait, too', async () => {
   expect(told.at(-1)).toBe('pressed');
 });
 
+it('is in use until a breakpoint is set, so that the next click is held', async () => {
+  const { turns, told, debug } = made(['a'], 'a');
+  const first = debug.updateBreakpoints('', []);
+  expect(turns.busy).toBe(true);
+  await first;
+  await turns.ended();
+  expect([turns.busy, told]).toEqual([false, ['breakpoint']]);
+});
+
 it('goes on where a kernel does not answer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {

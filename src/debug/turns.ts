@@ -54,13 +54,17 @@ export class Turns {
       this._update = update;
       handler.updateWidget = (widget, connection) =>
         this._look(widget, connection);
-      // while the session is connected to another kernel, JupyterLab ignores a click in the gutter
+      // between its requests the session may go to another kernel; and it sets all lines of a cell at once, so
+      // those of the click before have to be known
       const set = _debug.updateBreakpoints.bind(_debug);
-      _debug.updateBreakpoints = async (...args) => {
-        await this.ended();
-        await set(...args);
-      };
+      _debug.updateBreakpoints = (...args) =>
+        this._enqueue(null, () => set(...args));
     }
+  }
+
+  /** Whether the session is in use: it may be connected to another kernel than that of the notebook in front. */
+  get busy(): boolean {
+    return this._waiting > 0;
   }
 
   /** Wait until the queue is empty. */
@@ -95,8 +99,9 @@ export class Turns {
     }
   }
 
+  /** @param widget - where the session is led; null if it stays where it is. */
   private _enqueue(
-    widget: NotebookPanel,
+    widget: NotebookPanel | null,
     work: () => Promise<void>
   ): Promise<void> {
     this._waiting += 1;
@@ -122,7 +127,7 @@ export class Turns {
   }
 
   /** Connect the session to the current notebook's kernel, if it has another one's. */
-  private _leadToFront(last: NotebookPanel): void {
+  private _leadToFront(last: NotebookPanel | null): void {
     const front = this._shell.currentWidget as NotebookPanel | null;
     const its = front && this._connections.get(front);
     if (its && front !== last && this._debug.session?.connection !== its) {

@@ -6,9 +6,11 @@ import re
 from importlib.metadata import version
 from typing import Any
 
+import psutil
 import pytest
 from packaging.version import Version
 
+from tests.hosts import command_line
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import PATIENCE, Lab
 from tests.ui.panel.test_panel import output, run_cell
@@ -375,3 +377,46 @@ def test_after_a_reload_each_notebook_has_the_debugger_that_it_had(lab: Lab, pag
         front.get_by_role("button", name=state).wait_for()
         stack(page, 5)  # the sidebar stays with the one that is debugged
     lab.request("DELETE", "clusters/anew")
+
+
+IN_FRONT = "path => window.jupyterapp.shell.currentWidget?.context?.path === path"
+
+
+def kernel_of(lab: Lab, path: str) -> psutil.Process:
+    """The process of a notebook's kernel."""
+    [kernel] = [s["kernel"]["id"] for s in lab.request("GET", "/api/sessions") if s["path"] == path]
+    [found] = [p for p in psutil.process_iter() if f"kernel-{kernel}.json" in " ".join(command_line(p))]
+    return found
+
+
+def test_a_click_beside_a_line_is_not_lost_while_another_kernel_is_asked(lab: Lab, page: Any) -> None:
+    """JupyterLab asks the kernel of a notebook that comes to the front, and ignores such clicks meanwhile."""
+    start = START.replace("dbg", "held").replace("4", "2")
+    other = lab.notebook("silent.ipynb", ["1"])
+    book = lab.notebook("held.ipynb", [start, CELL])
+    open_notebook(page, lab, book)
+    run_cell(page, 0)
+    page.get_by_text("held is ready").wait_for()
+    for path in (other, book):
+        page.evaluate(OPEN, path)
+        page.wait_for_function(IN_FRONT, arg=path)
+    front = page.locator(".jp-NotebookPanel:visible")
+    front.get_by_role("button", name="Enable Debugger").click()
+    page.locator(".jp-DtrainDebug-ranks").get_by_text("Ready to debug 2 ranks.").wait_for()
+    cell = front.locator(".jp-CodeCell").nth(1)
+    cell.locator(".cm-breakpoint-gutter").first.wait_for()
+    points = page.locator(".jp-DtrainDebug-points li")
+    kernel = kernel_of(lab, other)
+    kernel.suspend()
+    try:
+        for path in (other, book):
+            page.evaluate(OPEN, path)
+            page.wait_for_function(IN_FRONT, arg=path)
+        for line in (5, 7):  # both, although the second comes before the first is set
+            toggle_breakpoint(page, cell, line)
+        assert points.count() == 0
+    finally:
+        kernel.resume()
+    for line in (5, 7):
+        points.get_by_text(f"cell [ ], line {line}").first.wait_for()
+    lab.request("DELETE", "clusters/held")
