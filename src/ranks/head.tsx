@@ -6,7 +6,7 @@ import { CommandIDs } from '../commands';
 import { Cluster } from '../tokens';
 import { Action } from '../ui/action';
 import { Icon } from '../ui/icons/icon';
-import { IMenuItem, openMenu } from '../ui/menu';
+import { IMenuItem, MenuButton } from '../ui/menu';
 import { ranksText } from '../ui/verdicts/sentence';
 
 const MINUTES = [1, 5, 15, 60];
@@ -102,18 +102,12 @@ export function ViewHead(props: {
           why={why}
           onClick={() => void commands.execute(CommandIDs.showStacks, { id })}
         />
-        <button
-          type="button"
+        <MenuButton
+          label={trans.__('More')}
           className="jp-DtrainUi-tool"
-          aria-haspopup="menu"
-          aria-label={trans.__('More')}
-          onClick={event => {
-            const at = event.currentTarget.getBoundingClientRect();
-            openMenu(commands, menu(id, may), at.left, at.bottom);
-          }}
-        >
-          ⋯
-        </button>
+          commands={commands}
+          items={() => menu(id, may)}
+        />
       </span>
     </div>
   );

@@ -11,24 +11,19 @@ import { HeatMap, Scale } from './charts/heat';
 import { RankMap } from './charts/map';
 import { IChoice } from './head';
 import { figuresOf, heatOf, IRankFigures } from './model/figures';
+import { IPicks } from './model/picks';
 import { weightOf } from './model/texts';
 import { NodeGrid } from './table/nodes';
 import { MOST_SQUARES } from './table/rows';
 
 const HEAT_COLUMNS = 100;
 
-interface IMapsProps {
+interface IMapsProps extends IPicks {
   cluster: Cluster;
   points: readonly IPoint[];
   axis: IAxis;
   choice: IChoice;
   figures: readonly IRankFigures[];
-  selected: number | null;
-  onSelect: (rank: number) => void;
-  onMenu: (
-    event: React.MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
   trans: TranslationBundle;
 }
 

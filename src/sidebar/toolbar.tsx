@@ -5,7 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../commands';
 import { IClusters, ISelection } from '../tokens';
 import { Action } from '../ui/action';
-import { IMenuItem, openMenu } from '../ui/menu';
+import { IMenuItem, MenuButton } from '../ui/menu';
 
 /** Actions that are always available: start, submit, and others in a menu. */
 export function PanelToolbar(props: {
@@ -55,19 +55,12 @@ export function PanelToolbar(props: {
             />
           </>
         )}
-        <button
-          type="button"
+        <MenuButton
+          label={trans.__('More')}
           className="jp-DtrainUi-tool"
-          aria-haspopup="menu"
-          aria-label={trans.__('More')}
-          onClick={event => {
-            const at = event.currentTarget.getBoundingClientRect();
-            const shown = props.selection.cluster?.id ?? null;
-            openMenu(commands, menu(commands, shown), at.left, at.bottom);
-          }}
-        >
-          ⋯
-        </button>
+          commands={commands}
+          items={() => menu(commands, props.selection.cluster?.id ?? null)}
+        />
       </span>
     </div>
   );

@@ -6,6 +6,7 @@ import { CommandIDs } from '../commands';
 import { reasonText } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
 import { FilterChips } from '../ui/chips';
+import { useFirstRows } from '../ui/lists/firstRows';
 import { formatSpan, formatValue, UNKNOWN } from '../ui/figures/format';
 import { Glyph } from '../ui/icons/glyph';
 import { useViewState } from '../ui/viewState';
@@ -22,9 +23,6 @@ import {
   trialTime
 } from './model/texts';
 
-/** Rows drawn initially; the rest on request. */
-const ROWS = 100;
-
 /** All trials, best first. */
 export function Trials(props: {
   sweep: Sweep;
@@ -36,7 +34,6 @@ export function Trials(props: {
   const { sweep, brushes, trans } = props;
   const body = useRef<HTMLTableSectionElement>(null);
   const [filter, setFilter] = useViewState<TrialFilter>('filter', 'all');
-  const [most, setMost] = useViewState('most', ROWS);
   const order = useSteadyOrder(
     () => bestFirst(sweep),
     `${sweep.id} ${sweep.trials.length} ${sweep.state}`,
@@ -46,6 +43,7 @@ export function Trials(props: {
   const shown = order
     .map(number => sweep.trials[number])
     .filter(t => passes(t, filter) && within(t, axes, brushes));
+  const [first, more] = useFirstRows(shown, trans);
   const names = Object.keys(sweep.space);
   const filters: [TrialFilter, string][] = [
     ['all', trans.__('All')],
@@ -87,7 +85,7 @@ export function Trials(props: {
             </tr>
           </thead>
           <tbody ref={body}>
-            {shown.slice(0, most).map(trial => (
+            {first.map(trial => (
               <Row key={trial.number} {...props} trial={trial} names={names} />
             ))}
           </tbody>
@@ -98,17 +96,7 @@ export function Trials(props: {
           {trans.__('No trial matches this filter.')}
         </p>
       )}
-      {shown.length > most && (
-        <p className="jp-DtrainUi-open">
-          <button
-            type="button"
-            className="jp-DtrainUi-button"
-            onClick={() => setMost(most + 10 * ROWS)}
-          >
-            {trans.__('Show more of %1', shown.length)}
-          </button>
-        </p>
-      )}
+      {more}
     </section>
   );
 }

@@ -14,6 +14,7 @@ import {
   sweepState
 } from '../job/list/sweeps';
 import { ISweeps, Sweep } from '../tokens';
+import { Fact, FactLine } from '../ui/lists/factList';
 import { formatValue } from '../ui/figures/format';
 import { Glyph } from '../ui/icons/glyph';
 import { useViewState } from '../ui/viewState';
@@ -208,7 +209,7 @@ function Facts(props: { sweep: Sweep; trans: TranslationBundle }): JSX.Element {
   const fixed = Object.entries(sweep.parameters).map(
     ([name, value]) => `${name} ${formatValue(value)}`
   );
-  const facts: [string, string | null][] = [
+  const facts: Fact[] = [
     [
       trans.__('Objective'),
       sweep.direction === 'minimize'
@@ -243,16 +244,5 @@ function Facts(props: { sweep: Sweep; trans: TranslationBundle }): JSX.Element {
     ],
     [trans.__('Folder'), sweep.directory]
   ];
-  return (
-    <dl className="jp-DtrainSweep-facts">
-      {facts
-        .filter(([, value]) => value !== null)
-        .map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
+  return <FactLine facts={facts} />;
 }

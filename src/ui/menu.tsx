@@ -50,3 +50,29 @@ export function openContextMenu(
     keyboard ? box.bottom : event.clientY
   );
 }
+
+/** A button with three dots, which opens a menu below itself. */
+export function MenuButton(props: {
+  /** For screen readers. */
+  label: string;
+  className: string;
+  commands: CommandRegistry;
+  /** Called when it is pressed. */
+  items: () => readonly IMenuItem[];
+}): JSX.Element {
+  const { commands, items } = props;
+  return (
+    <button
+      type="button"
+      className={props.className}
+      aria-haspopup="menu"
+      aria-label={props.label}
+      onClick={event => {
+        const at = event.currentTarget.getBoundingClientRect();
+        openMenu(commands, items(), at.left, at.bottom);
+      }}
+    >
+      ⋯
+    </button>
+  );
+}

@@ -5,6 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Profile, Site } from '../../tokens';
 import { Action } from '../../ui/action';
+import { AddProfile } from './addProfile';
 
 /** The first cell for new users, and what it requires. */
 export const LOAD_LINE = '%load_ext dtrain_lab';
@@ -87,17 +88,7 @@ export function Empty(props: {
           ))}
         </ul>
       )}
-      {site.may_write && (
-        <p className="jp-DtrainUi-links">
-          <button
-            type="button"
-            className="jp-DtrainUi-link"
-            onClick={() => void commands.execute(CommandIDs.editProfile)}
-          >
-            {trans.__('Add a profile…')}
-          </button>
-        </p>
-      )}
+      {site.may_write && <AddProfile commands={commands} trans={trans} />}
       <p>{trans.__('Or from a notebook, in two cells:')}</p>
       <div className="jp-DtrainCluster-snippet">
         {/* a cell magic must be in a cell's first line: two cells */}

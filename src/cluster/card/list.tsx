@@ -6,7 +6,7 @@ import { CommandIDs } from '../../commands';
 import { Cluster, IClusters, ISelection } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
-import { IMenuItem, openContextMenu, openMenu } from '../../ui/menu';
+import { IMenuItem, MenuButton, openContextMenu } from '../../ui/menu';
 import { clusterGlyph, ranksText, stateWord } from '../../ui/verdicts/sentence';
 import { isHang } from '../../ui/verdicts/verdict';
 
@@ -109,18 +109,12 @@ export function ClusterList(
           </button>
           {readOnly && <Icon kind="lock" />}
           {!props.disabled && (
-            <button
-              type="button"
+            <MenuButton
+              label={trans.__('Actions of %1', cluster.name)}
               className="jp-DtrainCluster-more"
-              aria-haspopup="menu"
-              aria-label={trans.__('Actions of %1', cluster.name)}
-              onClick={event => {
-                const at = event.currentTarget.getBoundingClientRect();
-                openMenu(commands, menuOfCluster(cluster), at.left, at.bottom);
-              }}
-            >
-              ⋯
-            </button>
+              commands={commands}
+              items={() => menuOfCluster(cluster)}
+            />
           )}
         </li>
       ))}

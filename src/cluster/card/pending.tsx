@@ -5,6 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Cluster } from '../../tokens';
 import { Action } from '../../ui/action';
+import { FactList } from '../../ui/lists/factList';
 import {
   formatClock,
   formatSpan,
@@ -62,14 +63,7 @@ export function PendingFacts(props: IPendingProps): JSX.Element {
   ]);
   return (
     <>
-      <dl className="jp-DtrainUi-facts">
-        {facts.map(([name, value]) => (
-          <React.Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </React.Fragment>
-        ))}
-      </dl>
+      <FactList facts={facts} />
       {reason?.hint && <p>{reason.hint}</p>}
     </>
   );

@@ -6,6 +6,7 @@ import { CommandIDs } from '../../commands';
 import { Profile } from '../../tokens';
 import { Action } from '../../ui/action';
 import { openContextMenu } from '../../ui/menu';
+import { AddProfile } from '../card/addProfile';
 
 /** Profiles, with the actions for each. */
 export function ProfileList(props: {
@@ -61,17 +62,7 @@ export function ProfileList(props: {
           </li>
         ))}
       </ul>
-      {mayWrite && (
-        <p className="jp-DtrainUi-links">
-          <button
-            type="button"
-            className="jp-DtrainUi-link"
-            onClick={() => void commands.execute(CommandIDs.editProfile)}
-          >
-            {trans.__('Add a profile…')}
-          </button>
-        </p>
-      )}
+      {mayWrite && <AddProfile commands={commands} trans={trans} />}
     </div>
   );
 }

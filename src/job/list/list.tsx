@@ -6,6 +6,7 @@ import React, { useEffect, useReducer } from 'react';
 import { CommandIDs } from '../../commands';
 import { IClusters, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/chips';
+import { useFirstRows } from '../../ui/lists/firstRows';
 import { Glyph } from '../../ui/icons/glyph';
 import { submitIcon } from '../../ui/icons/icons';
 import { JobsPast, knownUntil } from '../../ui/past';
@@ -35,8 +36,6 @@ export interface IJobsProps {
   trans: TranslationBundle;
 }
 
-/** Rows drawn initially; the rest on request. */
-const ROWS = 100;
 /** Retry interval without a server, ms; known jobs stay. */
 const LOOK_MS = 2000;
 
@@ -69,7 +68,6 @@ export function JobList(props: IJobsProps): JSX.Element {
   const [text, setText] = useViewState('text', '');
   const [filter, setFilter] = useViewState<JobFilter>('filter', 'all');
   const [order, setOrder] = useViewState<Order | null>('order', null);
-  const [most, setMost] = useViewState('most', ROWS);
   const now = knownUntil(model);
   const count = (key: JobFilter): number =>
     all.filter(e => entryPasses(e, key)).length;
@@ -91,6 +89,7 @@ export function JobList(props: IJobsProps): JSX.Element {
   if (order) {
     sortEntries(shown, order, now);
   }
+  const [first, more] = useFirstRows(shown, trans);
   const active = count('active');
   const head = (key: Order, label: string): JSX.Element => (
     <th
@@ -163,41 +162,29 @@ export function JobList(props: IJobsProps): JSX.Element {
             </tr>
           </thead>
           <tbody>
-            {shown
-              .slice(0, most)
-              .map(entry =>
-                entry.kind === 'job' ? (
-                  <JobRow
-                    key={entry.key}
-                    {...props}
-                    job={entry.job}
-                    among={known}
-                    now={now}
-                  />
-                ) : (
-                  <SweepRow
-                    key={entry.key}
-                    {...props}
-                    sweep={entry.sweep}
-                    trials={entry.trials}
-                    now={now}
-                  />
-                )
-              )}
+            {first.map(entry =>
+              entry.kind === 'job' ? (
+                <JobRow
+                  key={entry.key}
+                  {...props}
+                  job={entry.job}
+                  among={known}
+                  now={now}
+                />
+              ) : (
+                <SweepRow
+                  key={entry.key}
+                  {...props}
+                  sweep={entry.sweep}
+                  trials={entry.trials}
+                  now={now}
+                />
+              )
+            )}
           </tbody>
         </table>
       )}
-      {shown.length > most && (
-        <p className="jp-DtrainUi-open">
-          <button
-            type="button"
-            className="jp-DtrainUi-button"
-            onClick={() => setMost(most + 10 * ROWS)}
-          >
-            {trans.__('Show more of %1', shown.length)}
-          </button>
-        </p>
-      )}
+      {more}
       {unreadable.map(sweep => (
         <p key={sweep.id} className="jp-DtrainJob-unreadable">
           <Glyph kind="failed" label={trans.__("Can't be read")} />

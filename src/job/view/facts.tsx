@@ -4,6 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
+import { Fact, FactLine } from '../../ui/lists/factList';
 import { batchFact } from '../../ui/figures/batch';
 import { formatValue } from '../../ui/figures/format';
 import { moment } from '../model/texts';
@@ -35,7 +36,7 @@ export function Facts(props: {
   );
   const parent = props.jobs.find(j => j.id === job.parent);
   const cells = job.progress.find(p => p.phase === 'cells');
-  const facts: [string, React.ReactNode][] = [
+  const facts: Fact[] = [
     [trans.__('Profile'), job.profile],
     [trans.__('Slurm job'), job.scheduler_id],
     [
@@ -104,18 +105,7 @@ export function Facts(props: {
     ],
     [trans.__('Folder'), job.directory]
   ];
-  return (
-    <dl className="jp-DtrainJob-facts">
-      {facts
-        .filter(([, value]) => value !== null && value !== '')
-        .map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
+  return <FactLine facts={facts} />;
 }
 
 /** Name of the sweep that a job is a trial of: its own without the trial's number. */

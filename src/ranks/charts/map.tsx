@@ -6,6 +6,7 @@ import { target } from '../../ui/roving';
 import { themeColour } from '../../ui/icons/theme';
 import { ownTimes, shownNow } from '../../ui/figures/ownTime';
 import { tint } from './heat';
+import { IPicks } from '../model/picks';
 import { rankWord } from '../model/texts';
 
 /** Colours for the canvas. */
@@ -17,20 +18,16 @@ type Rgb = readonly [number, number, number];
  *
  * The canvas has one pixel per rank, and is scaled up: thousands of squares cost no more than a picture.
  */
-export function RankMap(props: {
-  ranks: readonly Rank[];
-  /** Own time of the median rank, seconds. */
-  middle: number | null;
-  columns: number;
-  selected: number | null;
-  onSelect: (rank: number) => void;
-  onMenu: (
-    event: React.MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
-  summary: string;
-  trans: TranslationBundle;
-}): JSX.Element {
+export function RankMap(
+  props: IPicks & {
+    ranks: readonly Rank[];
+    /** Own time of the median rank, seconds. */
+    middle: number | null;
+    columns: number;
+    summary: string;
+    trans: TranslationBundle;
+  }
+): JSX.Element {
   const id = useId();
   const ref = useRef<HTMLCanvasElement>(null);
   const image = useRef<ImageData | null>(null);

@@ -11,6 +11,7 @@ import {
   formatTime,
   UNKNOWN
 } from '../../ui/figures/format';
+import { FactList } from '../../ui/lists/factList';
 import { stateWord } from '../../ui/verdicts/sentence';
 import { shareInText } from '../../ui/figures/share';
 import { waitingOf } from '../../ui/figures/split';
@@ -78,14 +79,5 @@ export function Facts(props: {
   if (rank.device !== 'cpu') {
     facts.push([trans.__('GPU'), formatShare(rank.device_utilization)]);
   }
-  return (
-    <dl className="jp-DtrainUi-facts">
-      {facts.map(([name, value]) => (
-        <React.Fragment key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </React.Fragment>
-      ))}
-    </dl>
-  );
+  return <FactList facts={facts} />;
 }

@@ -8,22 +8,19 @@ import { moveFocus } from '../../ui/roving';
 import { stateWord } from '../../ui/verdicts/sentence';
 import { IRankFigures } from '../model/figures';
 import { tintOf } from '../charts/heat';
+import { IPicks } from '../model/picks';
 import { rankGlyph, rankWord } from '../model/texts';
 
 /** Maximum number of a node's devices per line. */
 const MOST_COLUMNS = 8;
 
 /** Current state by node and device, with one square per rank. One tab stop; arrow keys move. */
-export function NodeGrid(props: {
-  figures: readonly IRankFigures[];
-  selected: number | null;
-  onSelect: (rank: number) => void;
-  onMenu: (
-    event: React.MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
-  trans: TranslationBundle;
-}): JSX.Element {
+export function NodeGrid(
+  props: IPicks & {
+    figures: readonly IRankFigures[];
+    trans: TranslationBundle;
+  }
+): JSX.Element {
   const { figures, selected, trans } = props;
   const [stop, setStop] = useState<number | null>(null);
   const nodes = new Map<string, IRankFigures[]>();

@@ -7,20 +7,13 @@ import { Glyph } from '../../ui/icons/glyph';
 import { useSteadyOrder } from '../../ui/order';
 import { ownTimes } from '../../ui/figures/ownTime';
 import { RankMap } from '../charts/map';
+import { IPicks } from '../model/picks';
 import { differs, markedFirst, rankGlyph, rankWord } from '../model/texts';
 
 const SLOWEST = 5;
 
-export interface IRowsProps {
+export interface IRowsProps extends IPicks {
   cluster: Cluster;
-  /** The rank that all views show; null for none. */
-  selected: number | null;
-  onSelect: (rank: number) => void;
-  /** Called when a context menu is requested on some ranks. */
-  onMenu: (
-    event: React.MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
   trans: TranslationBundle;
 }
 

@@ -9,6 +9,7 @@ import { moveFocus } from '../../ui/roving';
 import { Verdict } from '../../tokens';
 import { columnsOf, IColumn, unitOf } from './columns';
 import { IRankFigures } from '../model/figures';
+import { IPicks } from '../model/picks';
 import { weightOf } from '../model/texts';
 
 const ROW_HEIGHT = 28;
@@ -25,18 +26,14 @@ interface IHeld {
  * All ranks, by default conspicuous ones first, then the slowest; one tab stop, arrows, Home and End; the
  * headers are above the first row.
  */
-export function RankTable(props: {
-  figures: readonly IRankFigures[];
-  selected: number | null;
-  onSelect: (rank: number) => void;
-  onMenu: (
-    event: React.MouseEvent<HTMLElement>,
-    ranks: readonly number[]
-  ) => void;
-  /** The verdict that keeps them from continuing. */
-  alarm: Verdict | null;
-  trans: TranslationBundle;
-}): JSX.Element {
+export function RankTable(
+  props: IPicks & {
+    figures: readonly IRankFigures[];
+    /** The verdict that keeps them from continuing. */
+    alarm: Verdict | null;
+    trans: TranslationBundle;
+  }
+): JSX.Element {
   const { figures, selected, trans } = props;
   const [sort, setSort] = useViewState('sort', { key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);

@@ -1,0 +1,13 @@
+import React from 'react';
+
+/** What a view of ranks does with one that is clicked. */
+export interface IPicks {
+  /** The rank that all views show; null for none. */
+  selected: number | null;
+  onSelect: (rank: number) => void;
+  /** Called when a context menu is requested on some ranks. */
+  onMenu: (
+    event: React.MouseEvent<HTMLElement>,
+    ranks: readonly number[]
+  ) => void;
+}
