@@ -210,4 +210,4 @@ locks: $(VENV)/.python  ## requirements/*.txt anew, from pyproject.toml and cons
 	@$(VENV)/locks/bin/python requirements/lock.py
 
 clean:
-	rm -rf $(VENV) node_modules lib labextension tsconfig.tsbuildinfo
+	rm -rf $(VENV) node_modules lib labextension tsconfig*.tsbuildinfo

@@ -3,7 +3,7 @@ import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { makeCluster, makeVerdict } from '../testing/clusters';
+import { makeCluster, makeFrame, makeVerdict } from '../testing/clusters';
 import { CellRecord, Cluster } from '../tokens';
 import { ClustersModel } from './model/model';
 import { announceCells, announceLimit, announceTrouble } from './notices';
@@ -23,7 +23,7 @@ it("tells that the scheduler's limit is near, twice for each limit", () => {
   const at = (seconds: number): string[] => {
     vi.setSystemTime(seconds * 1000);
     const clusters = [makeCluster({ limit_at: limit, ends_at: limit })];
-    model.receive({ type: 'clusters', seq: seconds, clusters });
+    model.receive(makeFrame(clusters));
     return told.mock.calls.splice(0).map(([text]) => text);
   };
   expect(at(100)).toEqual([]);
@@ -59,9 +59,8 @@ it('tells trouble once an episode, and not to somebody who sees it', () => {
   const model = new ClustersModel(ServerConnection.makeSettings());
   let seen = false;
   announceTrouble(model, trans, () => seen);
-  let seq = 0;
   const look = (cluster: Cluster): number => {
-    model.receive({ type: 'clusters', seq: seq++, clusters: [cluster] });
+    model.receive(makeFrame([cluster]));
     model.changed.emit();
     return told.mock.calls.splice(0).length;
   };
@@ -84,12 +83,12 @@ it('asks whether the cell is in view that a lost rank has ended', () => {
   const runs = makeCluster({
     running: [{ ...cell, cell_id: null, detached: false }]
   });
-  model.receive({ type: 'clusters', seq: 0, clusters: [runs] });
+  model.receive(makeFrame([runs]));
   const lost = { ...stuck('a'), running: [] };
-  model.receive({ type: 'clusters', seq: 1, clusters: [lost] });
+  model.receive(makeFrame([lost]));
   expect(told).not.toHaveBeenCalled();
   const other = { ...lost, id: 'other' };
-  model.receive({ type: 'clusters', seq: 2, clusters: [lost, other] });
+  model.receive(makeFrame([lost, other]));
   expect(told).toHaveBeenCalledTimes(1);
 });
 
@@ -103,9 +102,7 @@ it('tells a loss among idle ranks, although the cell that ended before it is in 
   });
   const idle = { ...runs, running: [] };
   const lost = { ...stuck('a'), running: [] };
-  [runs, idle, lost].forEach((now, seq) =>
-    model.receive({ type: 'clusters', seq, clusters: [now] })
-  );
+  [runs, idle, lost].forEach(now => model.receive(makeFrame([now])));
   expect(told).toHaveBeenCalledTimes(1);
 });
 
@@ -127,7 +124,6 @@ it("tells the end of one's own interrupt without an alarm", async () => {
     }) as unknown as CellRecord;
   const cells = vi.spyOn(actions, 'cells');
   announceCells(model, actions, trans, () => false);
-  let seq = 0;
   const end = async (interrupted: boolean): Promise<void> => {
     cells.mockResolvedValue([record(interrupted)]);
     const running = [
@@ -142,7 +138,7 @@ it("tells the end of one's own interrupt without an alarm", async () => {
     ];
     for (const now of [running, []]) {
       const clusters = [makeCluster({ running: now })];
-      model.receive({ type: 'clusters', seq: seq++, clusters });
+      model.receive(makeFrame(clusters));
     }
     await new Promise(resolve => setTimeout(resolve));
   };

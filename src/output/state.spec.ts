@@ -2,7 +2,7 @@ import { CodeCell } from '@jupyterlab/cells';
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { makeCluster } from '../testing/clusters';
+import { makeCluster, makeVerdict } from '../testing/clusters';
 import { record } from '../testing/record';
 import { CellRecord, Cluster, Verdict } from '../tokens';
 import { IRun } from './runs/run';
@@ -30,24 +30,6 @@ const cell = (
       sharedModel: { getSource: () => source }
     }
   }) as unknown as CodeCell;
-
-const verdict = (more: Partial<Verdict>): Verdict => ({
-  id: 'v',
-  kind: 'stuck',
-  code: 'stuck',
-  values: {},
-  text: 'Rank 1 is stuck. 1 rank waits for it.',
-  ranks: [1],
-  peers: [0],
-  operation: 'all_reduce',
-  sequence: 1,
-  bytes: null,
-  where: null,
-  since_s: 14,
-  hint: '',
-  actions: [],
-  ...more
-});
 
 function standing(
   more: Partial<CellRecord>,
@@ -144,8 +126,8 @@ it('says whom a cell waits for', () => {
 });
 
 it('tells of trouble on its own ranks, of what needs somebody first', () => {
-  const slow = verdict({ kind: 'slow', text: 'Rank 1 is slow.' });
-  const stuck = standing(RUNNING, [slow, verdict({})]);
+  const slow = makeVerdict({ kind: 'slow', text: 'Rank 1 is slow.' });
+  const stuck = standing(RUNNING, [slow, makeVerdict({})]);
   const found = troubleOf(stuck);
   expect(isAlarm(found)).toBe(true);
   expect(glyphOf(stuck, trans)?.kind).toBe('stuck');
@@ -153,12 +135,12 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
     'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14\u00a0s.'
   );
   const ended = 'Rank 0 waits in all_reduce; rank 1 has finished the cell.';
-  const left = verdict({ code: 'ended', text: ended });
+  const left = makeVerdict({ code: 'ended', text: ended });
   expect(troubleText(left, trans)).toBe(`${ended} 14\u00a0s`);
   const merely = standing(RUNNING, [slow]);
   expect(isAlarm(troubleOf(merely))).toBe(false);
   expect(glyphOf(merely, trans)?.kind).toBe('slow');
-  const elsewhere = verdict({ ranks: [7], peers: [6] });
+  const elsewhere = makeVerdict({ ranks: [7], peers: [6] });
   expect(troubleOf(standing(RUNNING, [elsewhere]))).toBeNull();
-  expect(troubleOf(standing({}, [verdict({})]))).toBeNull();
+  expect(troubleOf(standing({}, [makeVerdict({})]))).toBeNull();
 });

@@ -8,7 +8,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { CommandIDs } from '../commands';
 import { ClustersModel } from '../cluster/model/model';
 import { Selection } from '../cluster/model/selection';
-import { makeCluster, makeRank } from '../testing/clusters';
+import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
 import { RanksView } from './view';
 
 vi.mock('./charts/chart', () => ({ TimeChart: () => null }));
@@ -57,7 +57,7 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   const model = new TestModel();
   show(model);
   const clusters = [makeCluster()];
-  model.receive({ type: 'clusters', seq: 0, clusters });
+  model.receive(makeFrame(clusters));
   await drawn('local-2');
   const select = (): HTMLSelectElement =>
     view.node.querySelector('[aria-label="Time window"]')!;
@@ -68,8 +68,8 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   expect(select().value).toBe('15');
   const ranks = [0, 1].map(r => makeRank(r, { state: 'starting' }));
   const ends = [makeCluster({ state: 'stopping', ranks })];
-  model.receive({ type: 'clusters', seq: 1, clusters: ends });
-  model.receive({ type: 'clusters', seq: 2, clusters: [] });
+  model.receive(makeFrame(ends));
+  model.receive(makeFrame([]));
   await drawn('This cluster has ended. These figures are from ');
   await leaveAndComeBack();
   await drawn('This cluster has ended. These figures are from ');
@@ -89,9 +89,9 @@ it('gives no advice on a cluster that has ended', async () => {
       no_advice: 'Advice would be a guess.'
     }
   };
-  model.receive({ type: 'clusters', seq: 0, clusters: [advised] });
+  model.receive(makeFrame([advised]));
   await drawn('Advice would be a guess.');
-  model.receive({ type: 'clusters', seq: 1, clusters: [] });
+  model.receive(makeFrame([]));
   await drawn('This cluster has ended. These figures are from ');
   expect(view.node.textContent).not.toContain('Advice');
 });
@@ -100,11 +100,7 @@ it('shows the ranks that a filter is for above the charts, and counts them', asy
   const model = new TestModel();
   show(model);
   const ranks = Array.from({ length: 8 }, (_, i) => makeRank(i));
-  model.receive({
-    type: 'clusters',
-    seq: 0,
-    clusters: [makeCluster({ ranks })]
-  });
+  model.receive(makeFrame([makeCluster({ ranks })]));
   await drawn('8 ranks ·');
   const isAbove = (): boolean => {
     const charts = view.node.querySelector('.jp-DtrainUi-charts')!;

@@ -6,10 +6,9 @@ import { Widget } from '@lumino/widgets';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
-import { makeCluster, makeRank } from '../testing/clusters';
+import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
 import { Cluster, Link, Site } from '../tokens';
 import { ClustersModel } from '../cluster/model/model';
-import { HISTORY } from '../cluster/model/history';
 import { Selection } from '../cluster/model/selection';
 import { DistributedPanel } from './panel';
 
@@ -21,7 +20,8 @@ const SITE: Site = {
   default_ranks: 2,
   most_ranks: 64,
   local: true,
-  may_write: true
+  may_write: true,
+  troubles: []
 };
 
 class TestModel extends ClustersModel {
@@ -69,7 +69,7 @@ function show(clusters: Cluster[]): {
   );
   Widget.attach(panel, document.body);
   MessageLoop.flush();
-  model.receive({ type: 'clusters', seq: 0, clusters });
+  model.receive(makeFrame(clusters));
   return { model, ran };
 }
 
@@ -155,7 +155,7 @@ it('counts what it lists: also the cluster that has just stopped', async () => {
   advised.metrics.no_advice = 'Advice would be a guess.';
   const { model } = show([advised]);
   await text('1 running');
-  model.receive({ type: 'clusters', seq: 1, clusters: [] });
+  model.receive(makeFrame([]));
   await text('1 stopped');
   expect(panel.node.textContent).not.toContain('Clustersnone');
   expect(panel.node.textContent).not.toContain('Advice');
@@ -186,6 +186,7 @@ it('names the reason of a failed start', async () => {
         code: 'node_failed',
         message: 'no torch',
         hint: 'Install it.',
+        host: null,
         since_s: null,
         expected_start_at: null,
         ahead: null,
@@ -241,56 +242,6 @@ it('asks for frames only while it is seen', () => {
   panel.show();
   MessageLoop.flush();
   expect(model.shown).toEqual([true, false, true]);
-});
-
-it('keeps a bounded history and forgets clusters that are gone', () => {
-  const { model } = show([]);
-  vi.useFakeTimers();
-  const generation = (seq: number): number => (seq < 3000 ? 0 : 1);
-  for (let seq = 0; seq < 9000; seq++) {
-    vi.advanceTimersByTime(500);
-    const world = { size: 2, generation: generation(seq) };
-    model.receive({
-      type: 'clusters',
-      seq,
-      clusters: [makeCluster({ world })]
-    });
-    expect(model.history('c1').length).toBeLessThanOrEqual(HISTORY);
-  }
-  const points = model.history('c1');
-  const [first, last] = [points[0], points[points.length - 1]];
-  // an hour of them, the latest minutes in full, and no gap in the older ones
-  expect(last.at - first.at).toBeGreaterThan(3_400_000);
-  const gaps = points.slice(1).map((p, i) => p.at - points[i].at);
-  expect(Math.max(...gaps)).toBeLessThanOrEqual(3000);
-  expect(Math.max(...gaps.slice(-500))).toBe(500);
-  // where the world was rebuilt is still marked, to the half second
-  const rebuilt = points.findIndex(p => p.generation === 1);
-  expect(last.at - points[rebuilt].at).toBe((8999 - 3000) * 500);
-  model.receive({ type: 'clusters', seq: 0, clusters: [] });
-  expect(model.history('c1')).toHaveLength(0);
-  vi.useRealTimers();
-});
-
-it('leaves out figures that come too often, and never a change of state', () => {
-  const { model } = show([]);
-  vi.useFakeTimers();
-  model.configure({ updatesPerSecond: 1 });
-  const frame = (seq: number, state: Cluster['state']): Frame => ({
-    type: 'clusters',
-    seq,
-    clusters: [makeCluster({ state })]
-  });
-  model.receive(frame(0, 'ready'));
-  vi.advanceTimersByTime(400);
-  model.receive(frame(1, 'ready'));
-  expect(model.history('c1')).toHaveLength(1);
-  model.receive(frame(2, 'degraded'));
-  expect(model.history('c1')).toHaveLength(2);
-  vi.advanceTimersByTime(1000);
-  model.receive(frame(3, 'degraded'));
-  expect(model.history('c1')).toHaveLength(3);
-  vi.useRealTimers();
 });
 
 it('keeps what was folded and opened while it is hidden', async () => {

@@ -1,4 +1,4 @@
-import { Cluster, Rank, Verdict } from '../tokens';
+import { Cluster, Frame, Rank, Verdict } from '../tokens';
 
 /** A rank as the server sends one. */
 export function makeRank(rank: number, more: Partial<Rank> = {}): Rank {
@@ -65,6 +65,11 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     metrics: {
       samples_per_s: null,
       tokens_per_s: null,
+      global_batch: null,
+      rank_batch: null,
+      accumulated: 1,
+      even: false,
+      loop: null,
       unsure: false,
       epoch: null,
       step_s: null,
@@ -81,6 +86,8 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       values: {},
       verdicts: [],
       advice: [],
+      no_advice: '',
+      too_busy: '',
       unknown: [],
       gradient_bytes: null,
       link_share: null,
@@ -104,6 +111,14 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     ...more,
     ranks
   };
+}
+
+/** A frame as the server sends one. */
+export function makeFrame(
+  clusters: Cluster[],
+  more: Partial<Frame> = {}
+): Frame {
+  return { type: 'clusters', seq: 0, clusters, ended: {}, jobs: [], ...more };
 }
 
 /** A verdict as the server sends one: rank 1 is stuck. */

@@ -1,5 +1,7 @@
 import { CellRecord } from '../tokens';
 
+type CellResult = NonNullable<CellRecord['result']>;
+
 /** The record of an ended cell, as a head sends it. */
 export function record(more: Partial<CellRecord> = {}): CellRecord {
   return {
@@ -19,6 +21,23 @@ export function record(more: Partial<CellRecord> = {}): CellRecord {
     result: null,
     failures: [],
     replaced: [],
+    ...more
+  };
+}
+
+/** The result of a cell that has succeeded, as a head sends it. */
+export function result(more: Partial<CellResult> = {}): CellResult {
+  return {
+    cell: 'x.1',
+    ranks: [0, 1],
+    failures: [],
+    sentence: '',
+    elapsed_s: 1,
+    timed_out: false,
+    interrupted: false,
+    plain: false,
+    traceback: [],
+    said: [],
     ...more
   };
 }

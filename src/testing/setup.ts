@@ -27,7 +27,10 @@ if (!('rawJSON' in JSON)) {
   const MARK = '\u0001';
   const plain = JSON.stringify.bind(JSON);
   const isRaw = (value: unknown): value is { rawJSON: string } =>
-    !!value && Object.getPrototypeOf(value) === null && 'rawJSON' in value;
+    typeof value === 'object' &&
+    value !== null &&
+    Object.getPrototypeOf(value) === null &&
+    'rawJSON' in value;
   Object.assign(JSON, {
     rawJSON: (text: string) =>
       Object.freeze(

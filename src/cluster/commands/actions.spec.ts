@@ -4,9 +4,9 @@ import { CommandRegistry } from '@lumino/commands';
 import { expect, it } from 'vitest';
 
 import { CommandIDs } from '../../commands';
-import { makeCluster } from '../../testing/clusters';
-import { Cluster } from '../../tokens';
-import { addClusterCommands, IClusterActions } from './actions';
+import { makeCluster, makeFrame } from '../../testing/clusters';
+import { Cluster, IClusterActions } from '../../tokens';
+import { addClusterCommands } from './actions';
 import { ClustersModel } from '../model/model';
 import { Selection } from '../model/selection';
 
@@ -14,9 +14,8 @@ it('shows how long a cluster ran that was stopped from its menu beside another',
   const model = new ClustersModel(ServerConnection.makeSettings());
   const selection = new Selection(model);
   const commands = new CommandRegistry();
-  let seq = 0;
   const hear = (...clusters: Cluster[]): void =>
-    model.receive({ type: 'clusters', seq: seq++, clusters });
+    model.receive(makeFrame(clusters));
   const one = makeCluster({ id: 'a', name: 'a' });
   const two = makeCluster({ id: 'b', name: 'b', notebooks: ['x.ipynb'] });
   const actions = { stop: async () => hear(two) } as unknown as IClusterActions;

@@ -1,7 +1,12 @@
 import { ServerConnection } from '@jupyterlab/services';
 import { expect, it } from 'vitest';
 
-import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
+import {
+  makeCluster,
+  makeFrame,
+  makeRank,
+  makeVerdict
+} from '../../testing/clusters';
 import { Cluster, Verdict } from '../../tokens';
 import { clusterGlyph } from '../../ui/verdicts/sentence';
 import { Store } from './ignoredVerdicts';
@@ -46,11 +51,10 @@ function open(store: Store): {
   hear: (cluster: Cluster) => string;
 } {
   const model = new ClustersModel(ServerConnection.makeSettings(), store);
-  let seq = 0;
   return {
     model,
     hear: cluster => {
-      model.receive({ type: 'clusters', seq: seq++, clusters: [cluster] });
+      model.receive(makeFrame([cluster]));
       return clusterGlyph(model.clusters[0]);
     }
   };
@@ -118,7 +122,7 @@ it('keeps other verdicts, and other clusters', () => {
     hanging({}, { metrics }),
     hanging({}, { id: 'c2', name: 'other' })
   ];
-  model.receive({ type: 'clusters', seq: 0, clusters });
+  model.receive(makeFrame(clusters));
   model.ignore('c1');
   expect(model.clusters.map(clusterGlyph)).toEqual(['slow', 'stuck']);
   expect(model.clusters[0].summary.code).toBe('slow');

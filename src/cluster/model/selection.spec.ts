@@ -2,7 +2,7 @@ import { ServerConnection } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
-import { makeCluster } from '../../testing/clusters';
+import { makeCluster, makeFrame } from '../../testing/clusters';
 import { Cluster } from '../../tokens';
 import { ClustersModel } from './model';
 import { selectionPlugin } from '../plugin';
@@ -14,11 +14,9 @@ function make(): {
 } {
   const model = new ClustersModel(ServerConnection.makeSettings());
   const selection = new Selection(model);
-  let seq = 0;
   return {
     selection,
-    hear: (...clusters) =>
-      model.receive({ type: 'clusters', seq: seq++, clusters })
+    hear: (...clusters) => model.receive(makeFrame(clusters))
   };
 }
 
@@ -67,9 +65,8 @@ it('keeps the stopped cluster of a notebook while others start, and says who has
   const selection = new Selection(model);
   const values = { by: 'kernel', notebook: 'b.ipynb', at: 1e9 };
   const ended = { a: { code: 'stopped', values, text: 'Stopped.' } };
-  let seq = 0;
   const hear = (...clusters: Cluster[]): void =>
-    model.receive({ type: 'clusters', seq: seq++, clusters, ended });
+    model.receive(makeFrame(clusters, { ended }));
   const open = (path: string): void =>
     selection.setNotebook({ path, kernel: 'python3', lacks: false });
   open('a.ipynb');

@@ -2,6 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
+import { makePoint } from '../../testing/debug';
 import { Known, pointsOf } from './breakpoints';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -16,19 +17,8 @@ it('gives a breakpoint one name, with what ranks are asked', () => {
     getDisplayName: point =>
       point.source?.path === CELL ? 'Cell [9]' : 'model.py'
   };
-  const asked = {
-    path: CELL,
-    line: 6,
-    condition: 'rank == 5',
-    hit: '',
-    log: ''
-  };
-  const elsewhere = {
-    ...asked,
-    path: '/home/model.py',
-    line: 3,
-    condition: ''
-  };
+  const asked = makePoint({ path: CELL, line: 6, condition: 'rank == 5' });
+  const elsewhere = makePoint({ path: '/home/model.py' });
   const found = pointsOf(known, [asked, elsewhere], () => '', trans);
   expect(found.map(p => [p.name, p.asks?.condition ?? null, !!p.own])).toEqual([
     ['model.py:3', '', false],
@@ -40,7 +30,7 @@ it('gives a breakpoint one name, with what ranks are asked', () => {
 it('lists a breakpoint once after a restart of the kernel', () => {
   const [old, cell] = ['/tmp/ipykernel_1/7.py', '/tmp/ipykernel_2/7.py'];
   const known: Known = { breakpoints: new Map([[cell, [at(cell, 5)]]]) };
-  const asked = { path: old, line: 5, condition: 'rank', hit: '', log: '' };
+  const asked = makePoint({ path: old, line: 5, condition: 'rank' });
   const found = pointsOf(known, [asked], () => 'cell', trans, cell);
   expect(found.map(p => p.path)).toEqual([cell]);
   expect(pointsOf(known, [asked], () => 'cell', trans)).toHaveLength(2);

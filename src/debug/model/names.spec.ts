@@ -15,7 +15,8 @@ const running = {
   cell_id: 'c1',
   notebook: 'train.ipynb',
   ranks: [0, 1],
-  started_at: 0
+  started_at: 0,
+  detached: false
 };
 
 it('names a cell that runs by the number that it will get', () => {
@@ -107,7 +108,9 @@ function makeNames(
     { view: { cells } }
   );
   const shown = (text: string): string =>
-    names.getDisplayName({ path: `/ipykernel_1/${text.length}` });
+    names.getDisplayName({
+      path: `/ipykernel_1/${text.length}`
+    } as IDebugger.Source);
   return { names, getCodeId, shown };
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { nullTranslator } from '@jupyterlab/translation';
 
+import { makeDebugView } from '../../testing/debug';
 import { DebugView, RankView } from './model';
 import {
   byPlace,
@@ -37,20 +38,7 @@ function rank(number: number, more: Partial<RankView> = {}): RankView {
 }
 
 function view(ranks: RankView[], more: Partial<DebugView> = {}): DebugView {
-  return {
-    on: true,
-    focus: 0,
-    mode: 'all',
-    chosen: [],
-    ranks,
-    points: [],
-    code: 'paused',
-    sentence: 'Paused on 2 ranks.',
-    waits: [],
-    notes: [],
-    failed: false,
-    ...more
-  };
+  return makeDebugView({ ranks, ...more });
 }
 
 it('says where a rank is in a few letters', () => {

@@ -3,10 +3,11 @@ import React from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
+import { makePoint } from '../../testing/debug';
 import { Breakpoints } from './breakpoints';
 import { DebugModel } from '../model/model';
 
-const asks = { path: 'p', line: 3, condition: '', hit: '', log: '' };
+const asks = makePoint();
 
 it('gives the focus back where a condition was asked for, also by Escape', async () => {
   const host = document.body.appendChild(document.createElement('div'));

@@ -3,31 +3,23 @@ import React from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
+import { makeDebugView } from '../../testing/debug';
 import { DebugModel, DebugView } from '../model/model';
 import { Ranks } from './ranks';
 
-const view = (focus: number): DebugView => ({
-  chosen: [],
-  code: '',
-  failed: false,
-  focus,
-  mode: 'all',
-  notes: [],
-  on: true,
-  pausing: [],
-  points: [],
-  ranks: Array.from({ length: 128 }, (_, rank) => ({
-    attached: true,
-    operation: null,
-    phase: 'paused',
-    place: { file: 'm.py', function: 'f', line: rank < 64 ? 3 : 7 },
-    rank,
-    reason: '',
-    text: ''
-  })),
-  sentence: '',
-  waits: []
-});
+const view = (focus: number): DebugView =>
+  makeDebugView({
+    focus,
+    ranks: Array.from({ length: 128 }, (_, rank) => ({
+      attached: true,
+      operation: null,
+      phase: 'paused',
+      place: { file: 'm.py', function: 'f', line: rank < 64 ? 3 : 7 },
+      rank,
+      reason: '',
+      text: ''
+    }))
+  });
 
 it('looks at any one of many ranks by keyboard', async () => {
   const host = document.body.appendChild(document.createElement('div'));

@@ -8,7 +8,8 @@ it('says how many slots each holder has, the largest first', () => {
     id,
     name: id,
     owner: 'me',
-    pid: 1
+    pid: 1,
+    may_stop: true
   });
   const slot = (n: number, held: ReturnType<typeof holder> | null) => ({
     device: `cuda:${n}`,

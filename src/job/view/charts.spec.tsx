@@ -24,7 +24,7 @@ it('ends the line of a logged value where it was logged last, the others where t
   const history = [point(1, 1), point(2, 2), point(3, 2), point(4, 2)];
   const text = renderToStaticMarkup(
     <Charts
-      job={{ ended_at: 5, state: 'done', world: { size: 2 } } as Job}
+      job={{ ended_at: 5, state: 'succeeded', world: { size: 2 } } as Job}
       metrics={{ history } as unknown as JobMetrics}
       trans={trans}
     />

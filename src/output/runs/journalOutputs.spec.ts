@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { components } from '../../api/types';
-import { record } from '../../testing/record';
+import { record, result } from '../../testing/record';
 import { JournalOutputs } from './journalOutputs';
 
 type Entry = components['schemas']['Output'];
@@ -96,16 +96,7 @@ it('puts back displays with their rank, updates in their place, and the failure'
   const sentence = 'Rank 1 failed.';
   const traceback = [sentence, '', 'Rank 1: ValueError: x'];
   const failed = record({
-    result: {
-      cell: 'x.1',
-      ranks: [0, 1],
-      failures: [],
-      sentence,
-      elapsed_s: 1,
-      timed_out: false,
-      interrupted: false,
-      traceback
-    }
+    result: result({ sentence, traceback })
   });
   expect(all.outputs(failed)).toEqual([
     {
@@ -150,7 +141,7 @@ it('keeps both ends of what is too much, and says how many lines went', () => {
 
 it('knows between which displays a line was printed', () => {
   const display = { data: { data: { 'image/png': 'x' } } };
-  const figure = { kind: 'display_data', ...display };
+  const figure = { kind: 'display_data' as const, ...display };
   const all = journal(
     entry(0, 'before\n'),
     entry(0, null, figure),

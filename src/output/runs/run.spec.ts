@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
-import { record } from '../../testing/record';
+import { record, result } from '../../testing/record';
 import {
   endedRanks,
   enameOf,
@@ -53,23 +53,13 @@ it('knows of which ranks the processes that ran a cell have ended', () => {
   expect([...endedRanks(null, [0, 1], false)]).toEqual([]);
 });
 
-const result = {
-  cell: 'x.1',
-  ranks: [0, 1],
-  failures: [],
-  sentence: '',
-  elapsed_s: 1,
-  timed_out: false,
-  interrupted: false,
-  traceback: [],
-  said: []
-};
 const failure = {
   rank: 0,
   kind: 'raised',
   type: 'ValueError',
   message: '',
   frames: [],
+  detail: [],
   operation: null
 };
 
@@ -85,21 +75,20 @@ it('calls an error by its kind, as the kernel does', () => {
 it('says how a run stands', () => {
   expect(stateOf(record({ state: 'waiting' }))).toBe('waiting');
   expect(stateOf(record({ state: 'running' }))).toBe('running');
-  expect(stateOf(record({ result }))).toBe('done');
-  const failed = { ...result, failures: [failure] };
+  expect(stateOf(record({ result: result() }))).toBe('done');
+  const failed = result({ failures: [failure] });
   expect(stateOf(record({ result: failed }))).toBe('failed');
   const interrupted = { ...failed, interrupted: true };
   expect(stateOf(record({ result: interrupted }))).toBe('interrupted');
-  const never = {
-    ...result,
+  const never = result({
     failures: [{ ...failure, kind: 'lost', type: 'NotRun' }]
-  };
+  });
   expect(stateOf(record({ result: never }))).toBe('not run');
 });
 
 it('keeps by codes what became of a run, and reads nothing else as such', () => {
   const said = [{ code: 'raised', values: { ranks: '0' }, text: 'Rank 0 …' }];
-  const kept = runOf(record({ result: { ...result, said } }));
+  const kept = runOf(record({ result: result({ said }) }));
   expect(kept.said).toEqual([{ code: 'raised', values: { ranks: '0' } }]);
   expect(readRun(kept)).toEqual(kept);
   const rest = { ...kept };
@@ -108,7 +97,7 @@ it('keeps by codes what became of a run, and reads nothing else as such', () => 
 });
 
 it('misses what the notebook has not got whole', () => {
-  const ended = record({ result });
+  const ended = record({ result: result() });
   const kept = runOf(ended);
   expect(kept).toEqual({
     run: 'x.1',
@@ -139,7 +128,7 @@ it('shows the output of a background cell in it only once it has failed', () => 
   expect(misses(done, null, 3)).toBe(false);
   const failed = record({
     detached: true,
-    result: { ...result, sentence: 'Rank 1 failed.' }
+    result: result({ sentence: 'Rank 1 failed.' })
   });
   const running = runOf(record({ state: 'running', ended_at: null }));
   expect(misses(failed, running, 3)).toBe(true);

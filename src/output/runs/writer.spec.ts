@@ -6,7 +6,7 @@ import {
 import { afterEach, expect, it } from 'vitest';
 import { applyUpdate, Doc } from 'yjs';
 
-import { PATIENCE, Writers } from './writer';
+import { ISharedNotebook, PATIENCE, Writers } from './writer';
 
 /** A page with the notebook; its updates reach the pages that are connected then, as through the server. */
 class Page {
@@ -27,7 +27,7 @@ class Page {
       }
     });
     this.writers = new Writers(
-      this,
+      this as unknown as ISharedNotebook, // Yjs types each event's listener
       () => this.moves++,
       () => now
     );

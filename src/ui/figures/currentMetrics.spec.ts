@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
-import { Metrics } from '../../tokens';
+import { Last, Metrics } from '../../tokens';
 import { asOfNow, shownFigures } from './currentMetrics';
 
 const FIGURES: Partial<Metrics> = {
@@ -10,12 +10,19 @@ const FIGURES: Partial<Metrics> = {
   comm_overhead: 0.23,
   comm_overhead_error: 0.02
 };
-const LAST = {
+const LAST: Last = {
   samples_per_s: 1290,
   tokens_per_s: null,
+  global_batch: null,
+  rank_batch: null,
+  accumulated: 1,
+  epoch: null,
   step_s: 0.2,
   comm_overhead: 0.24,
-  comm_overhead_error: 0.02
+  comm_overhead_error: 0.02,
+  comm_bound: '',
+  gradient_bytes: null,
+  link_share: null
 };
 
 function metrics(more: Partial<Metrics>): Metrics {

@@ -1,0 +1,190 @@
+import { expect, it } from 'vitest';
+
+import { LogLine } from '../../tokens';
+import { followsFrom } from './follows';
+import { goesOn, placeOf, rowsOf } from './lines';
+
+const line = (rank: number, text: string, time = 0): LogLine => ({
+  time,
+  rank,
+  text,
+  error: false
+});
+
+it('leaves the tracebacks of two ranks apart', () => {
+  const head = 'Traceback (most recent call last):';
+  const lines = [line(1, head), line(1, 'a'), line(0, head), line(0, 'b')];
+  expect(rowsOf(lines, true).map(r => [r.ranks, r.text])).toEqual([
+    ['1', head],
+    ['1', 'a'],
+    ['0', head],
+    ['0', 'b']
+  ]);
+});
+
+it('folds the tracebacks of two ranks that are the same, also where their lines come by turns', () => {
+  const texts = [
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[3]", line 2, in <module>',
+    '  File "/x/site-packages/torch/a.py", line 7, in f',
+    '    call()',
+    'ValueError: it is not finite'
+  ];
+  const of = (rank: number, time: number): LogLine[] =>
+    texts.map(text => ({ ...line(rank, text, time), error: true }));
+  const [one, two] = [of(1, 0), of(0, 3)];
+  const turns = one.flatMap((first, at) => [first, two[at]]);
+  for (const lines of [[...one, ...two], turns]) {
+    expect(
+      rowsOf([...lines, line(0, 'end', 4)], true).map(r => [r.ranks, r.text])
+    ).toEqual([
+      ['0–1', texts[0]],
+      ['0–1', texts[1]],
+      ['0–1', ''],
+      ['0–1', texts[4]],
+      ['0', 'end']
+    ]);
+    expect(rowsOf(lines, false)).toHaveLength(10);
+  }
+  const cause = [
+    ...one,
+    ...[
+      '',
+      'During handling of the above exception, another exception occurred:',
+      ''
+    ].map(text => ({ ...line(1, text), error: true })),
+    ...of(1, 1)
+  ];
+  const both = [
+    ...cause,
+    line(0, 'begin', 1),
+    ...cause.map(l => ({ ...l, rank: 0 }))
+  ];
+  expect(rowsOf(both, true).map(r => r.ranks)).toEqual([
+    '0',
+    ...Array(11).fill('0–1')
+  ]);
+  const other = two.map((l, at) => (at === 1 ? { ...l, text: '  b' } : l));
+  expect(rowsOf([...one, ...other], true)).toHaveLength(8);
+  const late = two.map(l => ({ ...l, time: 60 }));
+  expect(rowsOf([...one, ...late], true)).toHaveLength(8);
+});
+
+it('finds the cell of a traceback and what only follows from another rank', () => {
+  expect(
+    placeOf('  File "train.ipynb[4]", line 18, in <module>')
+  ).toMatchObject({
+    notebook: 'train.ipynb',
+    cell: '[4]',
+    line: 18
+  });
+  expect(placeOf('  File "Größe π.ipynb[4]", line 18')?.notebook).toBe(
+    'Größe π.ipynb'
+  );
+  expect(placeOf('  File "model.py", line 3')).toBeNull();
+  expect(followsFrom('RuntimeError: Connection closed by peer [::1]:3')).toBe(
+    true
+  );
+});
+
+it('folds the frames of libraries in a traceback, and shows them when asked', () => {
+  const error = (text: string): LogLine => ({ ...line(1, text), error: true });
+  const lines = [
+    error('Traceback (most recent call last):'),
+    error('  File "a.ipynb[1]", line 2, in <module>'),
+    error('    loss.backward()'),
+    error('  File "/x/site-packages/torch/_tensor.py", line 6, in backward'),
+    error('    torch.autograd.backward('),
+    error('  File "/x/site-packages/torch/graph.py", line 9, in run'),
+    error('RuntimeError: no')
+  ];
+  const rows = rowsOf(lines, true);
+  expect(rows.map(r => r.frames || r.text)).toEqual([
+    'Traceback (most recent call last):',
+    '  File "a.ipynb[1]", line 2, in <module>',
+    '    loss.backward()',
+    2,
+    'RuntimeError: no'
+  ]);
+  const folded = rows.find(r => r.frames)!;
+  const open = rowsOf(lines, true, new Set([folded.key]));
+  expect(open.map(r => r.text)).toEqual(lines.map(l => l.text));
+});
+
+it('takes the lines of a traceback as one, and another one as another', () => {
+  const error = (rank: number, text: string): LogLine => ({
+    ...line(rank, text),
+    error: true
+  });
+  const rows = rowsOf(
+    [
+      line(0, 'step 1'),
+      error(1, 'Traceback (most recent call last):'),
+      error(1, 'ValueError: no data'),
+      error(0, 'Traceback (most recent call last):'),
+      error(0, 'RuntimeError: closed')
+    ],
+    true
+  );
+  expect(rows.map((row, i) => goesOn(rows[i - 1], row))).toEqual([
+    false,
+    false,
+    true,
+    false,
+    true
+  ]);
+});
+
+it('tells tracebacks from what else is on stderr', () => {
+  const texts = [
+    'job.ipynb[2]:3: UserWarning: from the job',
+    "  warnings.warn('from the job')",
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[4]", line 9, in <module>',
+    '    d[3]',
+    'KeyError: 3',
+    '',
+    'During handling of the above exception, another exception occurred:',
+    '',
+    'Traceback (most recent call last):',
+    '  File "job.ipynb[4]", line 11, in <module>',
+    'ValueError: no',
+    'saved'
+  ];
+  const rows = rowsOf(
+    texts.map(text => ({ ...line(0, text), error: true })),
+    true
+  );
+  expect(rows.filter(r => !r.failed).map(r => r.text)).toEqual([
+    texts[0],
+    texts[1],
+    'saved'
+  ]);
+});
+
+it('names the cell of a line of a traceback, apart from what is around it', () => {
+  expect(placeOf('  File "job.ipynb[4]", line 9, in <module>')).toEqual({
+    notebook: 'job.ipynb',
+    cell: '[4]',
+    line: 9,
+    before: '  ',
+    after: ', in <module>'
+  });
+});
+
+it('keeps the lines of an error\u2019s message together, and ranks whose messages differ apart', () => {
+  const error = (rank: number, time: number, text: string): LogLine =>
+    ({ rank, time, text, error: true }) as LogLine;
+  const failure = (rank: number, time: number, detail: string): LogLine[] => [
+    error(rank, time, 'Traceback (most recent call last):'),
+    error(rank, time, '  File "train.ipynb[2]", line 3, in <module>'),
+    error(rank, time, 'RuntimeError: Error(s) in loading state_dict for Net:'),
+    error(rank, time, `\tsize mismatch for fc.weight: ${detail}`)
+  ];
+  const texts = (lines: LogLine[]): [string, string][] =>
+    rowsOf(lines, true, new Set()).map(row => [row.text, row.ranks]);
+  const apart = texts([...failure(0, 1, 'A'), ...failure(1, 1.2, 'B')]);
+  expect(apart.map(([text]) => text).join('|')).toMatch(/A.*Traceback.*B/);
+  const same = texts([...failure(0, 1, 'A'), ...failure(1, 1.2, 'A')]);
+  expect(same.every(([, ranks]) => ranks === '0–1')).toBe(true);
+});

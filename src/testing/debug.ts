@@ -1,0 +1,34 @@
+import { DebugView, SetBreakpoint } from '../debug/model/model';
+
+/** A breakpoint on ranks, as their kernel reports one. */
+export function makePoint(more: Partial<SetBreakpoint> = {}): SetBreakpoint {
+  return {
+    path: 'p',
+    line: 3,
+    condition: '',
+    hit: '',
+    log: '',
+    error: '',
+    ...more
+  };
+}
+
+/** Ranks under the debugger, as their kernel reports them: two are paused. */
+export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
+  return {
+    on: true,
+    focus: 0,
+    mode: 'all',
+    chosen: [],
+    ranks: [],
+    points: [],
+    pausing: [],
+    cells: {},
+    code: 'paused',
+    sentence: 'Paused on 2 ranks.',
+    waits: [],
+    notes: [],
+    failed: false,
+    ...more
+  };
+}
