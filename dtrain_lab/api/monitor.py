@@ -13,6 +13,7 @@ import ipywidgets
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.history import network_of
+from dtrain_lab.metrics.other_waits import awake
 from dtrain_lab.metrics.units import least_share, share_as_known
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.cluster import Rank
@@ -102,10 +103,11 @@ def _parts(metrics: Metrics) -> str:
         return ""
     parts = {
         "data": metrics.data_s,
-        "forward, backward": metrics.compute_s,
+        "forward, backward": awake(metrics),
         "transfer": metrics.transfer_s,
         "waiting": metrics.wait_s,
         "optimizer": metrics.optimizer_s,
+        "other waits": metrics.asleep_s,
     }
     vague = (metrics.comm_overhead_error or 0.0) >= VAGUE_SHARE
     if vague:  # the split between these is as uncertain as communication's share

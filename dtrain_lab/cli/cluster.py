@@ -27,6 +27,7 @@ from dtrain_lab.cli.show import (
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.other_waits import part_share
 from dtrain_lab.metrics.units import least_share
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire.cluster import Cluster as Info
@@ -220,8 +221,9 @@ def done(target: Cluster, text: str, as_json: bool) -> None:
 
 
 def _print_ranks(info: Info) -> None:
+    waits = ("other waits",) if any(rank.asleep_s for rank in info.ranks) else ()
     names = (
-        "rank", "node", "device", "state", "doing", "step", "samples/s", "communication", "memory GiB"
+        "rank", "node", "device", "state", "doing", "step", "samples/s", "communication", *waits, "memory GiB"
     )  # fmt: skip
     rows = [
         (
@@ -233,6 +235,7 @@ def _print_ranks(info: Info) -> None:
             "–" if rank.step is None else f"{rank.step:,}",
             "–" if rank.samples_per_s is None else f"{rank.samples_per_s:,.1f}",
             least_share(rank.comm_overhead, rank.comm_bound),
+            *((least_share(part_share(rank), ""),) if waits else ()),
             "–" if rank.memory_bytes is None else f"{rank.memory_bytes / 2**30:.1f}",
         )
         for rank in info.ranks

@@ -7,6 +7,7 @@ import time
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.kernel import which
 from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.other_waits import part_share
 from dtrain_lab.metrics.units import duration, least_share
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.world.state_words import word
@@ -107,7 +108,7 @@ def rank_lines(info: Info) -> list[str]:
     """Return the ranks as a text table, whose columns are as wide as their texts; without absent figures."""
     rows = []
     for rank in info.ranks:
-        share = least_share(rank.comm_overhead, rank.comm_bound)
+        share, asleep = least_share(rank.comm_overhead, rank.comm_bound), part_share(rank)
         rows.append(
             (
                 f"rank {rank.rank}",
@@ -116,6 +117,7 @@ def rank_lines(info: Info) -> list[str]:
                 f"step {rank.step}" if rank.step is not None else "",
                 f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "",
                 f"communication {share}" if rank.comm_overhead is not None else "",
+                f"other waits {least_share(asleep, '')}" if asleep is not None else "",
                 f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "",
             )
         )

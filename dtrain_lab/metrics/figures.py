@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.communication import Split, split
+from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.probes import PROBES, longer_backward, probes
 from dtrain_lab.metrics.ring import StepRecord
 from dtrain_lab.wire.cluster import Rank
@@ -241,13 +242,14 @@ def without_steps(sample: RankSample) -> RankSample:
     )
 
 
-def with_figures(rank: Rank, sample: RankSample, split: Split | None) -> Rank:
+def with_figures(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:
     """Add the figures of a rank's latest sample to the rank.
 
     Args:
         rank: the rank's identity, node and state.
         sample: its latest sample.
         split: the split of its communication; None if unknown.
+        asleep: share of a step in which it is asleep, if a verdict says so.
     """
     return replace(
         rank,
@@ -264,6 +266,7 @@ def with_figures(rank: Rank, sample: RankSample, split: Split | None) -> Rank:
         wait_s=split.wait_s if split else None,
         comm_overhead=split.comm_overhead if split else None,
         comm_overhead_error=split.error if split else None,
+        asleep_s=part_s(asleep, sample.step_s, sample.data_s, split.comm_overhead if split else None),
         comm_bound=sample.bound,
         cpu_utilization=sample.cpu_utilization,
         memory_bytes=sample.memory_bytes,

@@ -2749,6 +2749,11 @@ export interface components {
             accumulated: number;
             /** @default [] */
             advice: components["schemas"]["Advice"][];
+            /**
+             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @default null
+             */
+            asleep_s: number | null;
             /** @default  */
             comm_bound: string;
             /**
@@ -3184,6 +3189,11 @@ export interface components {
             accumulated: number;
             /** @default [] */
             advice: components["schemas"]["Advice"][];
+            /**
+             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @default null
+             */
+            asleep_s: number | null;
             /** @default  */
             comm_bound: string;
             /**
@@ -3382,6 +3392,11 @@ export interface components {
          *     `own_s`: each rank's step without communication, of a cluster's last points only; empty if not kept.
          */
         Point: {
+            /**
+             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @default null
+             */
+            asleep_s: number | null;
             /** @description time since 1970 */
             at: number;
             /**
@@ -3557,6 +3572,11 @@ export interface components {
          * @description One rank of a cluster or a job, with its latest metrics.
          */
         Rank: {
+            /**
+             * @description waiting for something else than data and ranks, such as a sleep, a file or a network, where that is most of a step; the parts above include it
+             * @default null
+             */
+            asleep_s: number | null;
             /** @default  */
             comm_bound: string;
             /**

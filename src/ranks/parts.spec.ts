@@ -22,13 +22,14 @@ describe('partsOf', () => {
     expect(parts.map(p => p.part)).toEqual([
       'data',
       'own',
+      'asleep',
       'transfer',
       'waiting',
       'optimizer',
       'other'
     ]);
     expect(parts.reduce((sum, p) => sum + p.share, 0)).toBeCloseTo(1);
-    expect(parts[5].seconds).toBeCloseTo(0.01);
+    expect(parts[6].seconds).toBeCloseTo(0.01);
   });
 
   it('is never more than the step', () => {
@@ -40,6 +41,24 @@ describe('partsOf', () => {
     });
     expect(parts.reduce((sum, p) => sum + p.share, 0)).toBeCloseTo(1);
     expect(parts[0].share).toBeCloseTo(0.5);
+  });
+
+  it('takes what it waits for something else out of the rest, then out of computation', () => {
+    const shares = (asleep_s: number | null) =>
+      Object.fromEntries(
+        partsOf({
+          ...metrics,
+          step_s: 0.1,
+          compute_s: 0.04,
+          comm_overhead: 0.1,
+          optimizer_s: 0.01,
+          asleep_s
+        }).map(({ part, share }) => [part, Math.round(share * 100)])
+      );
+    expect(shares(null)).toMatchObject({ own: 40, asleep: 0, other: 40 });
+    expect(shares(0.03)).toMatchObject({ own: 40, asleep: 30, other: 10 });
+    expect(shares(0.6 / 10)).toMatchObject({ own: 20, asleep: 60, other: 0 });
+    expect(shares(0.6)).toMatchObject({ own: 0, asleep: 80, other: 0 });
   });
 
   it('says the same of communication as all else does', () => {

@@ -9,11 +9,12 @@ import {
   formatShares,
   formatTime
 } from '../ui/figures/format';
-import { splitOf, waitingOf } from '../ui/figures/split';
+import { partTitle, splitOf, waitingOf } from '../ui/figures/split';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {
-  part: 'data' | 'own' | 'optimizer' | 'other' | 'transfer' | 'waiting';
+  part:
+    'data' | 'own' | 'optimizer' | 'other' | 'asleep' | 'transfer' | 'waiting';
   seconds: number;
   share: number;
 }
@@ -23,7 +24,8 @@ export interface IPart {
  *
  * step = data + compute + transfer + waiting + optimizer + the rest, means over the ranks. Transfer and
  * waiting are the communication that is displayed everywhere else. The other parts are measured separately:
- * if they add up to more than the rest of the step, they are scaled down together.
+ * if they add up to more than the rest of the step, they are scaled down together. A loop that waits for
+ * something else does so in these parts: it is taken out of the rest, and then out of the computation.
  */
 export function partsOf(metrics: Cluster['metrics']): IPart[] {
   const { step_s, compute_s } = metrics;
@@ -38,13 +40,17 @@ export function partsOf(metrics: Cluster['metrics']): IPart[] {
   const sum = data + compute_s + optimizer;
   const room = Math.max(0, step_s - transfer - waiting);
   const scale = sum > room ? room / sum : 1;
+  const rest = Math.max(0, room - sum);
+  const compute = compute_s * scale;
+  const asleep = Math.min(metrics.asleep_s ?? 0, rest + compute);
   const known: [IPart['part'], number][] = [
     ['data', data * scale],
-    ['own', compute_s * scale],
+    ['own', compute - Math.max(0, asleep - rest)],
+    ['asleep', asleep],
     ['transfer', transfer],
     ['waiting', waiting],
     ['optimizer', optimizer * scale],
-    ['other', Math.max(0, room - sum)]
+    ['other', Math.max(0, rest - asleep)]
   ];
   return known.map(([part, seconds]) => ({
     part,
@@ -82,11 +88,13 @@ export function StepParts(props: {
   const names: Record<IPart['part'], string> = {
     data: trans.__('data'),
     own: trans.__('forward, backward'),
+    asleep: trans.__('other waits'),
     transfer: trans.__('transfer'),
     waiting: trans.__('waiting'),
     optimizer: trans.__('optimizer'),
     other: trans.__('other')
   };
+  const sleeps = parts.some(p => p.part === 'asleep');
   const shares = formatShares(parts.map(p => p.share));
   const text = parts.map((p, i) => `${names[p.part]} ${shares[i]}`).join(', ');
   return (
@@ -113,8 +121,10 @@ export function StepParts(props: {
             data-part={p.part}
             title={
               p.part === 'own'
-                ? trans.__('All that runs between them, also a sleep')
-                : undefined
+                ? sleeps
+                  ? trans.__('All that runs between them')
+                  : trans.__('All between them, also a short sleep')
+                : partTitle(p.part, sleeps, trans)
             }
           >
             {names[p.part]} <b>{formatTime(p.seconds)}</b> {shares[i]}

@@ -52,6 +52,10 @@ class CurrentAdvice:
             return TOO_SHORT
         return "" if self._advice else why_none(self.measured, self.too_busy)
 
+    def asleep(self, loop: str) -> Asleep:
+        """How much of a step ranks sleep in the loop of this code; nothing is known of other loops."""
+        return self._asleep if loop == self._sampled else Asleep()
+
     def wants_samples(self, loops: Loops) -> bool:
         """Whether `sampled` is to be called now."""
         return loops.trains and (loops.code != self._sampled or self._asleep.due(time.monotonic()))

@@ -12,12 +12,13 @@ from dtrain_lab.head.figures.current_advice import CurrentAdvice
 from dtrain_lab.head.figures.latest_samples import LatestSamples
 from dtrain_lab.head.figures.logged_values import LoggedValues
 from dtrain_lab.head.figures.pauses import Pauses
+from dtrain_lab.head.figures.slow_world import SlowWorld, method_error, too_busy
 from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, figures
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
+from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
 from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import Steady
-from dtrain_lab.metrics.verdicts.pace import Pace
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
@@ -51,10 +52,8 @@ class Figures:
         """Whether steps were made since the last cell began."""
         self._seen = False
         """Whether steps of the last user's cell were seen while they ran."""
-        self.slow: Verdict | None = None
-        """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
         self._steady = Steady()
-        self._pace = Pace()
+        self._slow_world = SlowWorld(self._steady)
         self._advised = CurrentAdvice()
         self.link_bytes_per_s: float | None = None
         """Speed of the slowest node's network; None with one node, or where it is unknown."""
@@ -103,7 +102,7 @@ class Figures:
             where: The cell; None if it is no notebook's.
         """
         self.loops.begun(code, ranks, time.monotonic(), where)
-        self._pace.forget()
+        self._slow_world.cell_began()
         self._trained = False
         self._seen = self._seen and self.loops.measures
         for rank in ranks:
@@ -170,15 +169,18 @@ class Figures:
             self.loops.code,
             diagnosed if metrics.measured else None,
             sure=found is None or found.code != straggler.TOO_BUSY,
-            busy=self._too_busy(found),
+            busy=too_busy(found, self.plan, self.hosts),
             over=over,
         )
         if not current and (found is None or found.kind not in ALARMS):
             advice = self.advice  # kept after the loop's end: users apply it before the next run
+        taking = sum(1 for sample in samples if sample.step_s)
+        sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, taking)
         # a cell that hangs before its first training step has no pace to compare with
         stands = found is not None and found.kind in ALARMS and not self._trained
         return replace(
             metrics,
+            asleep_s=part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead),
             values=self.values.current,
             advice=advice,
             unknown=self._advised.unknown,
@@ -187,7 +189,7 @@ class Figures:
             verdicts=(found,) if found is not None else (),
             current=current,
             loop=self.loops.where,
-            even=self._pace.kept,
+            even=self._slow_world.even,
             last=None if current or stands else diagnosis.last_with_measured(self._last, diagnosed),
         )
 
@@ -195,6 +197,16 @@ class Figures:
     def advice(self) -> tuple[Advice, ...]:
         """Advice on the current or last training loop; unlike `metrics.advice`, kept after the loop's end."""
         return self._advised.advice
+
+    @property
+    def slow(self) -> Verdict | None:
+        """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
+        return self._slow_world.slow
+
+    @property
+    def asleep(self) -> dict[int, float]:
+        """Rank → share of a step in which it is asleep, for ranks of which a verdict says so."""
+        return self._advised.asleep(self.loops.code).of_ranks(self.slow)
 
     @property
     def measured(self) -> Measured | None:
@@ -267,42 +279,14 @@ class Figures:
     ) -> Verdict | None:
         """The verdict on a slow world (straggler, input-bound, too busy), once it is certain."""
         if not state.busy or self.paused or state.phase != "ready" or state.breaking_off:
-            self._steady.forget()
-            self._pace.forget()
+            self._slow_world.forget()
             return None
-        found: Verdict | None = None
-        if current:
-            error = self._method_error(samples, metrics)
-            found = straggler.slow(samples, error, hosts.by_rank(self.plan, self.hosts))
-            found = found or self._hungry(samples, len(state.at_work))
-            if straggler.can_judge(samples):
-                self._pace.update(found is None, time.monotonic())
-            busy = straggler.busiest(hosts.by_name(self.plan, self.hosts))
-            if found is not None and busy is not None and not straggler.is_plain(found):
-                found = busy
-        shown = self._steady.update(found, time.monotonic())
-        if current:
-            self.slow = shown if shown is not None and shown.kind == "slow" else None
-        return shown
-
-    def _method_error(self, samples: Sequence[RankSample], metrics: Metrics) -> float:
-        """Error of communication without waits for a CPU core, which make ranks slow by themselves."""
-        if metrics.measured:
-            return metrics.comm_overhead_error or 0.0
-        crowded = self._crowded()
-        return max((communication.overhead_error(s, crowded) for s in samples), default=0.0)
-
-    def _too_busy(self, found: Verdict | None) -> str:
-        """Why estimates are unreliable now: a node has more runnable threads than cores; empty otherwise."""
-        shown = found is not None and found.code == straggler.TOO_BUSY
-        busy = found if shown else straggler.busiest(hosts.by_name(self.plan, self.hosts))
-        return straggler.busy_note(busy) if busy is not None else ""
-
-    def _hungry(self, samples: Sequence[RankSample], size: int) -> Verdict | None:
-        measured = self.loops.measured(size)
-        if measured is not None and diagnosis.denies_waiting_for_data(measured, straggler.INPUT_BOUND_SHARE):
-            return None
-        return straggler.input_bound(samples)
+        if not current:
+            return self._slow_world.rests()
+        known = self.loops.measured(len(state.at_work))
+        fed = known is not None and diagnosis.denies_waiting_for_data(known, straggler.INPUT_BOUND_SHARE)
+        error = method_error(samples, metrics, crowded=self._crowded())
+        return self._slow_world.update(samples, error, self.plan, self.hosts, fed=fed)
 
     @property
     def _stuck_after_s(self) -> float:

@@ -157,7 +157,7 @@ class Snapshot:
         if self.plan is None:
             return ()
         blamed = {r: v.kind for v in metrics.verdicts for r in v.ranks}
-        splits = self.figures.splits(state)
+        splits, asleep = self.figures.splits(state), self.figures.asleep
         at_work = set(state.at_work)
         ranks = []
         for node in self.plan.nodes:
@@ -172,6 +172,7 @@ class Snapshot:
                         device,
                         blamed,
                         splits.get(member.rank),
+                        asleep.get(member.rank),
                         running,
                         samples.get(member.rank),
                         takes=member.rank in at_work,
@@ -187,6 +188,7 @@ class Snapshot:
         device: str,
         blamed: Mapping[int, str],
         split: communication.Split | None,
+        asleep: float | None,
         running: Sequence[RunningCell],
         waiting: RankSample | None,
         *,
@@ -215,7 +217,7 @@ class Snapshot:
         )
         if not takes:
             sample = estimates.without_steps(sample)
-        return estimates.with_figures(rank_now, sample, split)
+        return estimates.with_figures(rank_now, sample, split, asleep)
 
     def _progress(self, state: State) -> tuple[Phase, ...]:
         now = time.monotonic()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean, median
 
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.verdicts import Verdict
 
 ENTER = 0.5
 """Share of a step asleep from which a loop is said to wait for something else …"""
@@ -18,6 +19,8 @@ FEWEST = 3
 """Measurements without which nothing is said."""
 AVERAGED_S = 8.0
 """Seconds over which the share is averaged: as long as other verdicts take to leave."""
+CAUSE = "asleep"
+"""Cause of a slow rank that sleeps."""
 
 
 def asleep_s(sample: RankSample) -> float | None:
@@ -46,24 +49,24 @@ def asleep_s(sample: RankSample) -> float | None:
     return free - busy - step * starved
 
 
-def asleep_share(samples: Sequence[RankSample]) -> float | None:
-    """Return the share of a step in which the median rank is asleep; None if it is not known.
+def asleep_shares(samples: Sequence[RankSample]) -> dict[int, float]:
+    """Return the share of a step asleep of each rank that runs a cell; empty if it is not known of all.
 
     Args:
         samples: the latest sample of each rank.
     """
-    shares = []
+    shares = {}
     for sample in samples:
         if sample.idle:  # it has ended the cell, or runs none
             continue
         # without time of its thread a rank computes on a GPU, whose use must be known, too
         if not sample.on_processor and sample.device_utilization is None:
-            return None
+            return {}
         asleep = asleep_s(sample)
         if asleep is None or not sample.step_s:
-            return None
-        shares.append(asleep / sample.step_s)
-    return median(shares) if shares else None
+            return {}
+        shares[sample.rank] = asleep / sample.step_s
+    return shares
 
 
 class Asleep:
@@ -73,19 +76,41 @@ class Asleep:
     """
 
     def __init__(self) -> None:
-        self._shares: deque[tuple[float, float]] = deque()
+        self._shares: deque[tuple[float, dict[int, float]]] = deque()
         self._at: float | None = None
         self._steps = 0
         """Steps of all ranks at the last measurement."""
         self._mostly = False
         self.share = 0.0
         """The average share if the loop mostly waits for something else, or did when known last; else 0."""
+        self._by_rank: dict[int, float] = {}
+        """The average share of each rank."""
+
+    def of_ranks(self, slow: Verdict | None) -> dict[int, float]:
+        """Return the share of each rank that a verdict calls asleep: of all, or of the slow one.
+
+        Args:
+            slow: The verdict on a slow rank; None without one.
+        """
+        if self.share:
+            return self._by_rank
+        ranks = slow.ranks if slow is not None and CAUSE in str(slow.values.get("cause", "")) else ()
+        return {rank: self._by_rank[rank] for rank in ranks if rank in self._by_rank}
+
+    def of_world(self, slow: Verdict | None, count: int) -> float:
+        """Return the share of the world's step: as its verdict says, or else the mean over its ranks.
+
+        Args:
+            slow: The verdict on a slow rank; None without one.
+            count: Number of ranks that take steps.
+        """
+        return self.share or sum(self.of_ranks(slow).values()) / max(1, count)
 
     def forget(self) -> None:
         """Forget everything, because another loop trains."""
         self._shares.clear()
         self._at, self._steps = None, 0
-        self._mostly, self.share = False, 0.0
+        self._mostly, self.share, self._by_rank = False, 0.0, {}
 
     def due(self, now: float) -> bool:
         """Whether it is time for another measurement."""
@@ -108,18 +133,21 @@ class Asleep:
         steps = sum(sample.step or 0 for sample in samples)
         moved = self._at is not None and steps > self._steps
         self._at, self._steps = now, steps
-        share = asleep_share(samples)
+        shares = asleep_shares(samples)
         if crowded:
             self._shares.clear()
-            self._mostly, self.share = False, 0.0
-        if share is None or not moved or crowded:
+            self._mostly, self.share, self._by_rank = False, 0.0, {}
+        if not shares or not moved or crowded:
             return self.share
-        self._shares.append((now, share))
+        self._shares.append((now, shares))
         while self._shares[0][0] < now - AVERAGED_S:
             self._shares.popleft()
         if len(self._shares) < FEWEST and not self._mostly:  # the first may be of a time before the loop
             return self.share
-        usual = fmean(share for _, share in self._shares)
+        self._by_rank = {
+            rank: fmean(known[rank] for _, known in self._shares if rank in known) for rank in shares
+        }
+        usual = fmean(median(known.values()) for _, known in self._shares)
         self._mostly = usual >= (LEAVE if self._mostly else ENTER)
         self.share = min(1.0, usual) if self._mostly else 0.0
         return self.share

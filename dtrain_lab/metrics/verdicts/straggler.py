@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.metrics.verdicts.asleep import asleep_s
+from dtrain_lab.metrics.verdicts.asleep import CAUSE, asleep_s
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.nodes import HostUse
@@ -234,7 +234,7 @@ def _cause(
     if asleep is None or on_gpu:  # of a kernel on the GPU its process waits, too
         return "", ""
     if asleep > over / 2:
-        return "asleep", ": its own code sleeps, or waits for a file or a network"
+        return CAUSE, ": its own code sleeps, or waits for a file or a network"
     return "", ""
 
 

@@ -62,6 +62,16 @@ WaitS = Annotated[
 ]
 CommOverhead = Annotated[float | None, _declare("(transfer + waiting) / step", "share", "mean")]
 CommOverheadError = Annotated[float | None, _declare("error of `comm_overhead`", "share", "largest")]
+AsleepS = Annotated[
+    float | None,
+    _declare(
+        "waiting for something else than data and ranks, such as a sleep, a file or a network, where that is "
+        "most of a step; the parts above include it",
+        "s",
+        "mean",
+        "other waits",
+    ),
+]
 At = Annotated[float, _declare("time since 1970", "s", None)]
 Generation = Annotated[int, _declare("how often the process group was rebuilt", "rebuilds", None)]
 Step = Annotated[int | None, _declare("steps of the loop so far", "steps", "largest")]
@@ -86,12 +96,13 @@ class StepFigures(Struct, frozen=True, kw_only=True):
 
 
 class Figures(StepFigures, frozen=True, kw_only=True):
-    """Also communication, known from all ranks together: transfer, waiting, their share and its error."""
+    """Also what is judged from all ranks together: communication, its parts and error, and other waits."""
 
     transfer_s: TransferS = None
     wait_s: WaitS = None
     comm_overhead: CommOverhead = None
     comm_overhead_error: CommOverheadError = None
+    asleep_s: AsleepS = None
 
 
 def declared(kind: type[Struct]) -> dict[str, tuple[str, Figure]]:

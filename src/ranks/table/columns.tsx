@@ -44,13 +44,18 @@ function amount(seconds: number | null, scale: number): string {
   return value >= 9.95 ? plain.format(value) : fine.format(value);
 }
 
-/** All columns, in order. */
+/**
+ * All columns, in order.
+ *
+ * @param sleeps - whether a verdict says of some ranks that they wait for something else.
+ */
 export function columnsOf(
   trans: TranslationBundle,
   gpus: boolean,
   [unit, scale]: ['s' | 'ms', number],
   nodes: number,
-  alarm: Verdict | null
+  alarm: Verdict | null,
+  sleeps = false
 ): IColumn[] {
   const time = (
     key: string,
@@ -123,6 +128,19 @@ export function columnsOf(
         )
     },
     { ...time('data', trans.__('Data'), f => f.rank.data_s), room: 'wide' },
+    ...(sleeps
+      ? [
+          {
+            ...time(
+              'asleep',
+              trans.__('Other waits'),
+              f => f.rank.asleep_s ?? null
+            ),
+            width: 'minmax(112px, 0.9fr)',
+            room: 'middle' as const
+          }
+        ]
+      : []),
     {
       ...time('transfer', trans.__('Transfer'), f => f.transfer),
       room: 'middle'

@@ -77,7 +77,11 @@ export function RankGrid(
             </>
           ) : trains ? (
             <>
-              <th scope="col" className="jp-DtrainUi-colNumber">
+              <th
+                scope="col"
+                className="jp-DtrainUi-colNumber"
+                title={trans.__('A step without its communication')}
+              >
                 {trans.__('Own')}
               </th>
               <th scope="col">{trans.__('Step split')}</th>
@@ -165,7 +169,7 @@ function Middle(props: {
     return (
       <>
         <td className="jp-DtrainUi-colNumber">
-          {formatTime(rank.step_s * (split.own + split.data))}
+          {formatTime(rank.step_s * (split.own + split.asleep + split.data))}
         </td>
         <td>
           <SplitBar split={split} trans={trans} />

@@ -40,7 +40,14 @@ export function RankTable(
   const held = useRef<IHeld>({ key: '', values: new Map() });
   const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
   const nodes = new Set(figures.map(f => f.rank.node)).size;
-  const columns = columnsOf(trans, gpus, unitOf(figures), nodes, props.alarm);
+  const columns = columnsOf(
+    trans,
+    gpus,
+    unitOf(figures),
+    nodes,
+    props.alarm,
+    figures.some(f => f.rank.asleep_s)
+  );
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
   // a rank that the head calls slow comes first at once, whatever its current time
   const weight = (f: IRankFigures): number =>

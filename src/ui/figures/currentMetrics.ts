@@ -36,7 +36,8 @@ const FIGURES = {
   transfer_s: null,
   wait_s: null,
   comm_overhead: null,
-  comm_overhead_error: null
+  comm_overhead_error: null,
+  asleep_s: null
 } as const;
 const RANK_FIGURES = { ...FIGURES, steps_per_s: null } as const;
 

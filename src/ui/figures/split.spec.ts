@@ -35,7 +35,13 @@ it('is no computation that waits for data', () => {
 });
 
 it('is told in parts that add up to 100 %', () => {
-  const split = { data: 0, own: 0.345, transfer: 0.325, waiting: 0.33 };
+  const split = {
+    data: 0,
+    own: 0.345,
+    asleep: 0,
+    transfer: 0.325,
+    waiting: 0.33
+  };
   const told = renderToStaticMarkup(
     React.createElement(SplitLegend, {
       split,
@@ -43,7 +49,31 @@ it('is told in parts that add up to 100 %', () => {
     })
   );
   expect(told.match(/\d+(?=\u00a0%)/g)).toEqual(['35', '32', '33']);
-  expect(told).toContain('also a sleep');
+  expect(told).toContain('also a short sleep');
+  expect(told).not.toContain('other waits');
+});
+
+it('calls no sleep computation where a verdict says that ranks wait for something else', () => {
+  const rank = makeRank(0, {
+    step_s: 0.1,
+    comm_overhead: 0.05,
+    data_s: 0.001,
+    asleep_s: 0.07
+  });
+  const split = splitOf(rank)!;
+  expect(split.asleep).toBeCloseTo(0.7);
+  expect(split.own).toBeCloseTo(0.25);
+  const told = renderToStaticMarkup(
+    React.createElement(SplitLegend, {
+      split,
+      trans: nullTranslator.load('dtrain_lab')
+    })
+  ).replace(/\u00a0/g, ' ');
+  expect(told).toContain('compute 25 %');
+  expect(told).toContain('other waits 70 %');
+  expect(told).not.toContain('also a short sleep');
+  expect(told).toContain('in which ranks run');
+  expect(splitOf({ ...rank, asleep_s: 0.2 })).toMatchObject({ own: 0 });
 });
 
 it('never waits longer than it communicates', () => {
@@ -69,6 +99,12 @@ it('waits no less than nothing, and no longer than it communicates', () => {
   expect([of(0.3), of(3), of(-0.1), of(null)]).toEqual([0.3, 0.5, 0, null]);
   expect(of(3, null)).toBe(2);
   expect(
-    splitOf({ step_s: 2, comm_overhead: 0.25, wait_s: -1, data_s: 0 })
+    splitOf({
+      step_s: 2,
+      comm_overhead: 0.25,
+      wait_s: -1,
+      data_s: 0,
+      asleep_s: null
+    })
   ).toMatchObject({ waiting: 0, transfer: 0.25 });
 });

@@ -5,18 +5,21 @@ import { Rank } from '../../tokens';
 import { formatShares } from './format';
 
 /**
- * Parts of a step: data, own time, transfer, waiting for slower ranks; shares of the step, adding up to 1.
+ * Parts of a step: data, own time, other waits, transfer, waiting for slower ranks; shares of the step, adding up
+ * to 1.
  */
 export interface ISplit {
   /** Waiting for the loader. */
   data: number;
   own: number;
+  /** Waiting for something that is neither data nor a rank, where a verdict says so; else counted as own time. */
+  asleep: number;
   transfer: number;
   waiting: number;
 }
 
 /** Parts of a bar, from left to right. */
-const PARTS = ['data', 'own', 'transfer', 'waiting'] as const;
+const PARTS = ['data', 'own', 'asleep', 'transfer', 'waiting'] as const;
 /** Waiting for data below this share of a step counts as the rank's own time. */
 const LEAST_DATA = 0.05;
 
@@ -35,11 +38,14 @@ export function waitingOf(
 }
 
 /**
- * own = step × (1 − overhead) − data, waiting = wait, transfer = the rest; for a rank, or for the world,
+ * own = step × (1 − overhead) − data − other waits, waiting = wait, transfer = the rest; for a rank, or for the world,
  * whose figures are means over its ranks.
  */
 export function splitOf(
-  figures: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s' | 'data_s'>
+  figures: Pick<
+    Rank,
+    'step_s' | 'comm_overhead' | 'wait_s' | 'data_s' | 'asleep_s'
+  >
 ): ISplit | null {
   const { step_s, comm_overhead, data_s } = figures;
   if (!step_s || comm_overhead === null) {
@@ -48,9 +54,12 @@ export function splitOf(
   const waiting = Math.min(comm_overhead, (waitingOf(figures) ?? 0) / step_s);
   const waits = Math.min(1 - comm_overhead, (data_s ?? 0) / step_s);
   const data = waits < LEAST_DATA ? 0 : waits;
+  const rest = 1 - comm_overhead - data;
+  const asleep = Math.min(rest, (figures.asleep_s ?? 0) / step_s);
   return {
     data,
-    own: 1 - comm_overhead - data,
+    own: rest - asleep,
+    asleep,
     transfer: comm_overhead - waiting,
     waiting
   };
@@ -67,10 +76,34 @@ function partText(
       return trans.__('waiting for data %1', told);
     case 'own':
       return trans.__('compute %1', told);
+    case 'asleep':
+      return trans.__('other waits %1', told);
     case 'transfer':
       return trans.__('transfer %1', told);
     default:
       return trans.__('waiting %1', told);
+  }
+}
+
+/** What a part is, where its name says too little; undefined for the others. */
+export function partTitle(
+  part: string,
+  asleep: boolean,
+  trans: TranslationBundle
+): string | undefined {
+  switch (part) {
+    case 'own':
+      return asleep
+        ? trans.__('The rest of the step, in which ranks run')
+        : trans.__(
+            'All of the step but communication and the loader: also a short sleep, or reading a file'
+          );
+    case 'asleep':
+      return trans.__(
+        'Ranks neither compute nor communicate, nor wait for the loader: look for sleeps, files, and requests over a network'
+      );
+    default:
+      return undefined;
   }
 }
 
@@ -79,7 +112,9 @@ function named(
   split: ISplit,
   trans: TranslationBundle
 ): { part: keyof ISplit; text: string }[] {
-  const parts = PARTS.filter(part => part !== 'data' || split.data > 0);
+  const parts = PARTS.filter(
+    part => !['data', 'asleep'].includes(part) || split[part] > 0
+  );
   const told = formatShares(parts.map(part => split[part]));
   return parts.map((part, i) => ({
     part,
@@ -87,7 +122,7 @@ function named(
   }));
 }
 
-/** A step as a bar: orange, grey, blue, hatched orange. */
+/** A step as a bar: orange, grey, faint, blue, hatched orange. */
 export function SplitBar(props: {
   split: ISplit;
   trans: TranslationBundle;
@@ -124,13 +159,7 @@ export function SplitLegend(props: {
         <span
           key={part}
           data-part={part}
-          title={
-            part === 'own'
-              ? trans.__(
-                  'All of the step but communication and the loader: also a sleep, or reading a file'
-                )
-              : undefined
-          }
+          title={partTitle(part, split.asleep > 0, trans)}
         >
           {text}
         </span>

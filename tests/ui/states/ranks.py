@@ -10,7 +10,7 @@ from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import PANEL, VIEW, State
-from tests.ui.states.training import ADVICE, SLOW
+from tests.ui.states.training import ADVICE, SLOW, sleeping
 from tests.ui.states.worlds import NOW, cluster_of, metrics_of, past, ranks_of, training
 
 FRAMES = {8: 40, 64: 30, 1024: 6}
@@ -77,4 +77,20 @@ def _idle(stage: Stage) -> None:
     stage.page.locator(f"{VIEW} [aria-label*='No steps in this period; the last were at']").first.wait_for()
 
 
-STATES = (_of(8, 5), _of(64, 37), _of(1024, 777), State("c-ranks-idle", _idle, (VIEW, PANEL)))
+def _sleeping(stage: Stage) -> None:
+    """A loop that waits for something else: bar and table say so."""
+    stage.at(NOW)
+    stage.answers("GET", "clusters/sft-8/history", past(8, 15))
+    ranks, metrics = sleeping(ranks_of(8, 1800))
+    stage.hear([training("sft-8", ranks, metrics=metrics)])
+    stage.command("dtrain-lab:show-ranks", id="sft-8")
+    stage.page.locator(VIEW).get_by_role("button", name="Other waits ms").wait_for()
+
+
+STATES = (
+    _of(8, 5),
+    _of(64, 37),
+    _of(1024, 777),
+    State("c-ranks-idle", _idle, (VIEW, PANEL)),
+    State("c-sleeping", _sleeping, (VIEW,)),
+)

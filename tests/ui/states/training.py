@@ -166,6 +166,25 @@ def _hungry(stage: Stage) -> None:
     stage.page.locator(PANEL).get_by_text("waiting for data 72").wait_for()
 
 
+def sleeping(ranks: tuple[Rank, ...]) -> tuple[tuple[Rank, ...], Metrics]:
+    """The ranks of a loop that mostly waits for something else, and the figures of their world."""
+    asleep = 0.62
+    ranks = tuple(replace(r, data_s=0.002, asleep_s=asleep * (r.step_s or 0)) for r in ranks)
+    metrics = metrics_of(ranks, compute_s=0.147)
+    share = metrics.comm_overhead or 0.0
+    of = Measured(ranks=8, step_s=metrics.step_s, share=share, transfer_s=0.02, plain_ddp=True, asleep=asleep)
+    return ranks, replace(metrics, asleep_s=asleep * (metrics.step_s or 0), no_advice=why_none(of, ""))
+
+
+def _sleeping(stage: Stage) -> None:
+    """The loop waits for something else: the bar does not call that computation."""
+    trains(stage, "sft-8")
+    stage.answers("GET", "clusters/sft-8/history", past(8))
+    ranks, metrics = sleeping(ranks_of(8, 1800))
+    stage.hear([training("sft-8", ranks, metrics=metrics)], jobs.SIDEBAR)
+    stage.page.locator(PANEL).get_by_text("other waits 62").wait_for()
+
+
 def _ended(stage: Stage, told: str, **changes: Any) -> None:
     trains(stage, "sft-8", ended=True)
     stage.answers("GET", "clusters/sft-8/history", past(8))
@@ -256,6 +275,7 @@ STATES = (
     State("a-advice-ended", _advice_ended),
     State("a-no-advice", _no_advice),
     State("a-input-bound", _hungry),
+    State("a-sleeping", _sleeping),
     State("a-slow", _slow, ALL),
     State("a-busy", _busy, ALL),
     State("a-running", _running),

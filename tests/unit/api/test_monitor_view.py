@@ -17,6 +17,11 @@ def test_a_step_is_split_only_where_communication_is_known() -> None:
     assert _parts(STEP) == (
         "<br>step 100.0 ms: data 2 % · forward, backward 54 % · transfer 30 % · waiting 13 %"
     )
+    sleeps = replace(STEP, wait_s=0.0, transfer_s=0.01, asleep_s=0.07)
+    assert _parts(sleeps) == (
+        "<br>step 100.0 ms: data 2 % · forward, backward 18 % · transfer 10 % · waiting 0 % · "
+        "other waits 70 %"
+    ), "34 of its 70 ms are between the parts"
     vague = replace(STEP, comm_overhead_error=0.51)
     assert _parts(vague) == "<br>step 100.0 ms: data 2 % · the rest is too unsteady to split"
 

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.diagnosis import conclude, from_live
-from dtrain_lab.metrics.verdicts.asleep import Asleep, asleep_share
+from dtrain_lab.metrics.other_waits import part_s
+from dtrain_lab.metrics.verdicts.asleep import Asleep, asleep_shares
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 
 SLEEPS = RankSample(
@@ -41,16 +43,31 @@ ON_GPU = replace(WORKS, on_processor=0.0, cpu_utilization=0.1, device_memory_tot
 def test_only_what_is_known_to_be_neither_work_nor_waiting_is_sleep(
     sample: RankSample, share: float | None
 ) -> None:
-    assert asleep_share([sample, replace(sample, rank=1)]) == (
-        share if share is None else pytest.approx(share, abs=1e-9)
-    )
+    found = asleep_shares([sample, replace(sample, rank=1)])
+    assert found == ({} if share is None else pytest.approx({0: share, 1: share}, abs=1e-9))
 
 
 def test_one_rank_that_sleeps_is_no_loop_that_sleeps() -> None:
-    assert asleep_share([SLEEPS, WORKS, WORKS]) == pytest.approx(0.0)
-    assert asleep_share([SLEEPS, ON_GPU]) is None
-    assert asleep_share([]) is None
-    assert asleep_share([SLEEPS, replace(WORKS, rank=1, idle=True)]) == pytest.approx(0.7), "not of this cell"
+    asleep = Asleep()
+    one = [SLEEPS, replace(WORKS, rank=1), replace(WORKS, rank=2)]
+    for t in range(6):
+        assert asleep.update([replace(s, step=t) for s in one], float(t)) == 0.0
+    assert asleep_shares([SLEEPS, replace(ON_GPU, rank=1)]) == {}
+    assert asleep_shares([]) == {}
+    assert list(asleep_shares([SLEEPS, replace(WORKS, rank=1, idle=True)])) == [0], "not of this cell"
+    assert asleep.of_ranks(None) == {}
+    slow = Verdict("a", "slow", "slow", {"cause": ", in every step: asleep"}, "", ranks=(0,))
+    assert asleep.of_ranks(slow) == pytest.approx({0: 0.7}), "its verdict says that it sleeps"
+    assert asleep.of_ranks(replace(slow, values={"cause": ": data"})) == {}
+
+
+def test_a_part_of_a_step_leaves_room_for_data_and_communication() -> None:
+    assert part_s(0.7, 0.1, 0.01, 0.1) == pytest.approx(0.07)
+    assert part_s(0.7, 0.1, 0.03, 0.4) == pytest.approx(0.03)
+    assert part_s(0.7, 0.1, None, None) == pytest.approx(0.07)
+    assert [part_s(*of, None, None) for of in ((0.0, 0.1), (None, 0.1), (0.7, None), (-0.1, 0.1))] == [
+        None
+    ] * 4
 
 
 def taking(share: float, steps: int) -> list[RankSample]:

@@ -1,0 +1,21 @@
+"""What `%distributed status` says of the ranks."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dtrain_lab.kernel.reports import rank_lines
+from dtrain_lab.wire.cluster import Rank
+from tests.ui.states.worlds import training
+
+RANK = Rank(0, "a", 0, "cpu", 1, "busy", step=7, step_s=0.1, comm_overhead=0.04)
+
+
+def test_a_rank_that_waits_for_something_else_is_said_to_do_so() -> None:
+    asleep = replace(RANK, rank=1, asleep_s=0.067)
+    lines = rank_lines(training("c", (RANK, asleep)))
+    assert lines == [
+        "  rank 0   busy   cpu   step 7   communication 4 %",
+        "  rank 1   busy   cpu   step 7   communication 4 %   other waits 67 %",
+    ]
+    assert "other waits" not in "".join(rank_lines(training("c", (RANK,))))
