@@ -9,6 +9,7 @@ from dtrain_lab.errors import DtrainError, EnvironmentUnfit
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.kinds import Accelerator, Framework
 from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.summary import Summary
 
 LEAST_FILES = 1024
 LEAST_SHM = 64 << 20
@@ -74,13 +75,21 @@ def unfit(
     return None
 
 
-def warnings(checks: Mapping[str, Check]) -> list[str]:
-    """List problems that may cause trouble but don't prevent a start."""
-    return [
-        f"{node} has {check.shm_bytes >> 20} MiB free in /dev/shm; DataLoader workers may need more."
+def warnings(checks: Mapping[str, Check]) -> tuple[Summary, ...]:
+    """Problems that may cause trouble but don't prevent a start, in sentences that a page can translate.
+
+    Args:
+        checks: name of a node → facts about it.
+    """
+    return tuple(
+        Summary(
+            "little_shm",
+            {"node": node, "free_mib": check.shm_bytes >> 20},
+            f"{node} has {check.shm_bytes >> 20} MiB free in /dev/shm; DataLoader workers may need more.",
+        )
         for node, check in checks.items()
         if check.shm_bytes < LEAST_SHM
-    ]
+    )
 
 
 def _version(package: str, check: Check) -> str:

@@ -56,6 +56,7 @@ async def check(name: str) -> dict[str, Any]:
         "cpus_per_rank": max(1, least.cpus // per_node),
         "memory_gib_per_rank": round(least.memory_bytes / 2**30 / per_node, 1),
     }
+    warnings = compatibility.warnings(checks)
     said = room(least, ask, plan.size, own=backend.traits.one_machine)
     return {
         "name": name,
@@ -65,7 +66,8 @@ async def check(name: str) -> dict[str, Any]:
         "ranks": plan.size,
         "collectives": plan.collectives,
         "network": msgspec.to_builtins(between),
-        "warnings": compatibility.warnings(checks),
+        "warnings": [warning.text for warning in warnings],
+        "findings": msgspec.to_builtins(warnings),
         "ask": ask,
         "capacity": " ".join(one.text for one in said),
         "room": msgspec.to_builtins(said),

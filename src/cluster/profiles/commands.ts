@@ -12,16 +12,7 @@ import { TOAST_MS } from '../../ui/action';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/form';
 import { reportErrors } from '../commands/reportErrors';
 import { openDialog } from '../../ui/dialog';
-import { roomText, Summary } from './room';
-
-/** Result of `profile check` for a profile that can run. */
-type Report = {
-  warnings: string[];
-  /** Sentences on how many ranks fit. */
-  capacity: string;
-  /** The same in parts; none from a server of an earlier version. */
-  room?: readonly Summary[];
-};
+import { Report, reportText } from './room';
 
 /** A profile's file as text, with its error. */
 class Editor extends Widget implements Dialog.IBodyWidget<string> {
@@ -231,8 +222,8 @@ async function check(
     const report = await asked;
     Notification.update({
       id,
-      message: said(name, report, trans),
-      type: 'success',
+      message: reportText(name, report, trans),
+      type: report.warnings.length ? 'warning' : 'success',
       autoClose: 2 * TOAST_MS
     });
   } catch (problem) {
@@ -240,12 +231,4 @@ async function check(
     Notification.dismiss(id);
     throw problem;
   }
-}
-
-function said(name: string, report: Report, trans: TranslationBundle): string {
-  return [
-    trans.__('%1 can run.', name),
-    report.room ? roomText(report.room, trans) : report.capacity,
-    ...report.warnings
-  ].join(' ');
 }

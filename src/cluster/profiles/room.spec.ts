@@ -1,7 +1,7 @@
 import { nullTranslator, TranslationBundle } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { roomText, Summary } from './room';
+import { reportText, Summary } from './room';
 
 const trans = nullTranslator.load('x');
 const ask = {
@@ -44,25 +44,51 @@ const CASES: readonly Summary[] = [
     text: 'There is room for 2 ranks on each of 3 nodes, with 1 core and 3.5 GiB for each.'
   },
   {
+    code: 'little_shm',
+    values: { node: 'gpu-1', free_mib: 1 },
+    text: 'gpu-1 has 1 MiB free in /dev/shm; DataLoader workers may need more.'
+  },
+  {
     code: 'shares',
     values: { ranks: 8 },
     text: 'It starts 8 ranks by default, which share its devices.'
   }
 ];
 
+/** What is said of a profile beside the sentences of its check. */
+function said(
+  room: readonly Summary[],
+  bundle: TranslationBundle = trans,
+  findings: readonly Summary[] = []
+): string {
+  const warnings = findings.map(one => `in English: ${one.text}`);
+  return reportText(
+    'work',
+    { warnings, findings, capacity: 'in English', room },
+    bundle
+  );
+}
+
 it('says in the language of the page what the server says in English', () => {
   for (const one of CASES) {
-    expect(roomText([{ ...one, text: '' }], trans)).toBe(one.text);
+    expect(said([{ ...one, text: '' }])).toBe(`work can run. ${one.text}`);
   }
   const unknown = { code: 'later', values: {}, text: 'As it is.' };
-  expect(roomText([CASES[3], unknown], trans)).toBe(
-    'With 2 ranks, each gets 1 core and 3.5 GiB. As it is.'
+  expect(said([CASES[3], unknown])).toBe(
+    'work can run. With 2 ranks, each gets 1 core and 3.5 GiB. As it is.'
   );
   const other = {
     __: (text: string) => `«${text}»`,
     _n: (text: string) => `«${text}»`
   } as unknown as TranslationBundle;
   for (const one of CASES) {
-    expect(roomText([one], other)).toMatch(/^«.*»$/);
+    expect(said([one], other, [one])).toMatch(/^(«[^»]*» ?){3,}$/);
   }
+});
+
+it('says what a server of an earlier version says', () => {
+  const report = { warnings: ['Little room.'], capacity: 'It takes 2 ranks.' };
+  expect(reportText('work', report, trans)).toBe(
+    'work can run. It takes 2 ranks. Little room.'
+  );
 });

@@ -6,11 +6,39 @@ import { ranksText } from '../../ui/verdicts/sentence';
 
 export type Summary = Cluster['summary'];
 
-/** How many ranks fit on a profile's nodes; a sentence with an unknown code is in the server's English. */
-export function roomText(
-  said: readonly Summary[],
+/** Result of `profile check` for a profile that can run. */
+export type Report = {
+  /** What may cause trouble, in English. */
+  warnings: string[];
+  /** The same in parts; none from a server of an earlier version. */
+  findings?: readonly Summary[];
+  /** Sentences on how many ranks fit. */
+  capacity: string;
+  /** The same in parts; none from a server of an earlier version. */
+  room?: readonly Summary[];
+};
+
+/** The result in the language of the page. */
+export function reportText(
+  name: string,
+  report: Report,
   trans: TranslationBundle
 ): string {
+  const { findings, room } = report;
+  return [
+    trans.__('%1 can run.', name),
+    room ? checkText(room, trans) : report.capacity,
+    findings ? checkText(findings, trans) : report.warnings.join(' ')
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+/**
+ * What a profile's check says: how many ranks fit on its nodes, and what may cause trouble there. A sentence
+ * with an unknown code is in the server's English.
+ */
+function checkText(said: readonly Summary[], trans: TranslationBundle): string {
   return said.map(one => sentence(one, trans)).join(' ');
 }
 
@@ -58,6 +86,12 @@ function sentence(
       return trans.__(
         'It starts %1 by default, which share its devices.',
         ranks('ranks')
+      );
+    case 'little_shm':
+      return trans.__(
+        '%1 has %2 MiB free in /dev/shm; DataLoader workers may need more.',
+        String(values.node),
+        formatCount(number('free_mib'))
       );
     default:
       return text;

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dtrain_lab.placement import compatibility
 from dtrain_lab.wire.node import Check
 from dtrain_lab.wire.plan import NodeFacts
+from dtrain_lab.wire.summary import Summary
 
 GOOD = Check(
     facts=NodeFacts("a", "", 8, 0, 1 << 33),
@@ -55,7 +56,8 @@ def test_good_nodes_are_fit_and_patch_releases_of_python_too() -> None:
 
 def test_little_shared_memory_is_a_warning() -> None:
     found = compatibility.warnings({"a": GOOD, "b": replace(GOOD, shm_bytes=1 << 20)})
-    assert found == ["b has 1 MiB free in /dev/shm; DataLoader workers may need more."]
+    said = "b has 1 MiB free in /dev/shm; DataLoader workers may need more."
+    assert found == (Summary("little_shm", {"node": "b", "free_mib": 1}, said),), "as in room.spec.ts"
 
 
 def test_npus_need_torch_npu() -> None:
