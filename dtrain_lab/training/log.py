@@ -8,13 +8,15 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.variables import of_other_framework
 from dtrain_lab.training import ranks
 
-Sink = Callable[[int, dict[str, float], float], None]
+Sink = Callable[[int, dict[str, float], float, bool], None]
+"""Gets a step, its values, seconds since 1970, and whether they are means over ranks or rank 0's."""
 _sink: list[Sink] = []
 
 
@@ -74,9 +76,9 @@ def _whole(step: Any) -> int:
         ) from None
 
 
-def _record(step: int, values: dict[str, float], at: float) -> None:
+def _record(step: int, values: dict[str, float], at: float, averaged: bool = False) -> None:
     for sink in _sink:
-        sink(step, values, at)
+        sink(step, values, at, averaged)
 
 
 def _averages() -> Any:
@@ -89,7 +91,8 @@ def _averages() -> Any:
 
         store, made = averages.store_of_group(), None
         if store is not None:
-            made = averages.Means(store, dist.get_rank(), dist.get_world_size(), _record, store_exchange.cell)
+            record = partial(_record, averaged=True)
+            made = averages.Means(store, dist.get_rank(), dist.get_world_size(), record, store_exchange.cell)
         _means[:] = [(group, made)]
     return _means[0][1]
 
@@ -101,7 +104,11 @@ def settle() -> None:
 
 
 def to(sink: Sink) -> None:
-    """Set the function that gets all values: called with step, values and seconds since 1970."""
+    """Set the function that gets all values.
+
+    Args:
+        sink: Called as `Sink` says.
+    """
     _sink[:] = [sink]
 
 
@@ -109,10 +116,11 @@ def to_file(path: str) -> None:
     """Append all values to a file, one line of JSON per call of `log`."""
     file = open(path, "a", buffering=1)  # open as long as the process lives
 
-    def write(step: int, values: dict[str, float], at: float) -> None:
+    def write(step: int, values: dict[str, float], at: float, averaged: bool) -> None:
         known = {k: v for k, v in values.items() if math.isfinite(v)}
         strange = {k: str(v) for k, v in values.items() if not math.isfinite(v)}
-        line = json.dumps({"at": at, "step": step, "values": {**known, **strange}})
+        told = {"at": at, "step": step, "values": {**known, **strange}}
+        line = json.dumps({**told, "averaged": True} if averaged else told)
         try:
             file.write(line + "\n")
         except OSError as error:  # a full disk must not end the training

@@ -2754,6 +2754,8 @@ export interface components {
              * @default null
              */
             asleep_s: number | null;
+            /** @default null */
+            averaged: string[] | null;
             /** @default  */
             comm_bound: string;
             /**
@@ -3177,6 +3179,8 @@ export interface components {
          *     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
          *     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
          *     times `global_batch`.
+         *     `values`: the user's of `dt.log`, and their `step`. `averaged`: names of those that are means over ranks,
+         *     the others are rank 0's; None if it is not known, as in a job of an earlier version.
          *     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
          *     `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
          *     nothing trained.
@@ -3194,6 +3198,8 @@ export interface components {
              * @default null
              */
             asleep_s: number | null;
+            /** @default null */
+            averaged: string[] | null;
             /** @default  */
             comm_bound: string;
             /**

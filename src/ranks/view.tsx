@@ -92,7 +92,11 @@ function View(props: IViewProps): JSX.Element {
   };
   const charts = [
     <Charts key="charts" {...{ cluster, points, axis, trans }} />,
-    <OwnValues key="values" points={shown.points} {...{ axis, trans }} />
+    <OwnValues
+      key="values"
+      points={shown.points}
+      {...{ cluster, axis, trans }}
+    />
   ];
   const ranksPart = (
     <React.Fragment key="ranks">

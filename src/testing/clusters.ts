@@ -86,6 +86,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       slowest_rank: null,
       skew_s: null,
       values: {},
+      averaged: null,
       verdicts: [],
       advice: [],
       no_advice: '',

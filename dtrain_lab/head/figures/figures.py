@@ -182,6 +182,7 @@ class Figures:
             metrics,
             asleep_s=part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead),
             values=self.values.current,
+            averaged=self.values.averaged,
             advice=advice,
             unknown=self._advised.unknown,
             too_busy=self._advised.too_busy,

@@ -17,6 +17,13 @@ class LoggedValues:
         """Name → value, and the step of the latest; replaced, never changed."""
         self._by: dict[str, int] = {}
         """Name → the rank that logged it last."""
+        self._averaged: set[str] = set()
+        """Names whose latest value is a mean over ranks."""
+
+    @property
+    def averaged(self) -> tuple[str, ...]:
+        """Names of the current values that are means over ranks, in their order."""
+        return tuple(name for name in self.current if name in self._averaged)
 
     def logged(self, message: ValuesLogged) -> None:
         """A rank called `dt.log`; numbers that are not finite are kept as text."""
@@ -25,6 +32,8 @@ class LoggedValues:
         news = {**finite, **strange, "step": message.step}
         self.current = {**self.current, **news}
         self._by.update(dict.fromkeys(news, message.rank))
+        names = message.values.keys()
+        self._averaged = self._averaged | names if message.averaged else self._averaged - names
 
     def cell_began(self, ranks: Collection[int]) -> None:
         """Drop what these ranks logged: those values are of a cell that has ended."""

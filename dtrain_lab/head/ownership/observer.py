@@ -229,7 +229,8 @@ class Observer:
         for line in whole.splitlines():
             try:
                 told = json.loads(line)
-                values = links.ValuesLogged(0, told["step"], told.get("at", 0.0), told["values"])
+                at, averaged = told.get("at", 0.0), bool(told.get("averaged"))
+                values = links.ValuesLogged(0, told["step"], at, told["values"], averaged)
                 self._figures.values.logged(values)
             except (ValueError, KeyError, TypeError, AttributeError):  # e.g. cut off when the rank was killed
                 log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])

@@ -112,8 +112,8 @@ class Link:
         route_output(app.session, kernel.iopub_socket, spec.rank, self._outbox)
         self._io_loop.call_soon_threadsafe(self._start, app.context)
 
-    def _log(self, step: int, values: dict[str, float], at: float) -> None:
-        self.send(links.ValuesLogged(rank=self._spec.rank, step=step, at=at, values=values))
+    def _log(self, step: int, values: dict[str, float], at: float, averaged: bool) -> None:
+        self.send(links.ValuesLogged(self._spec.rank, step, at, values, averaged))
 
     def send(self, message: Message) -> None:
         """Send a message at once; safe from every thread."""

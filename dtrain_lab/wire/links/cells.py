@@ -39,12 +39,16 @@ class CellReply(Message, frozen=True, tag="reply"):
 
 
 class ValuesLogged(Message, frozen=True, tag="logged"):
-    """Values of a step that the user passed to `dt.log`."""
+    """Values of a step that the user passed to `dt.log`.
+
+    `averaged`: they are means over ranks; else they are those of the rank that sends them.
+    """
 
     rank: int
     step: int
     at: float
     values: dict[str, float] = {}
+    averaged: bool = False
 
 
 class Completed(Message, frozen=True, tag="completed"):

@@ -60,6 +60,8 @@ class Metrics(Figures, frozen=True):
     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
     times `global_batch`.
+    `values`: the user's of `dt.log`, and their `step`. `averaged`: names of those that are means over ranks,
+    the others are rank 0's; None if it is not known, as in a job of an earlier version.
     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
     `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
     nothing trained.
@@ -76,6 +78,7 @@ class Metrics(Figures, frozen=True):
     gradient_bytes: int | None = None
     link_share: float | None = None
     values: dict[str, Any] = {}
+    averaged: tuple[str, ...] | None = None
     verdicts: tuple[Verdict, ...] = ()
     advice: tuple[Advice, ...] = ()
     unknown: tuple[str, ...] = ()

@@ -3,7 +3,7 @@ import React from 'react';
 
 import { numbers } from '../../cluster/model/history';
 import { TimeChart } from '../../ranks/charts/chart';
-import { loggedAt, namesOf } from '../../ranks/charts/values';
+import { aggregateOf, loggedAt, namesOf } from '../../ranks/charts/values';
 import { Job, JobMetrics } from '../../tokens';
 import {
   formatGiB,
@@ -99,11 +99,12 @@ export function Charts(props: {
               key={name}
               title={name}
               figure={figure}
-              words={
-                job.world.size > 1
-                  ? trans.__('rank 0, or the mean if averaged')
-                  : ''
-              }
+              words={aggregateOf(
+                name,
+                job.metrics.averaged,
+                job.world.size,
+                trans
+              )}
               label={name}
               values={values}
               summary={trans.__('%1: %2, latest', name, figure)}

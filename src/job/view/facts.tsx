@@ -27,13 +27,6 @@ export function Facts(props: {
         {moment(at)}
       </time>
     );
-  const listed = (values: Record<string, unknown>): string =>
-    Object.entries(values)
-      .map(([name, value]) => `${name} ${formatValue(value)}`)
-      .join(', ');
-  const logged = Object.fromEntries(
-    Object.entries(job.metrics.values).filter(([name]) => name !== 'step')
-  );
   const parent = props.jobs.find(j => j.id === job.parent);
   const cells = job.progress.find(p => p.phase === 'cells');
   const facts: Fact[] = [
@@ -96,16 +89,34 @@ export function Facts(props: {
         </button>
       )
     ],
-    [
-      // a mean where the notebook asks for it, which only the notebook knows
-      job.world.size > 1
-        ? trans.__('Logged (by rank 0, or the mean if averaged)')
-        : trans.__('Logged'),
-      listed(logged)
-    ],
+    ...loggedFacts(job, trans),
     [trans.__('Folder'), job.directory]
   ];
   return <FactLine facts={facts} />;
+}
+
+function listed(values: Record<string, unknown>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name} ${formatValue(value)}`)
+    .join(', ');
+}
+
+/** The latest values of `dt.log`: those of rank 0, and those that are means over ranks. */
+function loggedFacts(job: Job, trans: TranslationBundle): [string, string][] {
+  const { averaged, values } = job.metrics;
+  const some = (wanted: (name: string) => boolean): string =>
+    listed(
+      Object.fromEntries(
+        Object.entries(values).filter(([n]) => n !== 'step' && wanted(n))
+      )
+    );
+  if (job.world.size < 2 || !averaged) {
+    return [[trans.__('Logged'), some(() => true)]];
+  }
+  return [
+    [trans.__('Logged by rank 0'), some(name => !averaged.includes(name))],
+    [trans.__('Logged, mean over ranks'), some(name => averaged.includes(name))]
+  ];
 }
 
 /** Name of the sweep that a job is a trial of: its own without the trial's number. */

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { IPoint } from '../../tokens';
+import { Cluster, IPoint } from '../../tokens';
 import { formatValue, UNKNOWN } from '../../ui/figures/format';
 import { InView } from '../../ui/inView';
 import { TimeChart } from './chart';
@@ -46,13 +46,29 @@ export function loggedAt(
   };
 }
 
+/** How a logged value comes from those of the ranks; empty with one rank, and where it is not known. */
+export function aggregateOf(
+  name: string,
+  averaged: readonly string[] | null | undefined,
+  size: number,
+  trans: TranslationBundle
+): string {
+  if (!averaged || size < 2) {
+    return '';
+  }
+  return averaged.includes(name)
+    ? trans.__('mean over ranks')
+    : trans.__('rank 0');
+}
+
 /** A chart of each value that the user logs with `dt.log`. */
 export function OwnValues(props: {
+  cluster: Cluster;
   points: readonly IPoint[];
   axis: IAxis;
   trans: TranslationBundle;
 }): JSX.Element | null {
-  const { points, trans } = props;
+  const { cluster, points, trans } = props;
   const names = namesOf(points);
   if (!names.length) {
     return null;
@@ -69,7 +85,13 @@ export function OwnValues(props: {
             <h3>
               {name}
               <span>
-                <b>{text}</b>
+                <b>{text}</b>{' '}
+                {aggregateOf(
+                  name,
+                  cluster.metrics.averaged,
+                  cluster.world.size,
+                  trans
+                )}
               </span>
             </h3>
             <TimeChart

@@ -78,6 +78,7 @@ def test_means_over_ranks_reach_the_charts(pair: dt.Cluster) -> None:
         return found["values"].get("rank") if found else None
 
     assert wait_until(mean, 10, "a mean") == 0.5
+    assert (pair.info()["metrics"] or {})["averaged"] == ["rank"]
     left = "[k for k in range(100) if dist.group.WORLD.get_group_store().check([f'dtrain/log/{k}/0/1'])]"
     wait_until(
         lambda: pair.run(f"import torch.distributed as dist\nprint({left})", ranks=[0]).stdout == {0: "[]\n"},

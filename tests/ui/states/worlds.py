@@ -155,6 +155,7 @@ def metrics_of(ranks: Sequence[Rank], **changes: Any) -> Metrics:
         comm_overhead=share,
         comm_overhead_error=0.02,
         values={"loss": 1.402, "lr": 0.0003},
+        averaged=("loss",),
     )
     return replace(metrics, **changes)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +23,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Record]:
     found: list[Record] = []
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setattr(logging, "_sink", [])
-    logging.to(lambda step, values, _: found.append((step, values)))
+    logging.to(lambda step, values, *_: found.append((step, values)))
     return found
 
 
@@ -54,3 +56,27 @@ def test_means_are_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
         rank.put(10, {"loss": loss})
     ranks[0].settle(10)
     assert means == [(10, {"loss": 4.0}), (10, {"loss": 2.0})]
+
+
+# the file is open as long as the process lives
+@pytest.mark.filterwarnings("ignore:unclosed file")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_it_is_recorded_whether_a_value_is_a_mean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As found: the page could only say "rank 0, or the mean if averaged"."""
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setattr(logging, "_sink", [])
+    monkeypatch.setattr(logging, "_means", [])
+    logging.to_file(str(tmp_path / "values.jsonl"))
+    monkeypatch.setattr(logging.ranks, "grouped", lambda: True)
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        logging.log(1, loss=0.5)
+        logging.log(2, average=True, loss=0.25)
+        logging._means[0][1].settle(10)
+    finally:
+        dist.destroy_process_group()
+    told = [json.loads(line) for line in (tmp_path / "values.jsonl").read_text().splitlines()]
+    assert [(one["step"], one["values"], one.get("averaged")) for one in told] == [
+        (1, {"loss": 0.5}, None),
+        (2, {"loss": 0.25}, True),
+    ]

@@ -165,11 +165,13 @@ async def test_ranks_that_end_leave_their_figures_and_their_peers_are_told(job: 
 
 async def test_what_outlives_the_head_lies_in_the_folder(job: Job) -> None:
     job.begin()
-    lines = '{"step": 1, "values": {"lo\n{"step": 2, "values": {"loss": 0.5, "rate": "nan"}}\n{"step": 3'
+    line = '{"step": 2, "values": {"loss": 0.5, "rate": "nan"}, "averaged": true}'
+    lines = f'{{"step": 1, "values": {{"lo\n{line}\n{{"step": 3'
     (job.folder / job_files.VALUES).write_text(lines)
     job.observer.tick(None)
     live = msgspec.json.decode((job.folder / job_files.LIVE).read_bytes(), type=Live)
     assert live.values == {"loss": 0.5, "rate": "nan", "step": 2}
+    assert live.metrics.averaged == ("loss", "rate")
     assert [r.pid for r in live.ranks] == [10, 11]
 
 

@@ -282,3 +282,20 @@ async def test_values_of_an_earlier_cell_end_with_it(make: Make) -> None:
     assert values() == {}
     world.owner.received(b"r0", links.ValuesLogged(0, 5, 2.0, {"loss": 0.7}), b"")
     assert values() == {"loss": 0.7, "step": 5}
+
+
+async def test_it_is_known_of_each_value_whether_it_is_a_mean(make: Make) -> None:
+    """As found: the page could only say "rank 0, or the mean if averaged"."""
+    world = make(2)
+
+    def averaged() -> tuple[str, ...] | None:
+        return world.owned.figures.metrics(world.owner.state).averaged
+
+    assert averaged() == ()
+    world.run("a", 0, 1)
+    world.owner.received(b"r0", links.ValuesLogged(0, 1, 1.0, {"loss": 0.5, "lr": 0.1}), b"")
+    assert averaged() == ()
+    world.owner.received(b"r0", links.ValuesLogged(0, 2, 2.0, {"loss": 0.4}, averaged=True), b"")
+    assert averaged() == ("loss",)
+    world.owner.received(b"r0", links.ValuesLogged(0, 3, 3.0, {"loss": 0.3}), b"")
+    assert averaged() == ()

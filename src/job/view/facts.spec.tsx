@@ -1,0 +1,42 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { makeCluster } from '../../testing/clusters';
+import { Job } from '../../tokens';
+import { Facts } from './facts';
+
+/** The facts of a job that has logged a loss and a learning rate. */
+function said(averaged: string[] | undefined, size = 4): string {
+  const { metrics, world } = makeCluster();
+  const job = {
+    metrics: { ...metrics, values: { step: 9, loss: 0.5, lr: 0.01 }, averaged },
+    world: { ...world, size },
+    size: { nodes: 1, ranks_per_node: size },
+    parameters: {},
+    progress: [],
+    created_at: 1,
+    started_at: null,
+    ended_at: null,
+    state: 'succeeded'
+  } as unknown as Job;
+  return renderToStaticMarkup(
+    <Facts
+      job={job}
+      jobs={[]}
+      trans={nullTranslator.load('x')}
+      commands={new CommandRegistry()}
+    />
+  ).replace(/<[^>]+>/g, '|');
+}
+
+it('says of which ranks logged values are, if that is known', () => {
+  expect(said([])).toContain('Logged by rank 0||loss 0.5, lr 0.01|');
+  expect(said(['loss'])).toContain('Logged by rank 0||lr 0.01|');
+  expect(said(['loss'])).toContain('Logged, mean over ranks||loss 0.5|');
+  expect(said(['loss', 'lr'])).not.toContain('rank 0');
+  expect(said(undefined)).toContain('Logged||loss 0.5, lr 0.01|');
+  expect(said(['loss'], 1)).toContain('Logged||loss 0.5, lr 0.01|');
+});
