@@ -56,8 +56,7 @@ def accumulate(of: Measured) -> Advice | None:
     )
     return Advice(
         id="accumulate",
-        change=f"Average gradients once in {every} batches"
-        + (f" instead of {of.batches}" if of.batches > 1 else ""),
+        change=f"Accumulate {every} batches" + (f" instead of {of.batches}" if of.batches > 1 else ""),
         gain=gain,
         gain_error=gain_error(gain, hypot(of.error * saved, unsure)),
         cost=f"{effective}; scale the learning rate by {times} (linear) or {times**0.5:.2g} (square root).",

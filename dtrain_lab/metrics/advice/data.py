@@ -6,6 +6,7 @@ from math import hypot
 
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
 from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
+from dtrain_lab.metrics.units import counted
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 FROM_SHARE = WORTH_A_CHANGE
@@ -45,16 +46,13 @@ def workers(of: Measured) -> Advice | None:
     gain = step / max(rest, reading / count, step * min(1.0, of.utilization or 0.0))
     return Advice(
         id="workers",
-        change=f"Read batches ahead with {count} worker process{'es' if count > 1 else ''}"
+        change=f"Read batches ahead with {counted(count, 'worker process', 'worker processes')} per rank"
         + (f" instead of {of.workers}" if of.workers else ""),
         gain=gain,
         gain_error=hypot(
             gain_error(gain, _error(of)), (SPREAD if of.utilization is not None else 0.5) * (gain - 1)
         ),
-        cost=f"{count} more processes on each rank, with a core each while they read, and memory for "
-        f"{2 * count} batches."
-        if count > 1
-        else "One more process on each rank, with a core while it reads, and memory for 2 batches.",
+        cost="Each process needs a core while it reads, and memory for 2 batches.",
         diff="",
         values={
             "variant": count,

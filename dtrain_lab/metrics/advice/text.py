@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from dtrain_lab.cells import rank_sets
+from dtrain_lab.metrics.advice import wording
 from dtrain_lab.metrics.advice.forecast import weak_scaling
 from dtrain_lab.metrics.advice.reasons import MEASURE, TOO_SHORT
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
-from dtrain_lab.metrics.advice.tried import between, outcome, percent
-from dtrain_lab.metrics.advice.tried import faster as with_error
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.metrics.thresholds import ROUGH_GAIN
+from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.metrics.world import Last, Metrics
 
 INDENT = "    "
-UNSURE = "may be faster"
 NOTHING = "No known change is certain to make this training faster."
 
 
@@ -36,14 +36,11 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
     ask = f"dtrain-lab cluster {{}} {cluster.name}{{}}" if terminal else "%distributed {}{}"
     told = []
     for one in advice:
-        tried = one.get("tried")
-        said = (
-            f": {outcome(tried['gain'], tried['gain_error'])}, measured over {tried['steps']} batches"
-            if tried
-            else faster(one["gain"], one["gain_error"])
-        )
-        told.append(f"{one['change']}{said}. {one['cost']}".rstrip())
-        if one["id"] in TRYABLE and UNSURE in said:
+        tried = msgspec.convert(one["tried"], Tried) if one.get("tried") else None
+        known = one["gain"], one["gain_error"], tried
+        said = (f"{wording.headline(one['change'], *known)}.", wording.note(*known), one["cost"])
+        told.append(" ".join(filter(None, said)))
+        if one["id"] in TRYABLE and tried is None and wording.is_vague(one["gain"], one["gain_error"]):
             told.append(f"{INDENT}{ask.format('advise', ' --try ' + one['id'])}  # measures it")
         code = one["diff"] or one["values"].get("code", "")
         told += [f"{INDENT}{line}" for line in code.splitlines()]
@@ -58,23 +55,6 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
     judged = bool(advice) or why in (NOTHING, cluster.metrics.no_advice)
     doubts = [doubt for doubt in cluster.metrics.unknown if judged and doubt != why]
     return [*told, *doubts, *(line for line in (sent(cluster), batches(cluster.metrics, cluster)) if line)]
-
-
-def faster(gain: float, error: float) -> str:
-    """Return how much faster a change is, as precisely as it is known; empty if it gains nothing.
-
-    Args:
-        gain: Throughput over today's.
-        error: Its error.
-    """
-    if gain <= 1:
-        return ""
-    more, unsure = round(100 * (gain - 1)), percent(error)
-    if unsure >= more:
-        return f": {UNSURE} (steps are too unsteady now to tell by how much)"
-    if error >= ROUGH_GAIN * (gain - 1):
-        return f": {between(gain, error)}"
-    return f": about {with_error(gain, error)}"
 
 
 def sent(cluster: Cluster) -> str:

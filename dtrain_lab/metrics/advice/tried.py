@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, median, stdev
 
+from msgspec.structs import replace
+
+from dtrain_lab.metrics.advice import wording
 from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, STUDENT, median_error
 from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
-from dtrain_lab.wire.metrics.thresholds import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN
 from dtrain_lab.wire.metrics.verdicts import Advice
 
-WAYS = {"": "", "loop": " with the loop changed", "optimize": " with dt.optimize"}
-"""How a change was applied for a trial → description for the user."""
 NUMBERS = {"accumulate": "every", "bf16": "", "workers": "workers"}
 """Id of advice that can be tried → name of its numeric value; empty for none."""
 
@@ -63,58 +63,10 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
     steps = min(r.steps for r in reports)
     what = change(advice)
     way = what.way if what is not None else ""
-    few_words = ", which are few" if steps < FEW_BATCHES else ""
-    return Tried(
-        id=advice.id,
-        gain=gain,
-        gain_error=error,
-        predicted=advice.gain,
-        predicted_error=advice.gain_error,
-        steps=steps,
-        text=f"{advice.change}: {outcome(gain, error)}, measured over {steps} batches{WAYS[way]}{few_words}. "
-        f"Predicted: {faster(advice.gain, advice.gain_error)}.",
-        way=way,
-    )
-
-
-def outcome(gain: float, error: float) -> str:
-    """Return how much faster a change was when it was tried.
-
-    Args:
-        gain: measured throughput over that without the change.
-        error: its error.
-    """
-    more, unsure = round(100 * (gain - 1)), percent(error)
-    if gain - 1 <= error:
-        surely = "no" if gain < 1 + LEAST_GAIN else "not surely"
-        return f"{surely} faster ({more:+d} % ±{unsure})".replace("-", "−")
-    if error >= ROUGH_GAIN * (gain - 1):
-        return between(gain, error)
-    return faster(gain, error)
-
-
-def between(gain: float, error: float) -> str:
-    """Return a gain as a range: "18 to 98 % faster".
-
-    Args:
-        gain: Throughput with the change over that without it; 1 is no gain.
-        error: Error of the gain, in the same unit.
-    """
-    if gain >= TIMES_GAIN:
-        return f"{gain - error:.1f} to {gain + error:.1f} times as fast"
-    return f"{percent(gain - 1 - error)} to {percent(gain - 1 + error)} % faster"
-
-
-def faster(gain: float, error: float) -> str:
-    """Return a gain with its error: "48 % faster (±5)", or "4.3 times as fast (±0.6)"."""
-    if gain >= TIMES_GAIN:
-        return f"{gain:.1f} times as fast (±{max(0.1, error):.1f})"
-    return f"{round(100 * (gain - 1))} % faster (±{percent(error)})"
-
-
-def percent(share: float) -> int:
-    """Return whole percent of a share, at least 1."""
-    return max(1, round(100 * share))
+    found = Tried(advice.id, gain, error, advice.gain, advice.gain_error, steps, text="", way=way)
+    known = advice.gain, advice.gain_error, found
+    text = f"{wording.headline(advice.change, *known)}. {wording.note(*known)}"
+    return replace(found, text=text)
 
 
 def _by_cycle(ranks: Sequence[Sequence[float]]) -> list[float]:

@@ -11,6 +11,8 @@ VAGUE_SHARE: Final = 0.3
 """Error above which a share is meaningless, and is not displayed."""
 ROUGH_GAIN: Final = 0.5
 """Error, as a fraction of a gain, above which the gain is written as a range."""
+WIDE_GAIN: Final = 0.6
+"""Error, as a fraction of a gain, above which that range says too little: the gain is told in words."""
 LEAST_GAIN: Final = 0.03
 """Smallest gain in throughput that counts as a gain."""
 TIMES_GAIN: Final = 2.0

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Advice, Metrics } from '../../tokens';
-import { adviceTitle, helped, rateText, triedText } from './tried';
+import { adviceTitle, gainNote, helped, rateText } from './tried';
 import { unbroken } from '../figures/format';
 import { Icon } from '../icons/icon';
 import { useViewState } from '../viewState';
@@ -181,9 +181,12 @@ function Item(
         <b>{unbroken(adviceTitle(change, item, trans))}</b>
       </p>
       <p>
-        {rateText(item, rate, last, trans)} {cost}
+        {unbroken(
+          [rateText(item, rate, last, trans), gainNote(item, trans), cost]
+            .filter(Boolean)
+            .join(' ')
+        )}
       </p>
-      {tried && <p>{unbroken(triedText(tried, trans))}</p>}
       <p className="jp-DtrainUi-links">
         {kept ? (
           <span>{trans.__('Kept. Run the cell again to train with it.')}</span>

@@ -3,7 +3,10 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Advice } from '../../tokens';
 import { formatCount, formatShare } from '../figures/format';
 
-/** Advice in the user's language; the head's English text if its id is unknown. */
+/**
+ * Advice in the user's language, as the head words it in English; that text if its id is unknown. A test compares
+ * both.
+ */
 export function words(
   advice: Advice,
   trans: TranslationBundle
@@ -13,14 +16,22 @@ export function words(
     case 'accumulate': {
       const batch = number('batch');
       const size = batch
-        ? trans.__('Effective batch %1', formatCount(batch))
-        : trans.__('Batch %1 times as large', number('times'));
+        ? trans.__('The effective batch becomes %1', formatCount(batch))
+        : trans.__('The batch becomes %1 times as large', number('times'));
       return {
-        change: trans.__('Accumulate %1 batches', number('every')),
+        change:
+          number('before') > 1
+            ? trans.__(
+                'Accumulate %1 batches instead of %2',
+                number('every'),
+                number('before')
+              )
+            : trans.__('Accumulate %1 batches', number('every')),
         cost: trans.__(
-          '%1; scale the learning rate by %2.',
+          '%1; scale the learning rate by %2 (linear) or %3 (square root).',
           size,
-          number('times')
+          number('times'),
+          String(advice.values?.root)
         )
       };
     }
@@ -41,19 +52,21 @@ export function words(
       };
     case 'workers':
       return {
-        change: trans._n(
-          'Read batches ahead with %1 worker process',
-          'Read batches ahead with %1 worker processes',
-          number('workers')
-        ),
-        cost: number('before')
-          ? trans.__(
-              'Instead of %1. Each process needs a core while it reads, and memory for 2 batches.',
+        change: number('before')
+          ? trans._n(
+              'Read batches ahead with %1 worker process per rank instead of %2',
+              'Read batches ahead with %1 worker processes per rank instead of %2',
+              number('workers'),
               number('before')
             )
-          : trans.__(
-              'On each rank. Each process needs a core while it reads, and memory for 2 batches.'
-            )
+          : trans._n(
+              'Read batches ahead with %1 worker process per rank',
+              'Read batches ahead with %1 worker processes per rank',
+              number('workers')
+            ),
+        cost: trans.__(
+          'Each process needs a core while it reads, and memory for 2 batches.'
+        )
       };
     case 'own_code':
       return {

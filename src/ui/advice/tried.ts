@@ -4,25 +4,32 @@ import {
   FEW_BATCHES,
   LEAST_GAIN,
   ROUGH_GAIN,
-  TIMES_GAIN
+  TIMES_GAIN,
+  WIDE_GAIN
 } from '../../api/thresholds';
 import { Advice, Tried } from '../../tokens';
 import {
   errorPercent,
+  formatCount,
   formatFixed,
   formatRate,
   formatShare
 } from '../figures/format';
 
-/** How well a gain is known: well, roughly, or only that there may be one. */
-type Sureness = 'sure' | 'rough' | 'unsure';
+/**
+ * How well a gain is known: well, by a range, by a range that says too little, or only that there may be one.
+ * Texts as in `dtrain_lab/metrics/advice/wording.py`; a test compares them.
+ */
+type Sureness = 'sure' | 'rough' | 'vague' | 'unsure';
 
 function sureness(gain: number, error: number): Sureness {
-  return error < ROUGH_GAIN * (gain - 1)
-    ? 'sure'
-    : error < gain - 1
-      ? 'rough'
-      : 'unsure';
+  return error >= gain - 1
+    ? 'unsure'
+    : error >= WIDE_GAIN * (gain - 1)
+      ? 'vague'
+      : error >= ROUGH_GAIN * (gain - 1)
+        ? 'rough'
+        : 'sure';
 }
 
 /** Whether the trial of a change has gained more than the error of its measurement. */
@@ -30,71 +37,93 @@ export function helped(tried: Tried): boolean {
   return tried.gain - 1 > tried.gain_error;
 }
 
-/** The title of advice: its gain, measured if it was tried. */
+/** The title of advice: the change with its gain, measured if it was tried. */
 export function adviceTitle(
   change: string,
-  advice: Advice,
+  { gain, gain_error, tried }: Advice,
   trans: TranslationBundle
 ): string {
-  const { tried } = advice;
-  if (tried && !helped(tried)) {
-    return tried.gain < 1 + LEAST_GAIN
-      ? trans.__('%1: no faster when tried', change)
-      : trans.__('%1: not clearly faster when tried', change);
-  }
-  const { gain, gain_error: error } = tried ?? advice;
+  const said = tried
+    ? fasterWhenTried(tried, trans)
+    : faster(gain, gain_error, trans);
+  return said ? trans.__('%1: %2', change, said) : change;
+}
+
+/** How much faster a change is predicted to be, as precisely as it is known; empty for no gain. */
+function faster(gain: number, error: number, trans: TranslationBundle): string {
   if (gain <= 1) {
-    return change;
+    return '';
   }
-  if (gain >= TIMES_GAIN && gain - 1 > error) {
-    return timesTitle(change, advice, trans);
-  }
-  const more = formatShare(gain - 1);
   switch (sureness(gain, error)) {
-    case 'sure':
-      return tried
-        ? trans.__(
-            '%1: %2 ± %3 faster, measured',
-            change,
-            more,
-            errorPercent(error)
-          )
-        : trans.__('%1: about %2 faster', change, more);
-    case 'rough': {
-      const least = Math.max(1, Math.round((gain - 1 - error) * 100));
-      const most = formatShare(gain - 1 + error);
-      return tried
-        ? trans.__('%1: %2 to %3 faster, measured', change, least, most)
-        : trans.__('%1: %2 to %3 faster', change, least, most);
-    }
+    case 'unsure':
+      return trans.__('may be faster');
+    case 'vague':
+      return trans.__('probably faster');
+    case 'rough':
+      return gain >= TIMES_GAIN
+        ? trans.__('%1 to %2 times as fast', ...timesRange(gain, error))
+        : trans.__('%1 to %2 faster', ...percentRange(gain, error));
     default:
-      return trans.__('%1: may be faster', change);
+      return gain >= TIMES_GAIN
+        ? trans.__('about %1 times as fast', formatFixed(gain, 1))
+        : trans.__('about %1 faster', formatShare(gain - 1));
   }
 }
 
-/** As `adviceTitle`, for a gain that is better written as a factor. */
-function timesTitle(
-  change: string,
-  { tried, ...promised }: Advice,
+/** How much faster a change was when it was tried, as precisely as it was measured. */
+function fasterWhenTried(tried: Tried, trans: TranslationBundle): string {
+  const { gain, gain_error: error } = tried;
+  if (!helped(tried)) {
+    return gain < 1 + LEAST_GAIN
+      ? trans.__('no faster when tried')
+      : trans.__('not clearly faster when tried');
+  }
+  const times = gain >= TIMES_GAIN;
+  switch (sureness(gain, error)) {
+    case 'sure':
+      return times
+        ? trans.__(
+            '%1 ± %2 times as fast when tried',
+            formatFixed(gain, 1),
+            formatFixed(Math.max(0.1, error), 1)
+          )
+        : trans.__(
+            '%1 ± %2 faster when tried',
+            formatShare(gain - 1),
+            errorPercent(error)
+          );
+    case 'rough':
+      return times
+        ? trans.__(
+            '%1 to %2 times as fast when tried',
+            ...timesRange(gain, error)
+          )
+        : trans.__('%1 to %2 faster when tried', ...percentRange(gain, error));
+    default:
+      return trans.__('faster when tried');
+  }
+}
+
+function timesRange(gain: number, error: number): [string, string] {
+  return [formatFixed(gain - error, 1), formatFixed(gain + error, 1)];
+}
+
+function percentRange(gain: number, error: number): [string, string] {
+  const least = Math.max(1, Math.round((gain - 1 - error) * 100));
+  return [`${least}`, formatShare(gain - 1 + error)];
+}
+
+/** What is known of the gain beside the title; empty if that says all. */
+export function gainNote(
+  { gain, gain_error, tried }: Advice,
   trans: TranslationBundle
 ): string {
-  const { gain, gain_error: error } = tried ?? promised;
-  const [least, most] = [gain - error, gain + error].map(g =>
-    formatFixed(g, 1)
-  );
-  if (sureness(gain, error) === 'rough') {
-    return tried
-      ? trans.__('%1: %2 to %3 times as fast, measured', change, least, most)
-      : trans.__('%1: %2 to %3 times as fast', change, least, most);
+  if (tried) {
+    return triedText(tried, trans);
   }
-  return tried
-    ? trans.__(
-        '%1: %2 ± %3 times as fast, measured',
-        change,
-        formatFixed(gain, 1),
-        formatFixed(Math.max(0.1, error), 1)
-      )
-    : trans.__('%1: about %2 times as fast', change, formatFixed(gain, 1));
+  return gain > 1 && ['vague', 'unsure'].includes(sureness(gain, gain_error))
+    ? trans.__('Steps are too unsteady now to tell by how much.')
+    : '';
 }
 
 /**
@@ -108,19 +137,14 @@ export function rateText(
   last: boolean,
   trans: TranslationBundle
 ): string {
-  const { gain, gain_error: error, tried, tryable } = advice;
-  if (tried || gain <= 1) {
-    return '';
-  }
+  const { gain, gain_error: error, tried } = advice;
   const sure = sureness(gain, error);
-  if (sure === 'unsure') {
-    return tryable
-      ? trans.__(
-          'Steps are too unsteady now to tell by how much; Try it measures it.'
-        )
-      : trans.__('Steps are too unsteady now to tell by how much.');
-  }
-  if (rate === null) {
+  if (
+    tried ||
+    gain <= 1 ||
+    rate === null ||
+    !['sure', 'rough'].includes(sure)
+  ) {
     return '';
   }
   const then =
@@ -136,34 +160,38 @@ export function rateText(
     : trans.__('%1 → %2 samples/s.', formatRate(rate), then);
 }
 
-/** Measured gain of a change, compared with the prediction. */
-export function triedText(tried: Tried, trans: TranslationBundle): string {
-  const values = [
-    batchesText(tried, trans),
-    formatFixed(tried.gain, 2),
-    formatFixed(tried.gain_error, 2),
-    formatFixed(tried.predicted, 2),
-    formatFixed(tried.predicted_error, 2)
-  ];
-  return tried.steps < FEW_BATCHES
-    ? trans.__(
-        'Measured over %1, which are few: %2 ± %3 times as fast (predicted %4 ± %5).',
-        ...values
-      )
-    : trans.__(
-        'Measured over %1: %2 ± %3 times as fast (predicted %4 ± %5).',
-        ...values
-      );
+/** How the gain of a change was measured, and what was predicted. */
+function triedText(tried: Tried, trans: TranslationBundle): string {
+  const batches = batchesText(tried, trans);
+  const measured =
+    tried.steps < FEW_BATCHES
+      ? trans.__('Measured over only %1.', batches)
+      : trans.__('Measured over %1.', batches);
+  const predicted = faster(tried.predicted, tried.predicted_error, trans);
+  return predicted
+    ? trans.__('%1 Predicted: %2.', measured, predicted)
+    : measured;
 }
 
 /** The batches that were timed, and how the change was made in them. */
 function batchesText({ steps, way }: Tried, trans: TranslationBundle): string {
+  const count = formatCount(steps);
   switch (way) {
     case 'loop':
-      return trans.__('%1 batches with the loop changed', steps);
+      return trans._n(
+        '%2 batch with the loop changed',
+        '%2 batches with the loop changed',
+        steps,
+        count
+      );
     case 'optimize':
-      return trans.__('%1 batches with dt.optimize', steps);
+      return trans._n(
+        '%2 batch with dt.optimize',
+        '%2 batches with dt.optimize',
+        steps,
+        count
+      );
     default:
-      return trans.__('%1 batches', steps);
+      return trans._n('%2 batch', '%2 batches', steps, count);
   }
 }

@@ -24,7 +24,7 @@ from tests.ui.states.worlds import LAST, NOW, cluster_of, metrics_of, past, rank
 
 ADVICE = Advice(
     id="accumulate",
-    change="Average gradients once in 2 batches",
+    change="Accumulate 2 batches",
     gain=1.09,
     gain_error=0.02,
     cost="The effective batch becomes 512; scale the learning rate by 2 (linear) or 1.4 (square root).",
@@ -121,7 +121,7 @@ def _with_advice(stage: Stage, advice: tuple[Advice, ...], error: float, name: s
 def _tried(stage: Stage) -> None:
     """What was tried: one change that helps, and one whose few batches don't tell."""
     _with_advice(stage, TRIED, 0.2)
-    stage.page.locator(PANEL).get_by_text("which are few").wait_for()
+    stage.page.locator(PANEL).get_by_text("Measured over only 6 batches").wait_for()
 
 
 def _unsure(stage: Stage) -> None:
