@@ -107,8 +107,11 @@ export class CellOutputView extends ReactWidget {
     if (output?.failure?.interrupted && standing?.state === 'failed') {
       standing.state = 'interrupted';
     }
-    if (output?.failure?.stop && standing && !standing.said) {
-      standing.said = [{ code: 'stopped', values: output.failure.stop }];
+    const stop = output?.failure?.stopped
+      ? (runs.stopOf(cell) ?? output.failure.stop)
+      : undefined;
+    if (stop && standing && !standing.said) {
+      standing.said = [{ code: 'stopped', values: stop }];
     }
     if (standing && !standing.state) {
       standing.noEnd = runs.hasNoEnd(cell);

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,12 +82,17 @@ class Emitter:
     def note_stop(self, values: dict[str, Any]) -> None:
         """Leave who has stopped the cell's cluster, and when, to the page, which words it in its language.
 
-        The error's own message has no room for it, and the cluster's record of the cell is gone. Front ends
-        show nothing of an empty display.
+        The error's own message has no room for it, and the cluster's record of the cell is gone. It goes as
+        the update of a display that does not exist, which front ends ignore, and save nowhere: an empty
+        display would be an empty block in what nbconvert makes of the notebook.
+
+        Args:
+            values: Who, and when.
         """
         if self._kernel is not None and self._captured is None:
-            content = {"data": {"text/plain": ""}, "metadata": {"dtrain": {"stop": values}}, "transient": {}}
-            self._send("display_data", content, {})
+            nowhere = {"display_id": f"dtrain-stop-{uuid.uuid4().hex}"}
+            content = {"data": {}, "metadata": {"dtrain": {"stop": values}}, "transient": nowhere}
+            self._send("update_display_data", content, {})
 
     @property
     def waits(self) -> bool:

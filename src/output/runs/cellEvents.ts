@@ -1,9 +1,13 @@
 import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
+import { KernelMessage } from '@jupyterlab/services';
+import { ISignal } from '@lumino/signaling';
 
 import { forgetRequest, isDistributed, requestOf, write } from './document';
 import { showState } from './olderCells';
 import { readOutputs } from './cellOutput';
+import { SummaryPart } from './outcome';
 import { isOver, readRun, RUN_KEY } from './run';
+import { Stops } from './stops';
 
 /** Events of cells, and their listeners. */
 export interface IWatchOptions {
@@ -19,6 +23,8 @@ export interface IWatchOptions {
   isLive: (cell: CodeCell) => boolean;
   /** Whether the current change is our own, not the user's. */
   isWriting: () => boolean;
+  /** What the notebook's kernel publishes. */
+  messages: ISignal<unknown, KernelMessage.IMessage>;
 }
 
 /** Cell → the message of this page's last run of it, in any view of its notebook. */
@@ -34,11 +40,18 @@ function markMagic(cell: CodeCell): void {
 
 /** Tracks the messages by which this page runs cells, their ends, and when outputs are cleared. */
 export class CellWatch {
-  constructor(private _options: IWatchOptions) {}
+  constructor(private _options: IWatchOptions) {
+    this._stops = new Stops(_options.messages);
+  }
 
   /** The message of this page's last run of a cell. */
   asked(cell: CodeCell): string | undefined {
     return asked.get(cell.model);
+  }
+
+  /** Who has stopped the cluster of a cell that this page has run; undefined if nobody has. */
+  stopOf(cell: CodeCell): SummaryPart['values'] | undefined {
+    return this._stops.of(this.asked(cell));
   }
 
   watch(cell: CodeCell): void {
@@ -111,7 +124,8 @@ export class CellWatch {
     }
     const output = readOutputs(cell);
     if (output.failure) {
-      const { interrupted, stop } = output.failure;
+      const { interrupted, stopped } = output.failure;
+      const stop = stopped ? (this.stopOf(cell) ?? output.failure.stop) : null;
       const state = interrupted ? 'interrupted' : 'failed';
       const said = stop ? [{ code: 'stopped', values: stop }] : run.said;
       write(cell, { ...run, state, ended, ...(said && { said }) });
@@ -120,5 +134,6 @@ export class CellWatch {
 
   /** Cell → when the kernel reported its end to this page, seconds since 1970. */
   private _endedAt = new WeakMap<CodeCell, number>();
+  private _stops: Stops;
   private _watched = new WeakSet<CodeCell>();
 }

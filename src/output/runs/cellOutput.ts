@@ -46,8 +46,8 @@ export interface ICellOutput {
   /**
    * The sentence of a failure, and its tracebacks; null if there is none.
    *
-   * `interrupted`: only by the user. `stopped`: because somebody stopped the cluster. `stop`: who, and when,
-   * if the kernel told.
+   * `interrupted`: only by the user. `stopped`: because somebody stopped the cluster. `stop`: who, and when, in
+   * notebooks of an earlier version.
    */
   failure: {
     sentence: string;
@@ -70,7 +70,7 @@ export interface ICellOutput {
 interface IOurs {
   rank?: number;
   area?: IAreaRow[];
-  /** Of an empty display: who has stopped the cluster, and when. */
+  /** Of an empty display: who has stopped the cluster, and when; in notebooks of an earlier version. */
   stop?: SummaryPart['values'];
 }
 

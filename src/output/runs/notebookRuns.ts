@@ -15,6 +15,7 @@ import {
 } from './document';
 import { JournalOutputs } from './journalOutputs';
 import { KernelRestarts } from './kernelRestarts';
+import { SummaryPart } from './outcome';
 import { IReading, readJournal } from './readJournal';
 import { CellRecords } from './records';
 import { IFound, INotebook, IRun, isOver } from './run';
@@ -46,7 +47,8 @@ export class NotebookRuns implements IDisposable {
       released: request => this._writers.release(request),
       isForeign: () => this._writers.isForeign,
       isLive: cell => this.isLive(cell) || this._isLiveElsewhere(cell),
-      isWriting: () => this._writing
+      isWriting: () => this._writing,
+      messages: _panel.sessionContext.iopubMessage
     });
     this._restarts = new KernelRestarts(_panel);
     _records.changed.connect(this._sync, this);
@@ -95,6 +97,11 @@ export class NotebookRuns implements IDisposable {
   /** The run that a cell shows, as stored in the notebook. */
   run(cell: CodeCell): IRun | null {
     return readRun(cell.model.getMetadata(RUN_KEY));
+  }
+
+  /** Who has stopped the cluster of a cell that this page has run; undefined if nobody has. */
+  stopOf(cell: CodeCell): SummaryPart['values'] | undefined {
+    return this._watch.stopOf(cell);
   }
 
   /** Whether no cluster knows the run that a cell shows: the one that did has ended. */

@@ -443,3 +443,6 @@ def test_a_long_line_is_shown_and_a_cell_says_that_its_cluster_was_stopped(lab: 
     assert kept["ended"] > kept["started"]
     assert [part["code"] for part in kept["said"]] == ["stopped"], "by its code, in whatever language"
     assert kept["said"][0]["values"]["by"] == "server"
+    # an empty display would be an empty block in a page that nbconvert makes
+    saved = page.evaluate(f"{NOTEBOOK}.widgets[2].model.outputs.toJSON()")
+    assert {one["output_type"] for one in saved} <= {"stream", "error"}

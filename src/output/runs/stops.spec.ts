@@ -1,0 +1,23 @@
+import { KernelMessage } from '@jupyterlab/services';
+import { Signal } from '@lumino/signaling';
+import { expect, it } from 'vitest';
+
+import { Stops } from './stops';
+
+it('learns who has stopped the cluster of a cell from an update that no notebook keeps', () => {
+  const messages = new Signal<object, KernelMessage.IMessage>({});
+  const stops = new Stops(messages);
+  const stop = { by: 'server', at: 1767240720 };
+  const says = (msg_type: string, metadata: object): void =>
+    messages.emit({
+      header: { msg_type },
+      parent_header: { msg_id: 'm1' },
+      content: { data: {}, metadata, transient: {} }
+    } as unknown as KernelMessage.IMessage);
+  says('update_display_data', { dtrain: { rank: 0 } });
+  says('display_data', { dtrain: { stop } });
+  expect(stops.of('m1')).toBeUndefined();
+  says('update_display_data', { dtrain: { stop } });
+  expect(stops.of('m1')).toEqual(stop);
+  expect([stops.of('m2'), stops.of(undefined)]).toEqual([undefined, undefined]);
+});
