@@ -13,6 +13,7 @@ from packaging.version import Version
 from tests.ui.conftest import open_notebook, shot
 from tests.ui.lab import PATIENCE, TOKEN, Lab
 from tests.ui.panel.test_panel import output, run_cell
+from tests.ui.states.state import PANEL
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(240)]
 
@@ -322,6 +323,21 @@ while not os.path.exists("go-on"):
 print("last", rank)"""
 
 
+RECORD_TOASTS = """() => {
+  window.toasts = [];
+  const seen = new Set();
+  new MutationObserver(() => {
+    for (const toast of document.querySelectorAll('.Toastify__toast')) {
+      if (toast.textContent && !seen.has(toast)) {
+        seen.add(toast);
+        window.toasts.push(toast.textContent);
+      }
+    }
+  }).observe(document.body, { childList: true, subtree: true });
+}"""
+"""Keeps the text of every toast: one disappears by itself, perhaps before a busy machine has looked."""
+
+
 def test_a_run_is_known_after_a_reload_a_rename_and_a_restart_and_not_to_a_copy(lab: Lab, page: Any) -> None:
     for left in ("renamed.ipynb", "go-on"):  # by a first try
         (lab.work / left).unlink(missing_ok=True)
@@ -385,7 +401,14 @@ def test_a_run_is_known_after_a_reload_a_rename_and_a_restart_and_not_to_a_copy(
     run_cell(page, 1)
     output(page, 1).get_by_text("first").wait_for()
     glyph(page, 1, "running")
+    # the toast names the cell that the panel knows to run
+    page.evaluate("void window.jupyterapp.commands.execute('dtrain-lab:show-panel')")
+    page.locator(PANEL).get_by_text("Running cell").first.wait_for()
+    page.evaluate(RECORD_TOASTS)
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    page.wait_for_function("() => window.toasts.some(text => text.includes('restart interrupts cell'))")
+    [told] = [text for text in page.evaluate("window.toasts") if "restart interrupts cell" in text]
+    assert re.search(r"interrupts cell \[\d+\]\. The ranks of runs keep their variables\.", told)
     glyph(page, 1, "interrupted")
     output(page, 1).get_by_text("Interrupted by a restart of the kernel.").wait_for()
     output(page, 1).get_by_text("The ranks keep their variables.").wait_for()
