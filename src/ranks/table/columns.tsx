@@ -112,7 +112,8 @@ export function columnsOf(
       head: alarm ? trans.__('Where') : trans.__('Doing'),
       value: doingNow,
       show: doingNow,
-      width: 'minmax(116px, 1.3fr)'
+      // makes room for the column of other waits
+      width: sleeps ? 'minmax(84px, 1.3fr)' : 'minmax(116px, 1.3fr)'
     },
     {
       ...time('own', trans.__('Own'), f => f.own),
@@ -136,7 +137,7 @@ export function columnsOf(
               trans.__('Other waits'),
               f => f.rank.asleep_s ?? null
             ),
-            width: 'minmax(112px, 0.9fr)',
+            width: 'minmax(104px, 0.9fr)',
             room: 'middle' as const
           }
         ]

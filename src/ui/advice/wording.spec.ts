@@ -38,8 +38,8 @@ it('words advice as the terminal does', () => {
 
 it('translates all of it', () => {
   const other = {
-    __: (text: string, ...args: unknown[]) => `«${args.join(' ')}»`,
-    _n: (one: string, many: string, n: number, ...args: unknown[]) =>
+    __: (_text: string, ...args: unknown[]) => `«${args.join(' ')}»`,
+    _n: (_one: string, _many: string, n: number, ...args: unknown[]) =>
       `«${[n, ...args].join(' ')}»`
   } as unknown as TranslationBundle;
   for (const { advice } of EXAMPLES) {

@@ -57,7 +57,7 @@ def ended(name: str, state: str, text: str, minutes: float, **changes: Any) -> J
     known: dict[str, Any] = {
         "state": state,
         "ranks": (),
-        "metrics": Metrics(),
+        "metrics": Metrics(averaged=("loss",)),
         "progress": (),
         "summary": Summary(f"job_{state}", {}, text),
         "created_at": NOW - 201 * MINUTE,
