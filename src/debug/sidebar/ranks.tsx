@@ -95,9 +95,7 @@ export function Ranks(props: IProps): JSX.Element {
         ))}
       {ranks.length > 0 && !ended && (
         <p className="jp-DtrainUi-under">
-          {trans.__(
-            'Collectives that begin while the debugger is on have no time-out.'
-          )}
+          {trans.__('Time-outs are off while the debugger is on.')}
         </p>
       )}
       {!view.on && !model.isStarted && (
