@@ -137,7 +137,7 @@ export function columnsOf(
               trans.__('Other waits'),
               f => f.rank.asleep_s ?? null
             ),
-            width: 'minmax(104px, 0.9fr)',
+            width: 'minmax(112px, 0.9fr)',
             room: 'middle' as const
           }
         ]
