@@ -12,6 +12,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # waits for processes and networks now and then: two would leave a core of two idle. The first two take 15 to 20 min each,
 # the next four 6 to 8: all end at about the same time.
 PARTS := test-hosts test-browser test-jobs test-notebooks test-faults test-cells test-others test-unit test-pure
+# factor of the browser tests' waits: three parts share the machine
+export DTRAIN_TEST_PATIENCE ?= 2
 FRONT := package.json package-lock.json tsconfig.json $(shell find src style schema -type f)
 .DELETE_ON_ERROR:
 .PHONY: frameworks demo test test-front test-machine $(PARTS) sheet baselines pictures lab notebooks bench gallery gpu matrix hub lint lint-python lint-front fix types setup system-packages locks clean

@@ -25,8 +25,10 @@ from tests.faults import ROOT
 def test_a_state_has_one_word_everywhere(page: str, name: str, kinds: tuple[object, ...]) -> None:
     text = (ROOT / "src" / page).read_text()
     table = text[text.index(f"export function {name}(") :]
-    table = table[: table.index("};")]
-    rows = re.findall(r"^ *'?([a-z ]+?)'?: trans\.__\('(.+?)'\)", table, re.MULTILINE)
+    table = table[: table.index("\n}\n")]
+    in_a_table = re.findall(r"^ *'?([a-z ]+?)'?: trans\.__\('(.+?)'\)", table, re.MULTILINE)
+    in_a_switch = re.findall(r"case '([a-z ]+)':\n *return trans\.__\('(.+?)'\)", table)
+    rows = in_a_table + in_a_switch
     shown = {state: said.lower() for state, said in rows}
     states = {state for kind in kinds for state in get_args(kind)}
     assert shown == {state: word(state) for state in states}
