@@ -4,7 +4,7 @@ VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
-# where it is set, each of the many processes of a test compiles our sources anew: 0.2 to 0.4 s
+# where it is set, each of the many processes of a test compiles our sources again: 0.2 to 0.4 s
 unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
@@ -206,7 +206,7 @@ $(VENV)/.hub: $(VENV)/.package
 	@npm --prefix $(VENV)/hub --no-audit --no-fund --loglevel=error install configurable-http-proxy@5.3.0
 	@touch $@
 
-locks: $(VENV)/.python  ## requirements/*.txt anew, from pyproject.toml and constraints.txt
+locks: $(VENV)/.python  ## regenerate requirements/*.txt from pyproject.toml and constraints.txt
 	@$(PYTHON) -m venv $(VENV)/locks
 	@$(VENV)/locks/bin/python -m pip --disable-pip-version-check -q install pip-tools==7.6.2
 	@$(VENV)/locks/bin/python requirements/lock.py

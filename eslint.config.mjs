@@ -10,7 +10,7 @@ import hooks from 'eslint-plugin-react-hooks';
 const LAYERS = [
   'request',
   'ui',
-  'places',
+  'locations',
   'cluster',
   'ranks',
   'stacks',

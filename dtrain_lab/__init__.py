@@ -115,14 +115,14 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """This package: its folder `jobs` must not hide the function `dtrain_lab.jobs` once it is imported."""
+    """This package. Importing a submodule must not hide the function of that name (`dtrain_lab.jobs`)."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in __all__ and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel by name, as other modules do: pickle takes only plain ones for modules."""
+        """Pickle this package by name: pickle does so by itself for plain modules only."""
         from importlib import import_module
 
         return import_module, (self.__name__,)

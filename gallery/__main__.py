@@ -60,7 +60,7 @@ WORDS = f"""\
 *n of m samples/s*: the rate in the panel after the cell or job, and the loop's own count; *off* marks a
 difference of more than {WITHIN:.0%}. *Runs*: both ranks trained the same model and, after a cell, can run the
 next one. Without a DataLoader and without DDP, the number of samples in a batch is unknown unless the
-code calls `dt.step(samples)`. A printed script has no monitor, and so no figures of ours. *Run on*: the
+code calls `dt.step(samples)`. A printed script has no monitor, and so no rate in the panel. *Run on*: the
 date, and the commit if the repository has it; + means with uncommitted changes.
 """
 START = "import torch, torch.distributed as dist\n"

@@ -77,7 +77,7 @@ class Started:
         while left := self.left():
             for one in left:
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    one.kill()  # compares start times: a number that is used anew is safe
+                    one.kill()  # compares start times: a pid that is reused is safe
             psutil.wait_procs(left, timeout=5)
 
     def left(self) -> list[psutil.Process]:

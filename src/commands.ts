@@ -22,7 +22,7 @@ export namespace CommandIDs {
   export const attachNotebook = 'dtrain-lab:attach-notebook';
   export const insertSnippet = 'dtrain-lab:insert-snippet';
   export const signIn = 'dtrain-lab:sign-in';
-  export const goToPlace = 'dtrain-lab:go-to-place';
+  export const goToLocation = 'dtrain-lab:go-to-place';
   export const goToTrouble = 'dtrain-lab:go-to-trouble';
   export const showJobs = 'dtrain-lab:show-jobs';
   export const submitNotebook = 'dtrain-lab:submit-notebook';

@@ -9,7 +9,7 @@ import { jobsPlugin } from './job/plugin';
 import { notebookPlugin } from './notebook/plugin';
 import { pickerPlugin } from './notebook/picker';
 import { outputPlugin } from './output/plugin';
-import { placesPlugin } from './places/plugin';
+import { locationsPlugin } from './locations/plugin';
 import { ranksPlugin } from './ranks/plugin';
 import { panelPlugin } from './sidebar/plugin';
 import { stacksPlugin } from './stacks/plugin';
@@ -25,7 +25,7 @@ export default [
   pickerPlugin,
   outputPlugin,
   ranksPlugin,
-  placesPlugin,
+  locationsPlugin,
   verdictMarksPlugin,
   stacksPlugin,
   sweepsPlugin,

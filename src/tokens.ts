@@ -12,7 +12,7 @@ export type Advice = Schemas['Advice'];
 export type Metrics = Schemas['Metrics'];
 export type Last = Schemas['Last'];
 export type Verdict = Schemas['Verdict'];
-export type Standing = Schemas['Standing'];
+export type HangPosition = Schemas['HangPosition'];
 export type Stack = Schemas['Stack'];
 export type StackFrame = Schemas['StackFrame'];
 export type Site = Schemas['Site'];
@@ -124,7 +124,7 @@ export interface IClusters {
   /** Without a connection: the server's announcement of its own end; null if it was not stopped. */
   readonly stopped: Stopped | null;
   reconnect(): void;
-  /** Recent figures of a cluster, oldest first. */
+  /** Recent metrics of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
   /**
    * Frames are requested only while there are viewers: a viewer registers when it becomes visible, and

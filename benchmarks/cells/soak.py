@@ -9,7 +9,7 @@ import psutil
 
 from benchmarks.cells.cell_latency import Kernel
 from benchmarks.measure import Row, emit, tree
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 
 RANKS = 4
 CELLS = int(os.environ.get("BENCH_SOAK", "10000"))
@@ -20,7 +20,7 @@ CELL = "%%distributed\nfor i in range(5): print('line', i, rank)\nt = torch.ones
 def memory(kernel: Kernel) -> dict[str, int]:
     """Resident bytes by kind of process."""
     sizes: dict[str, int] = {"kernel": psutil.Process(kernel.manager.provisioner.pid).memory_info().rss}
-    record = next(r for r in records.living() if not r.warm)
+    record = next(r for r in head_records.living() if not r.warm)
     for process in tree(record.pid):
         command = " ".join(process.cmdline())
         kind = "head" if "dtrain_lab.head" in command else "ranks and fork server"

@@ -158,7 +158,7 @@ def line_delays(root: Path) -> float:
         now = time.time()
         late += [now - float(line.text.split()[-1]) for line in piece.lines if "AT" in line.text]
         offset = piece.offset
-        time.sleep(0.15)  # `POLL_MS` of src/job/log/reader.ts
+        time.sleep(0.15)  # `POLL_MS` of src/job/log/logReader.ts
     return sorted(late)[94]
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.measure import Row, emit
 from benchmarks.real_models import REAL, real_model
 from benchmarks.slow_network import FIRST, SECOND, make_network, remove_network
-from dtrain_lab.metrics import communication, figures, ring
+from dtrain_lab.metrics import communication, estimates, ring
 from dtrain_lab.node.samples.sampler import RECORDS
 from dtrain_lab.wire.links import RankSample
 
@@ -157,7 +157,7 @@ def reported(records: list[ring.StepRecord], from_probe: int) -> list[float]:
         probes += bool(record.flags & ring.PROBED)
         if probes < from_probe or count < LOOK_EACH or count % LOOK_EACH:
             continue
-        found = figures.rank_figures(records[max(0, count - RECORDS) : count], record.ended)
+        found = estimates.rank_metrics(records[max(0, count - RECORDS) : count], record.ended)
         seen = RankSample(
             rank=0,
             step_s=found.step_s,

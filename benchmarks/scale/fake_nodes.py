@@ -20,8 +20,8 @@ import zmq
 from benchmarks.scale.head_scale import sample
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.wire import links
-from dtrain_lab.wire.node import Check, Interface
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_check import Check, Interface
+from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.wire.plan import NodeFacts
 from dtrain_lab.wire.processes.endpoints import Endpoints
 

@@ -31,7 +31,7 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Epoch
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.endpoints import Keys
 from dtrain_lab.wire.stacks import Frame, Where
@@ -131,9 +131,9 @@ class Training:
 
     def __init__(self, parts: Parts) -> None:
         self._snapshot = parts.snapshot
-        parts.figures.plan, self.state, self._running = world()
+        parts.collector.plan, self.state, self._running = world()
         where = Where(self._running.notebook, self._running.cell)
-        parts.figures.cell_began(self._running.ranks, "train()", where)
+        parts.collector.cell_began(self._running.ranks, "train()", where)
         self.received_messages = 0
 
     def cluster(self) -> Cluster:
@@ -143,7 +143,7 @@ class Training:
         assert isinstance(message, links.Samples)
         self.received_messages += 1
 
-    def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+    def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         return None, None
 
     def tick(self, stuck: Verdict | None) -> None:

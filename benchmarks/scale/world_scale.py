@@ -27,7 +27,7 @@ from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import CellOutput
 from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 SIZES = tuple(int(n) for n in os.environ.get("BENCH_SIZES", "64,256,1024,4096").split(","))
 EACH = 8

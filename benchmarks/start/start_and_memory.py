@@ -17,7 +17,7 @@ import dtrain_lab as dt
 from benchmarks.measure import PYTHON, Row, emit, middle, pss, tree
 from benchmarks.start import start_peers
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.connection.connection import Connection
 from dtrain_lab.wire import clients
 
@@ -48,7 +48,7 @@ def ours(*, warm: bool) -> tuple[float, int, int]:
     portal = Portal.get()
     if warm:
         portal.call(portal.worlds.warm_heads.start(python=PYTHON))
-        record = next(r for r in records.living() if r.warm)
+        record = next(r for r in head_records.living() if r.warm)
         connection = portal.call(portal.worlds.reach(record))
         while True:
             cluster = portal.call(_info(connection))

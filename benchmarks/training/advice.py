@@ -25,13 +25,13 @@ import psutil
 from benchmarks.measure import Row, emit
 from benchmarks.slow_network import FIRST, SECOND, make_network, remove_network
 from benchmarks.training.cheaper_averaging import net
-from dtrain_lab.metrics import figures, ring
+from dtrain_lab.metrics import estimates, ring
 from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured
 from dtrain_lab.node.samples.devices import Use
 from dtrain_lab.node.samples.sampler import sample
 from dtrain_lab.wire.metrics.verdicts import Advice
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 
 CYCLES = int(os.environ.get("BENCH_CYCLES", "3"))
 SEEN_S, SEEN = 6.0, 32
@@ -117,7 +117,7 @@ def rank_main(rank: int, address: str, port: int, case: str, *, follows: bool = 
         dist.all_gather_object(seen, sample(rank, reader, use))
         advice: list[Any] = [None]
         if rank == 0:
-            found = figures.world_metrics(seen, 2, crowded=True)
+            found = estimates.world_metrics(seen, 2, crowded=True)
             of = measured(found, seen, 2, [host])
             print("MEASURED " + msgspec.json.encode(of).decode())
             advice = [advise(of) if follows else ()]

@@ -19,7 +19,7 @@ from benchmarks.slow_network import FIRST, SECOND, make_network, remove_network
 from benchmarks.training.advice import MODELS, NETWORKS, run
 from dtrain_lab.metrics.advice.forecast import forecast
 from dtrain_lab.metrics.advice.measured import Measured
-from dtrain_lab.wire.node import MeasuredSpeed
+from dtrain_lab.wire.node_check import MeasuredSpeed
 
 WITHIN = 1.0
 """A forecast holds where the truth is off by no more than the error that it states."""

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.debugger.compared import AcrossRow
-from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.compare_values import AcrossRow
+from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, JobCode, State, StepMode
 from dtrain_lab.debugger.view import DebugView, view
 from dtrain_lab.errors import BadRequest, Conflict
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import Debugging
+from dtrain_lab.services.debugger.debug_session import DebugSession
 
 POLL_S = 0.02
 in_notebook: Callable[[Connection, JobCode], Any] | None = None
@@ -58,8 +58,8 @@ class Debugger:
         self._connection = connection
         self._debugging = portal.call(self._begin(connection, job))
 
-    async def _begin(self, connection: Connection, job: JobCode | None) -> Debugging:
-        debugging = Debugging("A terminal", lambda _: None)
+    async def _begin(self, connection: Connection, job: JobCode | None) -> DebugSession:
+        debugging = DebugSession("A terminal", lambda _: None)
         await debugging.begin(connection, job)
         return debugging
 

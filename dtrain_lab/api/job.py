@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dtrain_lab.api import debug, target
-from dtrain_lab.api.checked import checked
+from dtrain_lab.api import debug, debug_target
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.validation import checked
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.jobs.jobs import Told
@@ -159,7 +159,7 @@ class Job:
             Conflict: The job is not running, or another client debugs it.
             Unreachable: The head can't be reached.
         """
-        connection, code = self._portal.call(target.reach_job(self._portal, self.id))
+        connection, code = self._portal.call(debug_target.reach_job(self._portal, self.id))
         if debug.in_notebook is not None:
             return debug.in_notebook(connection, code)
         return debug.Debugger(self._portal, connection, code)

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.api.handle import Handle
+from dtrain_lab.api.connected import ConnectedCluster
 from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.metrics.advice import text
 from dtrain_lab.metrics.advice.forecast import check_numbers
 from dtrain_lab.services.connection import requests
-from dtrain_lab.services.export import write
+from dtrain_lab.services.metrics_export import write
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire import clients
@@ -64,7 +64,7 @@ class AdviceList(list[dict[str, Any]]):
             printer.text(f"[]: {self._why}")
 
 
-class Measurements(Handle):
+class Measurements(ConnectedCluster):
     """Measurements of a cluster's training loops; part of `Cluster`."""
 
     def history(self, since: float = 0.0) -> list[dict[str, Any]]:

@@ -16,9 +16,9 @@ from dtrain_lab.backends import signin
 from dtrain_lab.backends.signin import Questions
 from dtrain_lab.errors import DtrainError, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
+from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import options
-from dtrain_lab.services.report import process_log
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire.kinds import LeaseKind

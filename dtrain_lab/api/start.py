@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from dtrain_lab.api.checked import checked
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.validation import checked
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
 

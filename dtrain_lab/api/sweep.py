@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dtrain_lab.api.checked import checked
 from dtrain_lab.api.job import warn
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.validation import checked
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps import plain_values

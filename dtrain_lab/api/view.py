@@ -1,4 +1,4 @@
-"""ipyparallel views of a cluster that take turns with its cells."""
+"""ipyparallel views of a cluster whose calls are queued with its cells."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ POLL_S = 2.0
 ATTEMPTS = 4
 
 
-class TurnedView(DirectView):  # type: ignore[misc]
+class LockedView(DirectView):  # type: ignore[misc]
     """A `DirectView` whose calls and the cluster's cells reach all ranks in the same order.
 
-    It takes a turn on its ranks before a call is sent, which waits for cells that run there, and gives the
-    turn back when the last call has been answered. Calls of one view may overlap, as in ipyparallel.
+    It locks its ranks before a call is sent, which waits for cells that run there, and releases them when the
+    last call has been answered. Calls of one view may overlap, as in ipyparallel.
     """
 
-    def hold_turns(
-        self, take: Callable[[], None], give: Callable[[], None], lost: Callable[[], bool]
-    ) -> TurnedView:
-        """Set the functions that take and give back a turn.
+    def lock_with(
+        self, acquire: Callable[[], None], release: Callable[[], None], lost: Callable[[], bool]
+    ) -> LockedView:
+        """Set the functions that lock and release the ranks.
 
         Args:
-            take: Waits for a turn.
-            give: Gives the turn back.
+            acquire: Waits for the lock.
+            release: Releases the ranks.
             lost: Whether sent calls can't be answered any more.
         """
-        self._take, self._give, self._lost = take, give, lost
+        self._acquire, self._release, self._lost = acquire, release, lost
         self._calls = 0
         self._counting = threading.Lock()
         return self
@@ -57,7 +57,7 @@ class TurnedView(DirectView):  # type: ignore[misc]
             targets: Engines to run it on; None for those of the view.
             block: Whether to wait for the results; None for the setting of the view.
         """
-        return self._in_turn(lambda: super(TurnedView, self).execute(code, silent, targets, False), block)
+        return self._locked(lambda: super(LockedView, self).execute(code, silent, targets, False), block)
 
     def _really_apply(
         self,
@@ -68,11 +68,11 @@ class TurnedView(DirectView):  # type: ignore[misc]
         block: bool | None = None,
         track: bool | None = None,
     ) -> Any:
-        return self._in_turn(
-            lambda: super(TurnedView, self)._really_apply(f, args, kwargs, targets, False, track), block
+        return self._locked(
+            lambda: super(LockedView, self)._really_apply(f, args, kwargs, targets, False, track), block
         )
 
-    def _in_turn(self, call: Callable[[], Any], block: bool | None) -> Any:
+    def _locked(self, call: Callable[[], Any], block: bool | None) -> Any:
         self._begin()
         try:
             result = call()
@@ -100,14 +100,14 @@ class TurnedView(DirectView):  # type: ignore[misc]
     def _begin(self) -> None:
         with self._counting:
             if self._calls == 0:
-                self._take()
+                self._acquire()
             self._calls += 1
 
     def _end(self) -> None:
         with self._counting:
             self._calls -= 1
             if self._calls == 0:
-                self._give()
+                self._release()
 
 
 class Views:
@@ -122,12 +122,12 @@ class Views:
         self._portal = portal
         self._connection = connection
         self._client: Any = None
-        self._held_turns: set[str] = set()
-        """Turns in use at a head on another machine."""
+        self._held: set[str] = set()
+        """Locks that are held at a head on another machine."""
         self._begun = 0
         """Number of the controller that the client is connected to."""
 
-    def of(self, ranks: Iterable[int], size: int) -> TurnedView:
+    def of(self, ranks: Iterable[int], size: int) -> LockedView:
         """Return a view of these ranks, once all ranks of the world are registered with ipyparallel.
 
         Args:
@@ -151,26 +151,26 @@ class Views:
                 if attempt == ATTEMPTS - 1:
                     raise
         plain = self._client[list(ranks)]
-        turn = f"view.{secrets.token_hex(6)}"
-        view = TurnedView(client=self._client, socket=plain._socket, targets=plain.targets)
+        lock = f"view.{secrets.token_hex(6)}"
+        view = LockedView(client=self._client, socket=plain._socket, targets=plain.targets)
         begun = self._begun
-        return view.hold_turns(
-            lambda: self._take(turn, tuple(plain.targets)),
-            lambda: self._give(turn),
+        return view.lock_with(
+            lambda: self._acquire(lock, tuple(plain.targets)),
+            lambda: self._release(lock),
             lambda: self._portal.call(self._count()) != begun,
         )
 
-    def _give(self, turn: str) -> None:
-        self._held_turns.discard(turn)
-        self._portal.post(self._connection.ask(clients.GiveTurn(turn)))
+    def _release(self, lock: str) -> None:
+        self._held.discard(lock)
+        self._portal.post(self._connection.ask(clients.ReleaseRanks(lock)))
 
-    async def _keep(self, order: clients.TakeTurn) -> None:
-        """Renew a turn while it is in use: a head on another machine can't watch this process."""
+    async def _keep(self, order: clients.AcquireRanks) -> None:
+        """Renew a lock while it is held: a head on another machine can't watch this process."""
         while True:
-            await asyncio.sleep(clients.TURN_KEPT_S / 4)
-            if order.turn not in self._held_turns or self._connection.closed:
+            await asyncio.sleep(clients.RANKS_HELD_S / 4)
+            if order.name not in self._held or self._connection.closed:
                 return
-            with contextlib.suppress(DtrainError):  # the connection is restored, or the turn expires
+            with contextlib.suppress(DtrainError):  # the connection is restored, or the lock expires
                 await self._connection.ask(order, None)
 
     async def _count(self) -> int:
@@ -197,13 +197,13 @@ class Views:
             self._client.close()
             self._client = None
 
-    def _take(self, turn: str, ranks: tuple[int, ...]) -> None:
-        order = clients.TakeTurn(turn, os.getpid(), ranks, processes.system())
+    def _acquire(self, lock: str, ranks: tuple[int, ...]) -> None:
+        order = clients.AcquireRanks(lock, os.getpid(), ranks, processes.system())
         try:
             self._portal.call(self._connection.ask(order, None))
             if self._connection.record.remote is not None:
-                self._held_turns.add(turn)
+                self._held.add(lock)
                 self._portal.post(self._keep(order))
-        except BaseException:  # also an interrupt: give the turn back
-            self._portal.post(self._connection.ask(clients.GiveTurn(turn)))
+        except BaseException:  # also an interrupt: release the ranks
+            self._portal.post(self._connection.ask(clients.ReleaseRanks(lock)))
             raise

@@ -17,10 +17,10 @@ from dtrain_lab.errors import BadRequest
 from dtrain_lab.placement.slots import NodeSlots
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.quota import Budget
-from dtrain_lab.wire.node import Between, Check
+from dtrain_lab.wire.node_check import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status

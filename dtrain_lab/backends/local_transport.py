@@ -13,8 +13,8 @@ from pathlib import Path
 from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import NotFound, Unreachable
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine import RUNTIME_VARIABLE, durable
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.machine import RUNTIME_VARIABLE, atomic_files
 
 SMALL = 4 << 20
 """Bytes; files that describe a job's state are smaller."""
@@ -127,7 +127,7 @@ def private_folders(path: Path) -> None:
 
 def _replace(path: Path, data: bytes) -> None:
     try:
-        durable.replace(path, data)
+        atomic_files.replace(path, data)
     except OSError as error:
         raise Unreachable(
             f"{path} can't be written: {error.strerror}.",
@@ -255,8 +255,8 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
                 if name == job_files.JOB:  # the authoritative record of the job
                     file.flush()
                     os.fsync(file.fileno())
-        durable.sync_folder(folder)
-        durable.sync_folder(folder.parent)
+        atomic_files.sync_folder(folder)
+        atomic_files.sync_folder(folder.parent)
     except OSError as error:
         raise Unreachable(
             f"{folder} can't be written: {error.strerror}.",

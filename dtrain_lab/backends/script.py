@@ -13,9 +13,9 @@ import shlex
 import msgspec
 
 from dtrain_lab.errors import BadProfile
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs import staging
-from dtrain_lab.jobs.variables import Monitored
+from dtrain_lab.jobs.environment_variables import Monitored
 from dtrain_lab.placement import activation, network
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import ranks as frameworks
@@ -57,7 +57,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         f"export MASTER_ADDR={shlex.quote(address)} DTRAIN_SIZE={plan.size} DTRAIN_PEER={shlex.quote(peer)}",
         "",
         "# wait for room, on all hosts at once",
-        f'exec 3< <(exec {python} dtrain_lab.node turn "$folder"{"" if node is None else f" {node}"})',
+        f'exec 3< <(exec {python} dtrain_lab.node admit "$folder"{"" if node is None else f" {node}"})',
         f"read -r first devices <&3 || {{ {exit_line(node or 0, '1')}; exit 1; }}; exec 3<&-",
         '[ -z "$devices" ] || [ -n "${CUDA_VISIBLE_DEVICES+given}" ] || export CUDA_DEVICE_ORDER=PCI_BUS_ID',
         '[ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices',
@@ -81,7 +81,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         "  " + EXPORT,
         "  pids=()",
         *(
-            f'  {python} dtrain_lab.node attached "$folder" {index} {per_node}{apart} & pids+=($!)'
+            f'  {python} dtrain_lab.node ranks "$folder" {index} {per_node}{apart} & pids+=($!)'
             for index in nodes
         ),
         "  code=0",
@@ -219,7 +219,7 @@ def head(python: str) -> list[str]:
     """Return lines that start the head of a job."""
     return [
         "",
-        "# watches the ranks: figures, stacks, hangs; the job does not need it",
+        "# watches the ranks: metrics, stacks, hangs; the job does not need it",
         f'nice {python} dtrain_lab.head observe "$folder" > head.log 2>&1 &',
         "head=$!",
     ]

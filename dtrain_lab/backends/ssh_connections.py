@@ -250,7 +250,7 @@ def _refusal(host: str, reason: str) -> SignInNeeded:
 
 
 def _unanswered(host: str) -> SignInNeeded:
-    """For an expired question. A second attempt by itself would ask every two minutes, on a telephone."""
+    """For an expired prompt. Automatic retries would send a prompt to the user's phone every two minutes."""
     return SignInNeeded(
         f"{host} asked for a sign-in, but got no answer.",
         f"Sign in from JupyterLab's panel, or once by hand: ssh {host}",

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.listing import listed
+from dtrain_lab.cells.text_list import listed
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Buffers that BatchNorm computes from each rank's own batches."""
@@ -134,7 +134,7 @@ def is_statistic(path: str) -> bool:
 
 
 def _opaque(leaves: Sequence[Leaf | None]) -> str | None:
-    """The type of objects of which nobody can say whether they are equal; None for all else.
+    """The type of objects that can't be compared for equality; None for all others.
 
     An object whose type prints nothing of its own is told by its pickle, if there is one.
     """

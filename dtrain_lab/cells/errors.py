@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import endings
 from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.listing import listed
+from dtrain_lab.cells.text_list import listed
 from dtrain_lab.wire.cells import Failure
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.stacks import Frame

@@ -19,9 +19,9 @@ from dtrain_lab.wire.jobs.job import Log
 HOLD_S = 0.010
 """A line waits this long for the same line of other ranks."""
 PARTIAL_HOLD_S = 0.03
-"""An unfinished line waits this long for its end, so that ranks don't cut each other's lines …"""
+"""An unfinished line waits this long for its end, so that ranks don't cut each other's lines."""
 BURST_HOLD_S = 0.3
-"""… and this long after whole lines: its rank prints many, and the cut is where its buffer was sent."""
+"""The same after whole lines: a rank that prints many lines sends its buffer in the middle of one."""
 MANY = 500
 """A burst of more lines than this is handled as one block and compared with other ranks' as a whole."""
 

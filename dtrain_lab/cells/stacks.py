@@ -52,7 +52,7 @@ class StackTexts(dict[int, str]):
         return self._folded
 
 
-def place(stack: Stack) -> str:
+def position(stack: Stack) -> str:
     """Return where a rank is in the user's code, in one line; that it is idle, if no cell runs on it.
 
     Args:

@@ -14,7 +14,7 @@ from dtrain_lab.api.start import clusters, connect
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.adapter import stdio as adapter
 from dtrain_lab.cli.show import console, print_json, reports_errors
-from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import RankView
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
 

@@ -23,16 +23,16 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, reports_errors
 from dtrain_lab.errors import BadRequest, CellFailed, DtrainError
 from dtrain_lab.machine import RUNTIME_VARIABLE, local_facts
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
+from dtrain_lab.services.bug_report import bundle as pack
+from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.report import bundle as pack
-from dtrain_lab.services.report import process_log
 
 PACKAGES = ("torch", "ipyparallel", "ipykernel", "jupyterlab", "jupyter_server", "pyzmq", "msgspec", "numpy")
 FOLDERS: dict[str, Callable[[], Path]] = {
-    "records": folders.records,
-    "sockets": folders.sockets,
-    "profiles": folders.profiles,
+    "records": paths.records,
+    "sockets": paths.sockets,
+    "profiles": paths.profiles,
 }
 MOVED = {
     "records": "Clusters are found by their records: set HOME or JUPYTER_RUNTIME_DIR to a folder of yours.",

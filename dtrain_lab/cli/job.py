@@ -199,7 +199,7 @@ def stacks(identity: str, ranks: str | None, all_threads: bool, as_json: bool) -
 @as_json
 @reports_errors
 def export(identity: str, file: str | None, as_json: bool) -> None:
-    """Write a job for a colleague: notebook, script, packages, parameters, figures and logs."""
+    """Write a job for a colleague: notebook, script, packages, parameters, metrics and logs."""
     made = job(identity)
     info = made.job()
     target = Path(file or f"{info.name}-{info.id}.tar.gz")

@@ -19,14 +19,14 @@ from dtrain_lab.cli.show import (
     reports_errors,
 )
 from dtrain_lab.errors import BadRequest, NotFound
+from dtrain_lab.jobs.command_line_values import once, typed_value
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
-from dtrain_lab.jobs.typed_values import once, typed_value
 from dtrain_lab.metrics.units import counted
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
-from dtrain_lab.services.plans.code import Code
-from dtrain_lab.services.plans.refusal import refuse
+from dtrain_lab.services.plans.blocking_findings import refuse
+from dtrain_lab.services.plans.notebook_code import Code
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.job import JobPlan, JobRequest

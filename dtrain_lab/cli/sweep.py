@@ -15,7 +15,7 @@ from dtrain_lab.cli.show import as_json, console, end_dry_run, print_json, repor
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.jobs.typed_values import once
+from dtrain_lab.jobs.command_line_values import once
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.sweeps.importance import sentence
 from dtrain_lab.sweeps.space import from_text

@@ -1,4 +1,4 @@
-"""Tables that fit the terminal's width and omit nothing, also if another program reads them."""
+"""Tables that fit the terminal's width; if another program reads them, nothing is cut off."""
 
 from __future__ import annotations
 

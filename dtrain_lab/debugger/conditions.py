@@ -10,7 +10,7 @@ import ast
 from dtrain_lab.debugger.state import Breakpoint, Dap
 from dtrain_lab.errors import BadRequest
 
-COUNTER = "__import__('dtrain_lab.rank.debugger.hits', fromlist=['hit']).hit"
+COUNTER = "__import__('dtrain_lab.rank.debugger.hit_counts', fromlist=['hit']).hit"
 """Counts hits in the condition itself, since pydevd stops when either its count or its condition is met."""
 
 Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.debugger.places import CELL, cell_name
-from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Outcome, Place, State, Wrong
+from dtrain_lab.debugger.sources import CELL, cell_name
+from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Outcome, SourceLocation, State, Wrong
 from dtrain_lab.debugger.view import view
 
 SETTLE_S = 0.2
@@ -56,7 +56,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
                 state = state.rank(rank, phase="running", reason="", text="")
             shown = state.focus == rank or state.editor
             return state, (continued(rank), told(state)) if shown else (told(state),)
-        case "released":  # the rank has dropped its breakpoints: it is attached anew, and gets them again
+        case "released":  # the rank has dropped its breakpoints: it is reattached, and gets them again
             pausing = tuple(r for r in state.pausing if r != rank)
             return replace(state.rank(rank, attached=False), pausing=pausing), ()
         case "gone":
@@ -225,7 +225,7 @@ def _wrong(state: State, rank: int, body: Dap) -> State:
     return replace(state, wrong=(*(w for w in state.wrong if w is not before), new))
 
 
-def _place(state: State, place: Dap | None) -> Place | None:
+def _place(state: State, place: Dap | None) -> SourceLocation | None:
     if not place:
         return None
-    return Place(path_of(state, place["file"]), place["line"], place["function"])
+    return SourceLocation(path_of(state, place["file"]), place["line"], place["function"])

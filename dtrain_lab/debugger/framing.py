@@ -14,7 +14,7 @@ END = b"\r\n\r\n"
 MOST_HEADER = 8192
 """Maximum bytes without the end of a header: beyond that, the other side does not speak the protocol."""
 MOST_BODY = 64 << 20
-"""Maximum bytes of a message; a header that announces more is wrong, and would be waited for for ever."""
+"""Maximum bytes of a message: a header that announces more is malformed, and its end would never come."""
 HEADER = re.compile(rb"Content-Length\s*:\s*(\d+)\s*\r\n(?:[\w-]+:[^\r\n]*\r\n)*\r\n", re.IGNORECASE)
 
 

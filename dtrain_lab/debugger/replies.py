@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.debugger import events
-from dtrain_lab.debugger.places import LACKS_FILE
+from dtrain_lab.debugger.sources import LACKS_FILE
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, outward, path_in, rank_of
 from dtrain_lab.errors import BadRequest
 

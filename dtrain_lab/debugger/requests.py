@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from dtrain_lab.debugger import conditions
-from dtrain_lab.debugger.orders import Order as Order
-from dtrain_lab.debugger.orders import all_attached, for_rank, same
-from dtrain_lab.debugger.places import CELL, cell_name, is_cell
+from dtrain_lab.debugger.rank_requests import Order as Order
+from dtrain_lab.debugger.rank_requests import all_attached, for_rank, same
+from dtrain_lab.debugger.sources import CELL, cell_name, is_cell
 from dtrain_lab.debugger.state import (
     Breakpoint,
     Dap,
@@ -276,16 +276,16 @@ def _evaluate(state: State, arguments: Dap) -> tuple[Order, ...]:
         return ()
     if not COLLECTIVE.search(str(arguments.get("expression", ""))):
         return (Order("evaluate", {rank: for_rank(arguments)}, SLOW_S),)
-    standing = state.paused
+    paused = state.paused
     alive = [r.rank for r in state.ranks if r.phase != "gone"]
-    if list(standing) != alive:
+    if list(paused) != alive:
         raise Conflict(
             "This expression runs a collective, and not all ranks are paused: it would hang.",
             "Pause all ranks, then evaluate it again: it is run on all of them at once.",
         )
     # on all ranks, each in its own innermost frame: the front end's is one rank's
     plain = {k: v for k, v in arguments.items() if k != "frameId"}
-    return (Order("evaluate", dict.fromkeys(standing, plain), SLOW_S),)
+    return (Order("evaluate", dict.fromkeys(paused, plain), SLOW_S),)
 
 
 def _rich(arguments: Dap) -> tuple[Order, ...]:

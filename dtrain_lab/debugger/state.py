@@ -20,7 +20,7 @@ PER_RANK = 10_000_000
 """Frame or variable n of rank r has the id (r + 1) x 10,000,000 + n."""
 
 
-class Place(Struct, frozen=True):
+class SourceLocation(Struct, frozen=True):
     """Where a rank is. `file`: the front end's path of a cell or file."""
 
     file: str
@@ -48,7 +48,7 @@ class RankView(Struct, frozen=True):
     attached: bool = False
     reason: str = ""
     text: str = ""
-    place: Place | None = None
+    place: SourceLocation | None = None
     operation: Collective | None = None
 
 
@@ -81,8 +81,8 @@ class Step(Struct, frozen=True):
     """
 
     command: str
-    begins: tuple[Place | None, ...]
-    places: tuple[Place | None, ...]
+    begins: tuple[SourceLocation | None, ...]
+    places: tuple[SourceLocation | None, ...]
     late: tuple[int, ...]
 
 

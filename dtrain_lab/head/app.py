@@ -16,21 +16,21 @@ import zmq
 
 from dtrain_lab.head import listen
 from dtrain_lab.head.cells.cell_requests import chosen
-from dtrain_lab.head.cells.client_queues import Outlets
+from dtrain_lab.head.cells.client_queues import ClientQueues
 from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.debug_broker import DebugBroker
-from dtrain_lab.head.figures.figures import Figures
-from dtrain_lab.head.figures.history import History
-from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.head.metrics.collector import MetricsCollector
+from dtrain_lab.head.metrics.history import History
+from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.head.ownership.observer import Observer
 from dtrain_lab.head.ownership.owner import Owner
-from dtrain_lab.head.ownership.peers import Peers
 from dtrain_lab.head.ownership.policy import Parts, Policy
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Handlers, Requests
 from dtrain_lab.head.sockets import Router, Sent
 from dtrain_lab.head.stacks import Stacks
 from dtrain_lab.head.watchers import Watchers
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import logs, private, sockets, supervision
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.wire import VERSION, clients, links
@@ -60,31 +60,31 @@ class Head:
         self._id = identity
         self._directory = directory
         self._journal = Journal(directory)
-        self._outlets = Outlets(self._to_client, self._journal, self._soon)
-        self._figures = Figures()
-        peers = Peers(
+        self._client_queues = ClientQueues(self._to_client, self._journal, self._soon)
+        self._collector = MetricsCollector()
+        peers = RankRoutes(
             lambda peer, frames: self._link.send(peer, frames), lambda peer: self._link.read_last(peer)
         )
-        self._debugger = DebugBroker(peers, self._outlets.say, self._paused)
+        self._debugger = DebugBroker(peers, self._client_queues.send, self._paused)
         self._parts = Parts(
             link=f"ipc://{directory / 'link'}",
-            figures=self._figures,
-            snapshot=Snapshot(identity, self._figures),
+            collector=self._collector,
+            snapshot=Snapshot(identity, self._collector),
             peers=peers,
             journal=self._journal,
-            outlets=self._outlets,
+            client_queues=self._client_queues,
             debugger=self._debugger,
             moved=lambda: self._watchers.moved(),
             begins=lambda: self._keep_history(ended=True),
         )
         self._policy = policy(self._parts)
-        self._stacks = Stacks(self._policy, peers, self._figures)
+        self._stacks = Stacks(self._policy, peers, self._collector)
         self._history = History(self._policy.point_s, self._policy.keep, self._policy.idle_point_s)
-        self._watchers = Watchers(self._outlets, self._policy.cluster, self._policy.tick_s)
+        self._watchers = Watchers(self._client_queues, self._policy.cluster, self._policy.tick_s)
         self._requests = Requests(
             {**self._policy.handlers, **self._debugger.handlers, **self._handlers()},
             self._policy.ordered,
-            self._outlets.say,
+            self._client_queues.send,
         )
         self._flushes = False
         self._again: asyncio.TimerHandle | None = None
@@ -111,7 +111,7 @@ class Head:
             watch.cancel()
             self._watchers.moved()
             self._watchers.notify()  # the panel says who has stopped the world
-            self._outlets.flush()
+            self._client_queues.flush()
             self._keep_history(ended=True)
             self._link.close()
             self._client.close()
@@ -123,23 +123,23 @@ class Head:
 
     async def _watch(self) -> None:
         """On each tick: run the policy's checks, locate suspected ranks, keep history, notify watchers."""
-        policy, figures = self._policy, self._figures
+        policy, collector = self._policy, self._collector
         cells: frozenset[str] = frozenset()
         while True:
             await asyncio.sleep(policy.tick_s)
             self._debugger.check_client()
-            stuck = figures.stuck(policy.state)
+            stuck = collector.stuck(policy.state)
             policy.tick(stuck)
-            await self._stacks.locate(stuck, figures.suspects(policy.state))
+            await self._stacks.locate(stuck, collector.suspects(policy.state))
             cells, before = policy.state.cells, cells
             self._keep_history(ended=bool(before - cells))
             self._watchers.notify()
 
     def _keep_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
-        at, policy, figures = time.time(), self._policy, self._figures
-        trains = bool(policy.state.busy) and figures.trains
-        if self._history.wants(at, figures.values.current, trains=trains, ended=ended):
+        at, policy, collector = time.time(), self._policy, self._collector
+        trains = bool(policy.state.busy) and collector.trains
+        if self._history.wants(at, collector.values.current, trains=trains, ended=ended):
             self._history.add(at, policy.cluster(), ended=ended)
         if self._history.rests(at, policy.state.generation):
             self._history.rest(at, policy.cluster())
@@ -150,17 +150,17 @@ class Head:
         message = links.decode_to_head(frame)
         match message:
             case links.Samples(node, samples, host):
-                self._figures.sampled(samples, node, host)
+                self._collector.sampled(samples, node, host)
             case links.RankLocation():
                 self._stacks.received(message)
-            case links.Debugged():
+            case links.DebugResponse():
                 self._debugger.answered(message)
             case links.DebugEvent():
                 self._debugger.happened(message)
         self._policy.received(peer, message, frame)
 
     def _paused(self) -> None:
-        self._figures.pauses.update(frozenset(self._debugger.paused))
+        self._collector.pauses.update(frozenset(self._debugger.paused))
         self._watchers.moved()
 
     # ---- clients
@@ -176,7 +176,7 @@ class Head:
             clients.Watch: self._watchers.watch,
             clients.ReadHistory: self._read_history,
             clients.Stacks: self._read_stacks,
-            clients.HoldDebugger: self._acquire_debugger,
+            clients.AcquireDebugger: self._acquire_debugger,
         }
 
     async def _info(self, _: bytes, __: clients.Info) -> Cluster:
@@ -191,7 +191,7 @@ class Head:
     async def _read_stacks(self, _: bytes, order: clients.Stacks) -> list[Stack]:
         return await self._stacks.of(chosen(self._policy.state, order.ranks))
 
-    async def _acquire_debugger(self, client: bytes, order: clients.HoldDebugger) -> int:
+    async def _acquire_debugger(self, client: bytes, order: clients.AcquireDebugger) -> int:
         self._debugger.acquire(client, order)
         return self._policy.state.size  # the size counts lost ranks too: they keep their numbers
 
@@ -205,10 +205,10 @@ class Head:
 
     def _flush(self, *, again: bool = False) -> None:
         self._flushes = False
-        self._outlets.flush(again=again)
-        if self._outlets.unfinished:
+        self._client_queues.flush(again=again)
+        if self._client_queues.unfinished:
             self._soon()
-        if self._outlets.full and self._again is None:
+        if self._client_queues.full and self._again is None:
             self._again = asyncio.get_running_loop().call_later(TRY_AGAIN_S, self._try_again)
 
     def _try_again(self) -> None:

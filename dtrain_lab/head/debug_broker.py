@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dtrain_lab.errors import Conflict
-from dtrain_lab.head.cells.rank_holders import TurnHolders
-from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.lock_holders import LockHolders
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Handlers
 from dtrain_lab.machine import processes
 from dtrain_lab.wire import clients, links
@@ -23,7 +23,7 @@ NAME = "debugger"
 
 
 @dataclass
-class Holder:
+class DebugClient:
     """The client that debugs."""
 
     client: bytes
@@ -43,13 +43,13 @@ class DebugBroker:
     """
 
     def __init__(
-        self, peers: Peers, to_client: Callable[[bytes, bytes], None], changed: Callable[[], None]
+        self, peers: RankRoutes, to_client: Callable[[bytes, bytes], None], changed: Callable[[], None]
     ) -> None:
         self._peers = peers
         self._to_client = to_client
         self._changed = changed
-        self._holder: Holder | None = None
-        self._watched = TurnHolders(self._gone)
+        self._holder: DebugClient | None = None
+        self._watched = LockHolders(self._gone)
         self._number = 0
         self._asked: dict[int, tuple[int, asyncio.Future[bytes]]] = {}
         self._attached: set[int] = set()
@@ -57,7 +57,7 @@ class DebugBroker:
         """Ranks that were asked to pause. A rank in a collective pauses once it is back in Python."""
         self.paused: set[int] = set()
 
-    def acquire(self, client: bytes, order: clients.HoldDebugger) -> None:
+    def acquire(self, client: bytes, order: clients.AcquireDebugger) -> None:
         """Take or keep the debugger for a client.
 
         Args:
@@ -76,9 +76,9 @@ class DebugBroker:
             )
         if holder is None and processes.is_here(order.system):
             self._watched.hold(NAME, order.pid, order.system)
-        self._holder = Holder(client, order.who, time.monotonic())
+        self._holder = DebugClient(client, order.who, time.monotonic())
 
-    async def _detach_and_wait(self, client: bytes, _: clients.LeaveDebugger) -> None:
+    async def _detach_and_wait(self, client: bytes, _: clients.ReleaseDebugger) -> None:
         """Release the debugger; returns once the ranks have detached."""
         if self._holder is not None and self._holder.client == client:
             futures = self.detach()
@@ -88,7 +88,7 @@ class DebugBroker:
     @property
     def handlers(self) -> Handlers:
         """Request type → handler."""
-        return {clients.LeaveDebugger: self._detach_and_wait, clients.Debug: self._ask}
+        return {clients.ReleaseDebugger: self._detach_and_wait, clients.DebugRequest: self._ask}
 
     def check_client(self) -> None:
         """Release the debugger of a silent client."""
@@ -110,7 +110,7 @@ class DebugBroker:
         """The debugging client's process has ended."""
         self.detach()
 
-    async def _ask(self, client: bytes, order: clients.Debug) -> dict[int, bytes]:
+    async def _ask(self, client: bytes, order: clients.DebugRequest) -> dict[int, bytes]:
         """Send a request to the debuggers of ranks; a rank that does not answer in time gets an error answer.
 
         Raises:
@@ -153,7 +153,7 @@ class DebugBroker:
         if futures:
             await asyncio.wait(futures, timeout=RELEASED_WITHIN_S)
 
-    def answered(self, message: links.Debugged) -> None:
+    def answered(self, message: links.DebugResponse) -> None:
         """A rank's debugger has answered."""
         _, future = self._asked.pop(message.id, (0, None))
         if future is not None and not future.done():
@@ -186,7 +186,9 @@ class DebugBroker:
         self._asked[self._number] = rank, future
         number = self._number
         future.add_done_callback(lambda _: self._asked.pop(number, None))
-        self._peers.to_rank(rank, links.Debug(rank=rank, id=number, command=command, arguments=arguments))
+        self._peers.to_rank(
+            rank, links.DebugRequest(rank=rank, id=number, command=command, arguments=arguments)
+        )
         return future
 
     def _notify(self, rank: int, data: bytes) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.machine import durable, logs, processes
+from dtrain_lab.machine import atomic_files, logs, processes
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.placement import network
@@ -76,7 +76,7 @@ def publish(
         sys.stdout.flush()
         logs.take_streams(directory / "head.log")  # the streams end with the process that started this head
     else:
-        durable.replace(Path(where.file), data)
+        atomic_files.replace(Path(where.file), data)
 
 
 def forget_keys(file: str) -> None:

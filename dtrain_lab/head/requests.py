@@ -44,7 +44,7 @@ class Requests:
             frame: The encoded request.
         """
         try:
-            call = clients.decode_to_head(frame)
+            request = clients.decode_to_head(frame)
         except WireMismatch as error:
             number = decode.asked(frame)[0]
             if number is None:
@@ -52,43 +52,43 @@ class Requests:
             log.warning("a question was not understood: %s (%s)", error.message, error.details.get("why"))
             self._answer(client, number, error)
             return
-        order = call.body
+        order = request.body
         take = self._ordered.get(type(order))
         if take is not None:
-            refused = self._guarded(call, partial(take, client, order))
+            refused = self._guarded(request, partial(take, client, order))
             # the cell's end is the answer, if a client follows the cell
             if refused is not None or (isinstance(order, clients.Run) and order.detached):
-                self._answer(client, call.id, refused)
+                self._answer(client, request.id, refused)
             return
-        failed = partial(self._answer_failed, client, call)
-        supervision.here().once("head.answer", self._serve(client, call), failed)
+        failed = partial(self._answer_failed, client, request)
+        supervision.here().once("head.answer", self._serve(client, request), failed)
 
-    async def _serve(self, client: bytes, call: clients.Call) -> None:
+    async def _serve(self, client: bytes, request: clients.Request) -> None:
         try:
-            check_version(call.version)
-            handler = self._handlers.get(type(call.body))
+            check_version(request.version)
+            handler = self._handlers.get(type(request.body))
             if handler is None:
                 raise Conflict(
                     "A job's head only observes: it serves metrics, stacks and debuggers.",
                     "Ask for the job itself.",
                 )
-            result = await handler(client, call.body)
+            result = await handler(client, request.body)
         except DtrainError as error:
-            self._answer(client, call.id, error)
+            self._answer(client, request.id, error)
         else:
-            self._answer(client, call.id, result)
+            self._answer(client, request.id, result)
 
-    def _answer_failed(self, client: bytes, call: clients.Call, error: Exception) -> None:
-        """Answer with an internal error, so that the client does not wait for ever."""
-        self._answer(client, call.id, _internal(error))
+    def _answer_failed(self, client: bytes, request: clients.Request, error: Exception) -> None:
+        """Answer with an internal error, so that the client does not wait forever."""
+        self._answer(client, request.id, _internal(error))
 
-    def _guarded(self, call: clients.Call, take: Callable[[], None]) -> DtrainError | None:
+    def _guarded(self, request: clients.Request, take: Callable[[], None]) -> DtrainError | None:
         try:
-            check_version(call.version)
+            check_version(request.version)
             take()
         except DtrainError as error:
             return error
-        except Exception as error:  # noqa: BLE001 # a bug of ours is answered: the client would wait for ever
+        except Exception as error:  # noqa: BLE001 # a bug of ours is answered: the client would wait forever
             supervision.here().fault("head.answer", error)
             return _internal(error)
         return None

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from dtrain_lab.cells.errors import is_library, is_ours, users_frame
-from dtrain_lab.head.figures.figures import Figures
-from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.head.ownership.policy import Policy
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.metrics.verdicts import activity
 from dtrain_lab.wire import links
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -28,13 +28,13 @@ class Stacks:
     Args:
         policy: The head's policy, which reaches the agents.
         peers: Connections to the ranks.
-        figures: Stores the location of ranks that others wait for.
+        collector: Stores the location of ranks that others wait for.
     """
 
-    def __init__(self, policy: Policy, peers: Peers, figures: Figures) -> None:
+    def __init__(self, policy: Policy, peers: RankRoutes, collector: MetricsCollector) -> None:
         self._policy = policy
         self._peers = peers
-        self._figures = figures
+        self._collector = collector
         self._asked: dict[int, tuple[set[int], dict[int, links.RankLocation], asyncio.Future[None]]] = {}
         self._number = 0
         self._looked: dict[int, float] = {}
@@ -64,14 +64,14 @@ class Stacks:
             stuck: The verdict on a hang, if there is one.
             suspects: Ranks that others wait for.
         """
-        figures = self._figures
+        collector = self._collector
         wanted = {*suspects, *(stuck.ranks if stuck else ())}
         alarm = stuck is not None and stuck.kind != "slow"
         waiting = set(stuck.peers[:MOST_PEERS]) - wanted if stuck is not None and alarm else set()
         if not wanted:
-            figures.places.clear()
-            figures.lines.clear()
-            figures.activities.clear()
+            collector.locations.clear()
+            collector.source_lines.clear()
+            collector.activities.clear()
             self._looked.clear()
         now = time.monotonic()
         unknown = {r for r in wanted if now - self._looked.get(r, -LOCATE_EVERY_S) >= LOCATE_EVERY_S}
@@ -83,19 +83,19 @@ class Stacks:
 
     async def _find(self, ranks: tuple[int, ...]) -> None:
         for rank, here in (await self._ask(ranks, stacks=False, within_s=WHERE_WITHIN_S)).items():
-            self._figures.activities[rank] = activity.activity(here.frames)
+            self._collector.activities[rank] = activity.activity(here.frames)
             frame = users_frame(here.frames)
             if frame is not None:
-                self._figures.places[rank] = self._place(rank, frame)
-                self._figures.lines[rank] = frame.source
+                self._collector.locations[rank] = self._location(rank, frame)
+                self._collector.source_lines[rank] = frame.source
             else:  # the rank has left the user's code
-                self._figures.places.pop(rank, None)
-                self._figures.lines.pop(rank, None)
+                self._collector.locations.pop(rank, None)
+                self._collector.source_lines.pop(rank, None)
 
     def _stack(self, rank: int, here: links.RankLocation | None) -> Stack:
         if here is not None:
             frames = (
-                StackFrame(self._place(rank, f), f.source, is_library(f))
+                StackFrame(self._location(rank, f), f.source, is_library(f))
                 for f in here.frames
                 if not is_ours(f)
             )
@@ -104,11 +104,11 @@ class Stacks:
             return Stack(rank, None, f"It {self._peers.absent(rank)}.")
         return Stack(rank, None, "no answer, not even to a signal: it is stopped or exiting")
 
-    def _place(self, rank: int, frame: Frame) -> Where:
+    def _location(self, rank: int, frame: Frame) -> Where:
         """A stack frame as a location that a person can open."""
         if frame.cell is None:
             return Where(file=frame.file, function=frame.function, line=frame.line)
-        notebook, cell_id = self._policy.place(rank, frame)
+        notebook, cell_id = self._policy.locate(rank, frame)
         return Where(notebook, frame.cell, None, frame.function, frame.line, cell_id)
 
     async def _ask(

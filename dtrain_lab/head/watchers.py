@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from dtrain_lab.head.cells.client_queues import Outlets
+from dtrain_lab.head.cells.client_queues import ClientQueues
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 
@@ -16,13 +16,13 @@ class Watchers:
     """Notifies clients of changes with the next tick, and otherwise at each client's own period.
 
     Args:
-        outlets: Output queues of the clients.
+        client_queues: Output queues of the clients.
         cluster: Makes the current snapshot of the world.
         tick_s: Seconds between calls of `tell`.
     """
 
-    def __init__(self, outlets: Outlets, cluster: Callable[[], Cluster], tick_s: float) -> None:
-        self._outlets = outlets
+    def __init__(self, client_queues: ClientQueues, cluster: Callable[[], Cluster], tick_s: float) -> None:
+        self._client_queues = client_queues
         self._cluster = cluster
         self._tick_s = tick_s
         self._watchers: dict[bytes, tuple[float, float, float]] = {}
@@ -60,5 +60,5 @@ class Watchers:
         if due:
             frame = clients.encode(clients.Changed(self._cluster()))
             for client in due:
-                if self._outlets.takes(client):
-                    self._outlets.say(client, frame)
+                if self._client_queues.keeps_up(client):
+                    self._client_queues.send(client, frame)

@@ -124,13 +124,13 @@ class WorldRequests:
             cell = self._cells.get(order.cell)
             if cell is None:
                 return world.cluster()
-            self._cells.withdraw([order.cell], "It was interrupted before its turn.")
+            self._cells.withdraw([order.cell], "It was interrupted while queued.")
             ranks = tuple(cell.left)
         else:
             ranks = chosen(world.state, order.ranks)
             cells, wanted = self._cells, set(ranks)
             mine = [n for n in cells.waiting() if (cell := cells.get(n)) and wanted & set(cell.ranks)]
-            cells.withdraw(mine, "It was interrupted before its turn.")
+            cells.withdraw(mine, "It was interrupted while queued.")
         await self._parts.debugger.release(ranks)
         self._membership.happened(on.InterruptAsked(ranks))
         return world.cluster()

@@ -6,7 +6,7 @@ import json
 import shlex
 from typing import Any
 
-from dtrain_lab.jobs.typed_values import typed_value
+from dtrain_lab.jobs.command_line_values import typed_value
 from dtrain_lab.wire.jobs.job import JobRequest
 
 WIDTH = 88

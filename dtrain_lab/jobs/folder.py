@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.folder import Doing, End, Found, Live, Staging
 from dtrain_lab.wire.jobs.job import JobError

@@ -14,7 +14,7 @@ from dtrain_lab.wire.jobs.folder import Found
 from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.status import Status
 
 LOST_AFTER_S = 60.0
@@ -279,7 +279,7 @@ def _ranks(record: JobRecord, state: JobState) -> tuple[Rank, ...]:
     )
 
 
-def with_figures(job: Job, world: Cluster) -> Job:
+def with_metrics(job: Job, world: Cluster) -> Job:
     """Add the live state of a running job's ranks, as its head reports it.
 
     Args:

@@ -37,7 +37,7 @@ def summary_of(
         reason: Why it waits, or why it ended; None if unknown.
         error: The error that ended it; None without one.
         ended_at: When it ended, in seconds since 1970; None while it runs.
-        fresh: Its head has written figures recently; older ones are left out.
+        fresh: Its head has written metrics recently; older ones are left out.
     """
     size = record.plan.size
     took = duration(ended_at - found.started_at) if ended_at and found.started_at else ""
@@ -76,7 +76,7 @@ def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence
     Args:
         values: Values that every summary of the job has.
         size: Number of ranks.
-        metrics: Figures of the job, with the verdicts on it.
+        metrics: Metrics of the job, with the verdicts on it.
         ranks: The ranks; empty if unknown.
     """
     paused = [rank.rank for rank in ranks if rank.state == "paused"]

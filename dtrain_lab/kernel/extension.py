@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dtrain_lab.api.advise import use
-from dtrain_lab.kernel.complete import RankNames
+from dtrain_lab.kernel.completion import RankNames
 from dtrain_lab.kernel.magics import DistributedMagics
 from dtrain_lab.kernel.output.comms import Restoring
 

@@ -10,7 +10,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import cell_options
-from dtrain_lab.kernel import options, reports, variables, which
+from dtrain_lab.kernel import cluster_choice, command_output, options, variables
 from dtrain_lab.kernel.session import Session
 
 
@@ -72,31 +72,33 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "stop":
                 session.stop()
             case "status":
-                reports.status(session.looked_at())
+                command_output.status(session.looked_at())
             case "attach" if asked.name is None:
-                print(which.choice([cluster.cluster() for cluster in clusters()], session.notebook))
+                print(cluster_choice.choice([cluster.cluster() for cluster in clusters()], session.notebook))
             case "attach":
                 cluster = session.attach(asked.name)
                 print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
             case "interrupt":
-                reports.interrupt(session.own("interrupt", line), asked.ranks)
+                command_output.interrupt(session.own("interrupt", line), asked.ranks)
             case "restart":
                 print(session.own("restart", line).restart(asked.ranks or None, asked.source))
             case "resize":
                 print(session.own("resize", line).resize(asked.size))
             case "stacks":
-                reports.stacks(session.looked_at().stacks(asked.ranks or None), all_threads=asked.all)
+                command_output.stacks(session.looked_at().stacks(asked.ranks or None), all_threads=asked.all)
             case "advise":
                 check_advise(asked.tried, asked.nodes, asked.ranks_per_node, asked.profile)
                 if asked.nodes is not None:
-                    reports.forecast(session.looked_at(), asked.nodes, asked.ranks_per_node, asked.profile)
+                    command_output.forecast(
+                        session.looked_at(), asked.nodes, asked.ranks_per_node, asked.profile
+                    )
                 else:
                     of = session.own("use", line) if asked.tried else session.looked_at()
-                    reports.advise(of, session.notebook, asked.tried)
+                    command_output.advise(of, session.notebook, asked.tried)
             case "diagnose":
-                reports.diagnose(session.looked_at(), session.notebook)
+                command_output.diagnose(session.looked_at(), session.notebook)
             case "where":
-                reports.where(session.looked_at())
+                command_output.where(session.looked_at())
             case "wait":
                 session.background.wait()
             case "output":

@@ -16,17 +16,17 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
 from dtrain_lab.cells import rank_sets, syntax
 from dtrain_lab.errors import DtrainError, NotFound
-from dtrain_lab.kernel import which
+from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.kernel.background import BackgroundCells
 from dtrain_lab.kernel.debugger.post_mortem import outcome_of
-from dtrain_lab.kernel.notebook_use import NotebookUse
+from dtrain_lab.kernel.execute_request import ExecuteRequest
+from dtrain_lab.kernel.notebook_cluster import NotebookCluster
 from dtrain_lab.kernel.output.cell_display import CellDisplay
-from dtrain_lab.kernel.request import ExecuteRequest
-from dtrain_lab.kernel.restarts import Restarts
+from dtrain_lab.kernel.repeated_start import RepeatedStart
 from dtrain_lab.services.notebook_clusters import Used
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
-from dtrain_lab.services.worlds import ended
+from dtrain_lab.services.worlds import endings
 from dtrain_lab.wire import clients
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Session:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._current: Cluster | None = None
-        self._ended: which.Ended | None = None
+        self._ended: cluster_choice.Ended | None = None
         """The cluster that this notebook used last, once it has ended."""
         self.debugger: KernelDebugger | None = None
         """The kernel's debugger; None in a terminal's IPython."""
@@ -53,8 +53,8 @@ class Session:
         server = os.getppid() if parent is not None else None
         self.portal = Portal.get("kernel", notebook=self.notebook, server=server)
         self.background = BackgroundCells(shell, self)
-        self._restarts = Restarts(self.portal, self.notebook)
-        self._use = NotebookUse(self.notebook, ExecuteRequest(shell).kernel)
+        self._restarts = RepeatedStart(self.portal, self.notebook)
+        self._use = NotebookCluster(self.notebook, ExecuteRequest(shell).kernel)
 
     @property
     def _cluster(self) -> Cluster | None:
@@ -91,7 +91,7 @@ class Session:
             return own
         only = self._only()
         taken = self._use_running(only.name, Used(only.id, taken=True))
-        print(which.taken(taken.cluster(), self.notebook), flush=True)
+        print(cluster_choice.taken(taken.cluster(), self.notebook), flush=True)
         return taken
 
     def looked_at(self) -> Cluster:
@@ -106,7 +106,7 @@ class Session:
             return own
         if self._ended is None or len(running := clusters()) != 1:
             return self._only()
-        print(which.stands_in(self._ended, running[0].name), flush=True)
+        print(cluster_choice.stands_in(self._ended, running[0].name), flush=True)
         return running[0]
 
     def read_from(self) -> Cluster:
@@ -130,7 +130,7 @@ class Session:
         if (own := self._own()) is not None:
             return own
         running = [cluster.cluster() for cluster in clusters()]
-        raise which.not_own(verb, command, self._ended, running, self.notebook)
+        raise cluster_choice.not_own(verb, command, self._ended, running, self.notebook)
 
     def _own(self) -> Cluster | None:
         """Return the notebook's cluster, also if an earlier kernel, the panel or the Python API began it."""
@@ -150,17 +150,17 @@ class Session:
         running = clusters()
         names = [cluster.name for cluster in running]
         if self._ended is not None:
-            raise which.ended(self._ended, names)
+            raise cluster_choice.ended(self._ended, names)
         if not running:
             raise NotFound("No cluster is running.", "Start one: %distributed start")
         if len(running) > 1:
-            raise which.several([self._told(cluster) for cluster in running], names[0])
+            raise cluster_choice.several([self._told(cluster) for cluster in running], names[0])
         return running[0]
 
     def _told(self, cluster: Cluster) -> str:
         """Return a cluster's name, and who uses it if its head answers."""
         try:
-            return which.each([cluster.cluster()], None, self.notebook)
+            return cluster_choice.each([cluster.cluster()], None, self.notebook)
         except DtrainError:
             return cluster.name
 
@@ -232,7 +232,7 @@ class Session:
         print(f"{cluster.name} is stopped.")
 
     def _has_ended(self, cluster: Cluster) -> None:
-        self._ended = which.gone(cluster.name, ended.of(cluster.id), self.notebook)
+        self._ended = cluster_choice.gone(cluster.name, endings.of(cluster.id), self.notebook)
         self._cluster = None
 
     def warm(self) -> None:

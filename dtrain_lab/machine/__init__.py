@@ -19,7 +19,7 @@ import psutil
 
 from dtrain_lab.errors import Forbidden
 from dtrain_lab.machine import cgroup, gpus
-from dtrain_lab.wire.node import Check, Interface
+from dtrain_lab.wire.node_check import Check, Interface
 from dtrain_lab.wire.plan import NodeFacts
 
 RUNTIME_VARIABLE = "DTRAIN_LAB_RUNTIME_DIR"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dtrain_lab.placement.plan import named_gpus
+from dtrain_lab.placement.local_plan import named_gpus
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 

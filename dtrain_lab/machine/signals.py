@@ -55,7 +55,7 @@ class HandlerDeferral:
     """Context manager inside which no user's handler runs; pending handlers run at the end.
 
     For code of the main thread that holds something another thread needs: a handler that interrupts it and
-    waits for that thread would wait for ever. On other threads it does nothing, because Python runs no
+    waits for that thread would wait forever. On other threads it does nothing, because Python runs no
     handlers there. It may be nested, and has no effect before `install`. A running cell's handler of SIGINT
     is not deferred (it is set by `set_handler`, so that tracebacks show no frame of ours): also use
     `held_interrupts` if SIGINT can arrive.

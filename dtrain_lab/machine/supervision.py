@@ -22,7 +22,7 @@ ATTRIBUTE = "_dtrain_supervisor"
 OnTrouble = Callable[[tuple[Trouble, ...]], None]
 
 
-class Handle:
+class BackgroundTask:
     """A background task."""
 
     def __init__(self, name: str) -> None:
@@ -67,11 +67,11 @@ class Supervisor:
         self.on_trouble: list[OnTrouble] = []
         self._troubles: dict[str, Trouble] = {}
         self._group: asyncio.TaskGroup | None = None
-        self._waiting: list[tuple[Handle, Coroutine[Any, Any, None]]] = []
-        self._handles: set[Handle] = set()
+        self._waiting: list[tuple[BackgroundTask, Coroutine[Any, Any, None]]] = []
+        self._handles: set[BackgroundTask] = set()
         self._over = asyncio.Event()
         loop = asyncio.get_running_loop()
-        self._holder = loop.create_task(self._hold(), name="dtrain supervisor")
+        self._supervising = loop.create_task(self._supervise(), name="dtrain supervisor")
 
     @property
     def troubles(self) -> tuple[Trouble, ...]:
@@ -83,7 +83,7 @@ class Supervisor:
         """Names of running tasks."""
         return frozenset(handle.name for handle in self._handles)
 
-    def keep(self, name: str, work: Callable[[], Awaitable[None]]) -> Handle:
+    def keep(self, name: str, work: Callable[[], Awaitable[None]]) -> BackgroundTask:
         """Run a loop until it returns or is cancelled; after an exception it is restarted with back-off.
 
         Args:
@@ -95,7 +95,7 @@ class Supervisor:
         """
         if name not in policy.LOOPS:
             raise KeyError(name)
-        handle = Handle(name)
+        handle = BackgroundTask(name)
         return self._begin(handle, self._keep(handle, work))
 
     def once(
@@ -103,7 +103,7 @@ class Supervisor:
         name: str,
         work: Coroutine[Any, Any, Any],
         failed: Callable[[Exception], None] | None = None,
-    ) -> Handle:
+    ) -> BackgroundTask:
         """Run a one-off task in the background.
 
         Args:
@@ -116,7 +116,7 @@ class Supervisor:
         """
         if name not in policy.ONCE:
             raise KeyError(name)
-        handle = Handle(name)
+        handle = BackgroundTask(name)
         handle.ended.append(work.close)
         return self._begin(handle, self._once(handle, work, failed))
 
@@ -140,14 +140,14 @@ class Supervisor:
         for handle in list(self._handles):
             handle.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.shield(self._holder)
+            await asyncio.shield(self._supervising)
         loop = asyncio.get_running_loop()
         if getattr(loop, ATTRIBUTE, None) is self:
             delattr(loop, ATTRIBUTE)
 
     # ----
 
-    def _begin(self, handle: Handle, work: Coroutine[Any, Any, None]) -> Handle:
+    def _begin(self, handle: BackgroundTask, work: Coroutine[Any, Any, None]) -> BackgroundTask:
         self._handles.add(handle)
         if self._group is not None:
             self._start(self._group, handle, work)
@@ -155,7 +155,9 @@ class Supervisor:
             self._waiting.append((handle, work))
         return handle
 
-    def _start(self, group: asyncio.TaskGroup, handle: Handle, work: Coroutine[Any, Any, None]) -> None:
+    def _start(
+        self, group: asyncio.TaskGroup, handle: BackgroundTask, work: Coroutine[Any, Any, None]
+    ) -> None:
         if handle.cancelled:
             work.close()
             self._over_with(handle)
@@ -163,12 +165,12 @@ class Supervisor:
         handle.task = group.create_task(work, name=f"dtrain {handle.name}")
         handle.task.add_done_callback(lambda _: self._over_with(handle))
 
-    def _over_with(self, handle: Handle) -> None:
+    def _over_with(self, handle: BackgroundTask) -> None:
         self._handles.discard(handle)
         for end in handle.ended:
             end()
 
-    async def _hold(self) -> None:
+    async def _supervise(self) -> None:
         async with asyncio.TaskGroup() as group:
             waiting, self._waiting = self._waiting, []
             for handle, work in waiting:
@@ -176,10 +178,10 @@ class Supervisor:
             self._group = group
             await self._over.wait()
 
-    async def _keep(self, handle: Handle, work: Callable[[], Awaitable[None]]) -> None:
-        standing = policy.LoopState()
+    async def _keep(self, handle: BackgroundTask, work: Callable[[], Awaitable[None]]) -> None:
+        state = policy.LoopState()
         while True:
-            standing, _ = policy.step(standing, policy.Began(time.monotonic()))
+            state, _ = policy.step(state, policy.Began(time.monotonic()))
             try:
                 await _run(handle.name, work)
                 return
@@ -192,15 +194,18 @@ class Supervisor:
                     log.warning("%s failed during its clean-up: %s", handle.name, say(error))
                     return
                 failure = error
-            standing, again_s = policy.step(standing, policy.Failed(time.monotonic()))
+            state, again_s = policy.step(state, policy.Failed(time.monotonic()))
             assert again_s is not None
             text = "%s failed; restarting it in %.1f s (restart %d): %s"
-            log.error(text, handle.name, again_s, standing.restarts, say(failure), exc_info=failure)
+            log.error(text, handle.name, again_s, state.restarts, say(failure), exc_info=failure)
             self._note(handle.name, failure)
             await asyncio.sleep(again_s)
 
     async def _once(
-        self, handle: Handle, work: Coroutine[Any, Any, Any], failed: Callable[[Exception], None] | None
+        self,
+        handle: BackgroundTask,
+        work: Coroutine[Any, Any, Any],
+        failed: Callable[[Exception], None] | None,
     ) -> None:
         try:
             await _run(handle.name, lambda: work)
@@ -255,6 +260,6 @@ async def _run(name: str, work: Callable[[], Awaitable[Any]]) -> None:
     await work()
 
 
-def _is_told_to_end(handle: Handle) -> bool:
+def _is_told_to_end(handle: BackgroundTask) -> bool:
     task = asyncio.current_task()
     return handle.cancelled or (task is not None and task.cancelling() > 0)

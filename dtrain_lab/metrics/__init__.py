@@ -1,1 +1,1 @@
-"""Figures computed from the ranks' records: steps, throughput, communication, stragglers. Pure arithmetic."""
+"""Metrics computed from the ranks' records: steps, throughput, communication, stragglers. Pure arithmetic."""

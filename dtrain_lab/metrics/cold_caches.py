@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 GROWS = 0.05
-"""Slowdown per unit of waited time over computing time …"""
+"""Slowdown per unit of waiting time over computing time."""
 MOST = 0.7
-"""… and its limit."""
+"""Maximum of the slowdown."""
 
 
 def warm(exposed_s: float, own_s: float, on_processor: float) -> float:

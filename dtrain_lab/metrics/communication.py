@@ -1,4 +1,4 @@
-"""Splits each rank's communication into transfer and waiting, with the error of that. Pure."""
+"""Splits each rank's communication into transfer and waiting, with an error. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dtrain_lab.metrics import cold_caches
 from dtrain_lab.wire.links import RankSample
 
 OVERHEAD_ERROR = 0.05
-"""Error of exposure alone (X / W): 2 to 5 points off the measured truth where ranks had their own cores …"""
+"""Error of exposure alone (X / W): 2 to 5 points off the measured truth if ranks have their own cores."""
 OVERHEAD_ERROR_CROWDED = 0.17
-"""… and up to 17 points where ranks shared all cores of a machine."""
+"""The same if ranks share all cores of a machine: up to 17 points off."""
 OVERHEAD_ERROR_BY_HAND = 0.06
 """Error without DDP: hand-written and functional collectives and FSDP2 were up to 6 points off."""
 LEAST_ERROR = 0.01
-"""Largest error of a probed share where the truth was known exactly …"""
+"""Largest error of a probed share where the truth was known exactly."""
 LEAST_ERROR_CROWDED = 0.1
-"""… and where ranks compute on all cores of a machine, since probes don't show how much communication slows
-down the rest of a step (`cold_caches`)."""
+"""The same if ranks compute on all cores of a machine: probes don't show how much communication slows down
+the rest of a step (`cold_caches`)."""
 
 
 class Split(Struct, frozen=True):

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from msgspec.structs import replace
 
 from dtrain_lab.metrics import diagnosis_text as text_of
-from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Report
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 
@@ -75,16 +75,17 @@ def feeding(available: int, ahead: int, step_s: float, cycles: int) -> tuple[int
     return cycles, max(ahead + 1, steps)
 
 
-def conclude(reports: Sequence[Report], slow: Verdict | None = None, asleep: float = 0.0) -> Diagnosis:
+def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep: float = 0.0) -> Diagnosis:
     """Evaluate the measurements of all ranks.
 
     share = (1 − T(without) / T(with)) · T(with) / T. The first factor is computed for each cycle of each
     rank, averaged over ranks, and its median taken over cycles; the error is `median_error` of that. T is a
     whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
-    What T differs from the loop's own steps otherwise, nobody knows the part of: it is error, too.
+    A remaining difference between T and the loop's own steps can't be assigned to a part, so it adds to the
+    error.
 
     Args:
-        reports: reports of all ranks.
+        timings: timings of all ranks.
         slow: the monitor's verdict on a rank that the others waited for in this loop. Repeated steps leave
             out the loop's own code, so they can't show such a rank.
         asleep: share of a step of this loop in which ranks wait for something that is not seen.
@@ -93,12 +94,12 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None, asleep: flo
         Verdict, shares of communication and data with their errors, and notes.
     """
     communication = data = None
-    notes = dict.fromkeys(text for report in reports for text in report.skipped.values())
-    size = len(reports)
-    repeated, real = (_typical([getattr(r, kind) for r in reports]) for kind in ("with_sync", "real"))
+    notes = dict.fromkeys(text for mine in timings for text in mine.skipped.values())
+    size = len(timings)
+    repeated, real = (_typical([getattr(r, kind) for r in timings]) for kind in ("with_sync", "real"))
     step_s = max(repeated, real)
     own = 0.0
-    known = [r.loop_s for r in reports if r.loop_s is not None]
+    known = [r.loop_s for r in timings if r.loop_s is not None]
     loop_s = median(known) if known else None
     if loop_s is not None and step_s and loop_s > ELSEWHERE * step_s:
         elsewhere = loop_s - step_s
@@ -107,11 +108,11 @@ def conclude(reports: Sequence[Report], slow: Verdict | None = None, asleep: flo
             f"A step of your own loop took {text_of.step_time(loop_s)}: {text_of.step_time(elsewhere)} of it "
             "is neither the model, nor averaging, nor the loader."
         ] = None
-    if repeated and size > 1 and all(r.without_sync for r in reports):
-        pairs = [(r.with_sync, r.without_sync) for r in reports]
+    if repeated and size > 1 and all(r.without_sync for r in timings):
+        pairs = [(r.with_sync, r.without_sync) for r in timings]
         communication = _check(pairs, step_s, loop_s, text_of.communication)
     if repeated and real:
-        data = _check([(r.real, r.with_sync) for r in reports], step_s, loop_s, text_of.data)
+        data = _check([(r.real, r.with_sync) for r in timings], step_s, loop_s, text_of.data)
     text = text_of.verdict(communication, data, size, own, asleep)
     own = own if text_of.own_leads(communication, data, own) else 0.0
     if slow is not None and step_s:
@@ -128,10 +129,10 @@ RUNS = (
 
 
 def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagnosis:
-    """A diagnosis of a loop from the monitor's figures, without steps that are repeated.
+    """A diagnosis of a loop from the monitor's metrics, without steps that are repeated.
 
     Args:
-        metrics: figures of the world.
+        metrics: metrics of the world.
         note: why the loop's own steps were used.
         asleep: as of `conclude`.
     """
@@ -163,8 +164,8 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
 def scaled(part_s: float | None, estimate: float | None, check: Check) -> float | None:
     """Transfer's or waiting's part of measured communication; None if it is unknown.
 
-    A diagnosis measures communication as a whole, so its parts keep the ratio that was estimated. Where
-    nothing was estimated, nobody knows how much of it is waiting for a slow rank.
+    A diagnosis measures communication as a whole, so its parts keep the ratio that was estimated. Without
+    an estimate, it is unknown how much of it is waiting for a slow rank.
 
     Args:
         part_s: estimated seconds of the part.
@@ -175,10 +176,10 @@ def scaled(part_s: float | None, estimate: float | None, check: Check) -> float 
 
 
 def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
-    """Replace estimated communication in figures by the measured one, which is more accurate.
+    """Replace estimated communication in metrics by the measured one, which is more accurate.
 
     Args:
-        metrics: figures of the diagnosed loop.
+        metrics: metrics of the diagnosed loop.
         diagnosis: its diagnosis from replayed steps.
     """
     check, estimate = diagnosis.communication, metrics.comm_overhead
@@ -199,7 +200,7 @@ def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
 
 
 def last(metrics: Metrics) -> Last:
-    """Return the figures that are kept of a loop after its end."""
+    """Return the metrics that are kept of a loop after its end."""
     return Last(
         metrics.samples_per_s,
         metrics.tokens_per_s,
@@ -217,10 +218,10 @@ def last(metrics: Metrics) -> Last:
 
 
 def last_with_measured(last: Last | None, diagnosis: Diagnosis | None) -> Last | None:
-    """Replace communication in the last figures of a loop by the share measured afterwards.
+    """Replace communication in the last metrics of a loop by the share measured afterwards.
 
     Args:
-        last: figures of the loop's last steps; None before any.
+        last: metrics of the loop's last steps; None before any.
         diagnosis: its diagnosis; None if nothing was measured.
     """
     check = diagnosis.communication if diagnosis is not None else None

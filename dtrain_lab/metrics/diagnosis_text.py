@@ -10,7 +10,7 @@ from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 TELLING = 0.10
-"""Share of a step below which neither matters, however rough the figure is."""
+"""Share of a step below which neither matters, however rough the estimate is."""
 WORTH_A_CHANGE = 0.20
 """Share of a step from which verdicts and advice consider communication, or waiting for data."""
 Say = Callable[[float, float, float, float, float], str]

@@ -1,4 +1,4 @@
-"""History of a world's figures: makes points, and exports them as CSV or scalars. Pure."""
+"""History of a world's metrics: makes points, and exports them as CSV or scalars. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from math import nan
 from typing import Any
 
 from dtrain_lab.wire.cluster import Rank
-from dtrain_lab.wire.metrics.figures import Figures
+from dtrain_lab.wire.metrics.definitions import LoopMetrics
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.node_use import Node
 
-FIGURES = Figures.__struct_fields__
-COLUMNS = ("at", "step", *FIGURES, "memory_bytes", "network_bytes_per_s", "generation")
+METRICS = LoopMetrics.__struct_fields__
+COLUMNS = ("at", "step", *METRICS, "memory_bytes", "network_bytes_per_s", "generation")
 """Columns of an exported table, before those of the user's values."""
 
 
@@ -26,12 +26,12 @@ def point(
 
     Args:
         at: seconds since 1970.
-        metrics: figures of the world.
+        metrics: metrics of the world.
         ranks: ranks of the world.
         nodes: nodes of the world.
         generation: generation of the world, which grows each time its group is rebuilt.
     """
-    figures = {name: getattr(metrics, name) for name in FIGURES}
+    measured = {name: getattr(metrics, name) for name in METRICS}
     return Point(
         at=at,
         step=max((r.step for r in ranks if r.step is not None), default=None),
@@ -40,7 +40,7 @@ def point(
         generation=generation,
         values=metrics.values,
         slow=tuple(r.rank for r in ranks if r.slow),
-        **figures,
+        **measured,
     )
 
 
@@ -78,7 +78,7 @@ def scalars(points: Sequence[Point]) -> list[tuple[str, float, int, float]]:
     told: dict[str, tuple[int, Any]] = {}
     for number, p in enumerate(points):
         step = p.step if p.step is not None else number
-        for name in (*FIGURES, "memory_bytes", "network_bytes_per_s"):
+        for name in (*METRICS, "memory_bytes", "network_bytes_per_s"):
             value = getattr(p, name)
             if value is not None:
                 found.append((f"dtrain/{name}", float(value), step, p.at))

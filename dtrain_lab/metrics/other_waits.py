@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dtrain_lab.wire.metrics.figures import Figures
+from dtrain_lab.wire.metrics.definitions import LoopMetrics
 from dtrain_lab.wire.metrics.world import Metrics
 
 
@@ -22,9 +22,9 @@ def part_s(
     return min(share * step_s, max(0.0, step_s * (1 - (comm_overhead or 0.0)) - (data_s or 0.0)))
 
 
-def part_share(figures: Figures) -> float | None:
+def part_share(metrics: LoopMetrics) -> float | None:
     """Return the share of a step of a rank, or of the world, that it is said to be asleep; None otherwise."""
-    return figures.asleep_s / figures.step_s if figures.asleep_s and figures.step_s else None
+    return metrics.asleep_s / metrics.step_s if metrics.asleep_s and metrics.step_s else None
 
 
 def awake(metrics: Metrics) -> float | None:
@@ -33,7 +33,7 @@ def awake(metrics: Metrics) -> float | None:
     A sleep is taken out of the rest of a step, between its parts, as far as that is long enough.
 
     Args:
-        metrics: Figures of the world.
+        metrics: of the world.
     """
     compute, asleep = metrics.compute_s, metrics.asleep_s
     if compute is None or not asleep or not metrics.step_s:

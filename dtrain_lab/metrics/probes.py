@@ -57,7 +57,7 @@ def longer_backward(
 
     A probed step averages gradients after its backward, which therefore only computes. In the steps around it
     backward takes longer: tail + δ = backward − backward alone, the median over the last probes. The other
-    parts of a step are left out, because their noise would double that of the figure (`docs/metrics.md`).
+    parts of a step are left out, because their noise would double that of the metric (`docs/metrics.md`).
 
     Probes are rare. If backward has changed since the probes by more than `DRIFT`, the last steps' backward
     is used, minus the time that it would take alone now: that of the probes, scaled by the ratio by which

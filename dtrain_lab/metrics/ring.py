@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 HEADER: Final = 32
 RECORDS: Final = 1024
@@ -274,7 +274,7 @@ class Reader:
         """Number of records of the last cell that trained."""
         return self.cells[STEPS] - self.cells[CELL_STEPS]
 
-    def calls(self, most: int = CALLS_KEPT) -> list[Call]:
+    def calls(self, most: int = CALLS_KEPT) -> list[CollectiveCall]:
         """Signatures of the last collectives, oldest first, at most `most`."""
         cells = self.cells
         noted = cells[CALLS_NOTED]
@@ -283,5 +283,5 @@ class Reader:
             at = CALLS_AT + (index % CALLS_KEPT) * CALL_FIELDS
             group, number, operation, dtype, root, dimensions = cells[at : at + 6]
             shape = tuple(cells[at + 6 : at + 6 + min(dimensions, DIMENSIONS)])
-            found.append(Call(group, number, OPERATIONS[operation], DTYPES[dtype], root, shape))
+            found.append(CollectiveCall(group, number, OPERATIONS[operation], DTYPES[dtype], root, shape))
         return found

@@ -16,11 +16,11 @@ def check(arguments: list[str]) -> int:
 def slots(arguments: list[str]) -> int:
     """`slots [PROCESS]`: print the slots and their holders, after ending PROCESS if given."""
     from dtrain_lab.errors import DtrainError
-    from dtrain_lab.machine import tickets
+    from dtrain_lab.machine import slot_tickets
     from dtrain_lab.placement.slots import REFUSED
 
     try:
-        found = tickets.all_slots() if len(arguments) < 2 else tickets.stop(arguments[1])
+        found = slot_tickets.all_slots() if len(arguments) < 2 else slot_tickets.stop(arguments[1])
     except DtrainError as error:
         told = {**error.as_dict(), "kind": type(error).default_code}
         sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
@@ -32,16 +32,16 @@ def slots(arguments: list[str]) -> int:
 def command(name: str) -> Callable[[list[str]], int]:
     """Import only a subcommand's module, since one runs beside every rank of a job; return its main."""
     match name:
-        case "attached":
+        case "ranks" | "attached":  # the latter in scripts of earlier versions
             from dtrain_lab.node.sources.spawn import main
         case "warm":
-            from dtrain_lab.node.sources.warm import main
-        case "turn":
+            from dtrain_lab.node.sources.trial_forkserver import main
+        case "admit" | "turn":
             from dtrain_lab.node.admission.slot_queue import main
         case "stage":
             from dtrain_lab.node.stage import main
         case "speed":
-            from dtrain_lab.node.speed import main
+            from dtrain_lab.node.network_speed import main
         case "bridge":
             from dtrain_lab.node.bridge import main
         case "check":

@@ -1,6 +1,6 @@
 """The fork server: torch loaded once, one OS thread, one socket, `wait4` and nothing else.
 
-A process that forks must have no second thread (locks held by it would stay locked in the child for ever)
+A process that forks must have no second thread (locks held by it would stay locked in the child forever)
 and must not have touched CUDA or run a tensor operation (their pools do not survive a fork). So ZeroMQ,
 sampling and the network live in the node agent, and this process only reads messages from a socketpair.
 
@@ -235,8 +235,8 @@ def _be_controller(arguments: tuple[str, ...]) -> None:
     import zmq
     from ipyparallel.controller import app
 
-    from dtrain_lab.machine.net.contexts import in_every_context
     from dtrain_lab.machine.net.curve import HANDSHAKE_MS
+    from dtrain_lab.machine.net.zmq_options import in_every_context
 
     in_every_context(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
     if any(argument.startswith("--ip=[") for argument in arguments):

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.machine import agents, local_facts, logs, private, sockets
+from dtrain_lab.machine import agent_process, local_facts, logs, private, sockets
 from dtrain_lab.node.link import way
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.settings import AgentSettings
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
         gpus=local_facts().gpus,
     )
     # the agent loads torch while the head comes up
-    agent = agents.start(settings)
+    agent = agent_process.start(settings)
     try:
         endpoints = known or _endpoints(file)
         link = asyncio.run(way(endpoints))
@@ -103,7 +103,7 @@ def _keep(agent: subprocess.Popen[bytes], settings: AgentSettings) -> int:
         if code == 0 or left == 0:
             return code
         # its link follows in a second line
-        agent = agents.start(replace(settings, link="", keys=None))
+        agent = agent_process.start(replace(settings, link="", keys=None))
 
 
 def _endpoints(file: str) -> Endpoints:

@@ -17,7 +17,7 @@ from dtrain_lab.machine import first_reachable, interfaces, supervision
 from dtrain_lab.machine.net import ipv6
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.machine.net.zmq_drain import Drain
-from dtrain_lab.node.network import still_there
+from dtrain_lab.node.network_probe import still_there
 from dtrain_lab.wire import links
 from dtrain_lab.wire.codec import chunks
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys

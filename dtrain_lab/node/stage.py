@@ -23,9 +23,9 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.staging import INDEX, names
-from dtrain_lab.machine import durable
+from dtrain_lab.machine import atomic_files
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.codec import lenient
@@ -249,7 +249,9 @@ class Keeper:
         if now - self._at < REPORT_S and done < total:
             return
         self._at = now
-        durable.swap(self._folder / job_files.staging(self._node), msgspec.json.encode(Staging(done, total)))
+        atomic_files.swap(
+            self._folder / job_files.staging(self._node), msgspec.json.encode(Staging(done, total))
+        )
 
 
 def _host() -> str:
@@ -273,7 +275,7 @@ def main(arguments: list[str]) -> int:
         keeper.run()
     except Failed as failed:
         message, hint = failed.args
-        durable.swap(
+        atomic_files.swap(
             folder / job_files.WAITING, msgspec.json.encode(Reason("not_staged", message, hint, final=True))
         )
         print(f"dtrain-lab: {message} {hint}", file=sys.stderr)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dtrain_lab.errors import DtrainError, EnvironmentUnfit
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.kinds import Accelerator, Framework
-from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.node_check import Check
 from dtrain_lab.wire.summary import Summary
 
 LEAST_FILES = 1024

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from dtrain_lab.errors import BadRequest, StartFailed
-from dtrain_lab.wire.node import Interface
+from dtrain_lab.wire.node_check import Interface
 
 PORTS = range(20000, 32000)
 """Default port range, below the ephemeral ports of operating systems."""

@@ -131,7 +131,7 @@ def chosen(
     return (*kept, *sorted(order[: count - len(kept)], key=usable.index))
 
 
-def turn(
+def admit(
     tickets: Sequence[Ticket],
     mine: str,
     facts: NodeFacts,
@@ -157,7 +157,7 @@ def turn(
     holding = [t for t in tickets if t.holds]
     busy = {d for t in holding for d in t.devices}
     free = len(set(usable) - busy) if facts.gpus else room - sum(t.slots for t in holding)
-    waiting = sorted((t for t in tickets if t.ready and not t.holds), key=_place)
+    waiting = sorted((t for t in tickets if t.ready and not t.holds), key=_arrival)
     for ahead, ticket in enumerate(waiting):
         if ticket.id != mine:
             continue
@@ -175,16 +175,16 @@ def keeps_earlier_waiting(tickets: Sequence[Ticket], mine: Ticket) -> bool:
         tickets: All tickets of the machine.
         mine: This holder's.
     """
-    return any(t.ready and not t.holds and _place(t) < _place(mine) for t in tickets)
+    return any(t.ready and not t.holds and _arrival(t) < _arrival(mine) for t in tickets)
 
 
-def _place(ticket: Ticket) -> tuple[float, str]:
+def _arrival(ticket: Ticket) -> tuple[float, str]:
     return ticket.at, ticket.id
 
 
 def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[Ticket]) -> Reason:
     by_holder: dict[tuple[str, str], list[Ticket]] = {}
-    for t in sorted(holding, key=_place):  # a cluster has a ticket for each of its nodes
+    for t in sorted(holding, key=_arrival):  # a cluster has a ticket for each of its nodes
         by_holder.setdefault((t.kind, t.id), []).append(t)
     who = ", ".join(
         f"{same[0].kind} {same[0].name} holds {sum(t.slots for t in same)}" for same in by_holder.values()

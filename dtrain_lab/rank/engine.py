@@ -107,8 +107,8 @@ class Registration:
 
     So a rank registers while its main thread runs a cell, waits in a collective or is paused. Two of the
     kernel's sockets belong to other threads. Connecting them here is safe: pyzmq holds Python's lock while it
-    connects and while it looks for events. It releases the lock only to send and receive, and nobody sends to
-    an engine that is not registered.
+    connects and while it looks for events. It releases the lock only to send and receive, and nothing is sent
+    to an engine that is not registered.
 
     Args:
         engine: The engine.

@@ -22,7 +22,7 @@ import torch.multiprocessing as mp
 from dtrain_lab.errors import Conflict
 from dtrain_lab.metrics.units import counted
 from dtrain_lab.rank.frameworks import torch_libraries
-from dtrain_lab.rank.imports import after_import
+from dtrain_lab.rank.import_hooks import after_import
 from dtrain_lab.rank.notes import Notes
 
 MAKES_GROUP = frozenset({"init_process_group", "init_rpc"})

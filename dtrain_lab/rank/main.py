@@ -14,7 +14,7 @@ import zmq
 from traitlets.config import Config
 
 from dtrain_lab.cells import output_buffer
-from dtrain_lab.machine.net.contexts import in_every_context
+from dtrain_lab.machine.net.zmq_options import in_every_context
 from dtrain_lab.rank.engine import RankEngine
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.link import link as rank_link

@@ -1,4 +1,4 @@
-"""Figures of ranks that train with another framework than torch: the steps that `dt.step` marks.
+"""Metrics of ranks that train with another framework than torch: the steps that `dt.step` marks.
 
 What torch's hooks measure (communication, data, forward and backward) is not known there.
 """
@@ -52,7 +52,7 @@ class MarkedSteps:
 
 
 def say(title: str) -> None:
-    """Say what the figures of such a job lack; on rank 0.
+    """Say what the metrics of such a job lack; on rank 0.
 
     Args:
         title: the framework's name.

@@ -69,9 +69,9 @@ def load() -> None:
 def freeze() -> None:
     """Keep what is loaded as it is for all forks to come; call it last, with the collector disabled.
 
-    The collector skips frozen objects, also in children, where it would copy all pages that they share. What
-    it could free now is kept, too: children would fill the holes, which are in these pages. A collection
-    after that frees only what Python keeps for its next tuples and the like.
+    The collector skips frozen objects, also in children, where it would copy all pages that they share. Don't
+    collect garbage before: children would fill the holes in shared pages. A collection afterwards frees only
+    Python's free lists (of tuples, for example).
     """
     gc.freeze()
     # otherwise lookups in each child would replace entries, and so write to pages that are shared

@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 from dtrain_lab.errors import Conflict
 from dtrain_lab.metrics.units import counted
-from dtrain_lab.rank.imports import after_import
+from dtrain_lab.rank.import_hooks import after_import
 from dtrain_lab.rank.torch import references
 
 SCHEME = "dtrain-rank"

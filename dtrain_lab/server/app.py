@@ -12,9 +12,9 @@ from traitlets import Bool, Float, Integer, List, Unicode, default, observe
 from dtrain_lab.machine import supervision
 from dtrain_lab.server.live import Hub
 from dtrain_lab.server.routes import handlers
+from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import options, policy
-from dtrain_lab.services.report import process_log
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire.processes.settings import OutputLimits, Policy, ServerSettings

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.jobs.state import with_figures
+from dtrain_lab.jobs.state import with_metrics
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.jobs.jobs import Jobs
@@ -40,7 +40,7 @@ class JobFeeds:
         self._latest: dict[str, tuple[float, Cluster | None]] = {}
         """Job → time of its head's last message, and the state in it."""
         self._tried_at: dict[str, float] = {}
-        self._keeper: supervision.Handle | None = None
+        self._keeper: supervision.BackgroundTask | None = None
 
     def follow(self, seen: Sequence[Job]) -> None:
         """Connect to the heads of running jobs, and disconnect from all others."""
@@ -51,7 +51,7 @@ class JobFeeds:
     def with_live_state(self, job: Job) -> Job:
         """Return a job with the live state from its head, if that is recent."""
         at, world = self._latest.get(job.id, (0.0, None))
-        return job if world is None or time.monotonic() - at > STALE_S else with_figures(job, world)
+        return job if world is None or time.monotonic() - at > STALE_S else with_metrics(job, world)
 
     def stop(self) -> None:
         """Disconnect from all heads, because no client watches any more."""

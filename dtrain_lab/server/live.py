@@ -13,16 +13,16 @@ from tornado.websocket import WebSocketHandler
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.server.job_feeds import JobFeeds
-from dtrain_lab.services.connection import Connection, records
+from dtrain_lab.services.connection import Connection, head_records
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.worlds import ended
+from dtrain_lab.services.worlds import endings
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.kinds import ENDING, JOB_ENDED
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.summary import Summary
 
 KEEP_S = 1.0
@@ -51,7 +51,7 @@ class Hub:
         self._jobs = jobs
         self._seen: tuple[Job, ...] = ()
         self._feeds = JobFeeds(jobs, period_s, self._moved)
-        self._looker: supervision.Handle | None = None
+        self._looker: supervision.BackgroundTask | None = None
         self.period_s = period_s
         self._log = log
         self._clusters: dict[str, Cluster] = {}
@@ -62,7 +62,7 @@ class Hub:
         self._viewers: set[asyncio.Event] = set()
         self.sockets: set[WebSocketHandler] = set()
         """Open sockets of pages."""
-        self._keeper: supervision.Handle | None = None
+        self._keeper: supervision.BackgroundTask | None = None
         self._last_error: dict[str, str] = {}
         """Cluster → last log message about it, so that it is not repeated every second."""
 
@@ -179,7 +179,7 @@ class Hub:
             if summary.values["by"] == "idle" and identity not in self._noted:  # no client has noted it
                 self._noted.add(identity)
                 ending = Ending("idle", None, summary.values["at"], summary.values["idle_s"])
-                await asyncio.to_thread(ended.note, identity, ending)
+                await asyncio.to_thread(endings.note, identity, ending)
         await self.refresh()
 
     def _send(self, record: HeadRecord, error: DtrainError) -> None:
@@ -190,7 +190,7 @@ class Hub:
     def _ours(self) -> list[HeadRecord]:
         """Return clusters that this server's clients started, and those whose server is gone."""
         mine = os.getpid()
-        there = [(r, r.server) for r in records.living() if not r.warm and r.server is not None]
+        there = [(r, r.server) for r in head_records.living() if not r.warm and r.server is not None]
         return [r for r, server in there if server == mine or _is_gone(server, r.server_started)]
 
     async def _watch(self, record: HeadRecord) -> None:

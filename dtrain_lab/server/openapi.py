@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from dtrain_lab._version import __version__
-from dtrain_lab.debugger.compared import AcrossRow
+from dtrain_lab.debugger.compare_values import AcrossRow
 from dtrain_lab.debugger.view import DebugView
-from dtrain_lab.debugger.visible import Only
+from dtrain_lab.debugger.visible_names import Only
 from dtrain_lab.placement.slots import Slots
-from dtrain_lab.services.export import TYPES
+from dtrain_lab.services.metrics_export import TYPES
 from dtrain_lab.services.profiles.files import Listed
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
@@ -106,7 +106,7 @@ OPERATIONS = (
     Operation(
         "get",
         "/clusters/{identity}/history",
-        "Figures of the past since a point, in a `format`; with `idle=1` also between trainings.",
+        "Metric history since a point, in a `format`; with `idle=1` also between trainings.",
         list[Point],
         query=("since", "format", "idle"),
         files=FORMATS,
@@ -148,11 +148,11 @@ OPERATIONS = (
         LogPiece,
         query=("offset", "ranks", "first_error", "search"),
     ),
-    Operation("get", "/jobs/{identity}/metrics", "Figures, and their history.", JobMetrics),
+    Operation("get", "/jobs/{identity}/metrics", "Metrics and their history.", JobMetrics),
     Operation(
         "get",
         "/jobs/{identity}/history",
-        "Figures of the past, in a `format`.",
+        "Metric history, in a `format`.",
         list[Point],
         query=("format",),
         files=FORMATS,

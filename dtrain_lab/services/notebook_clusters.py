@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.machine import durable
-from dtrain_lab.services import folders
+from dtrain_lab.machine import atomic_files
+from dtrain_lab.services import paths
 from dtrain_lab.wire.site import KernelUse
 
 
@@ -34,7 +34,7 @@ def _path(notebook: str) -> Path:
 
 
 def _record(name: str, kind: str) -> Path:
-    return folders.records() / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.{kind}"
+    return paths.records() / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.{kind}"
 
 
 def remember(notebook: str, used: Used) -> None:
@@ -44,7 +44,7 @@ def remember(notebook: str, used: Used) -> None:
         notebook: Path of the notebook.
         used: The cluster, and how the notebook got it.
     """
-    durable.swap(_path(notebook), msgspec.json.encode(used))
+    atomic_files.swap(_path(notebook), msgspec.json.encode(used))
 
 
 def last(notebook: str) -> Used | None:
@@ -62,7 +62,7 @@ def tell(kernel: str, use: KernelUse) -> None:
         kernel: The kernel's id on its Jupyter server.
         use: The notebook and the cluster.
     """
-    durable.swap(_record(kernel, "kernel"), msgspec.json.encode(use))
+    atomic_files.swap(_record(kernel, "kernel"), msgspec.json.encode(use))
 
 
 def forget(kernel: str) -> None:

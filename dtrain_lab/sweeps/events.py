@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import Report, Wish
+from dtrain_lab.wire.sweeps import ObjectiveValue, Wish
 
 # ---- events: what the driver can learn
 
@@ -66,7 +66,7 @@ class Polled(Struct, frozen=True):
     begins_again: bool = False
     error: Summary | None = None
     killed: bool = False
-    reports: tuple[Report, ...] = ()
+    reports: tuple[ObjectiveValue, ...] = ()
     names: tuple[str, ...] = ()
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dtrain_lab.jobs.check.known_packages import PLAIN
 from dtrain_lab.jobs.check.local_modules import TORCH
-from dtrain_lab.jobs.check.parsed import Parsed, dotted
+from dtrain_lab.jobs.check.parsed_cells import Parsed, dotted
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.jobs.finding import Finding
 

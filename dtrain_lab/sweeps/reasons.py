@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import Report, Rung
+from dtrain_lab.wire.sweeps import ObjectiveValue, Rung
 
 DELETED = Summary("job_deleted", {}, "The trial's job was deleted.")
 CANCELLED = Summary("job_cancelled", {}, "The trial's job was cancelled.")
 FAILED = Summary("job_failed", {}, "The trial's job failed.")
 
 
-def not_finite(objective: str, last: Report) -> Summary:
+def not_finite(objective: str, last: ObjectiveValue) -> Summary:
     """Say that a trial ended with an objective that is NaN or infinite.
 
     Args:
@@ -65,7 +65,7 @@ def of_job(job: Job) -> Summary | None:
     return job.summary
 
 
-def _at(objective: str, report: Report) -> dict[str, str | int | float]:
+def _at(objective: str, report: ObjectiveValue) -> dict[str, str | int | float]:
     # JSON has no NaN
     value = report.value if math.isfinite(report.value) else str(report.value)
     return {"objective": objective, "value": value, "step": report.step}

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs.typed_values import typed_list, typed_value
+from dtrain_lab.jobs.command_line_values import typed_list, typed_value
 from dtrain_lab.sweeps import plain_values
 
 ENDLESS = frozenset({"nan", "inf", "infinity"})

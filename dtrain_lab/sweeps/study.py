@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 from dtrain_lab.errors import EnvironmentUnfit
-from dtrain_lab.sweeps.reports import FACTOR
+from dtrain_lab.sweeps.rungs import FACTOR
 from dtrain_lab.sweeps.space import Choices, LogUniform, RandInt, Space, parse, points, values_of
 from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, Trial
 

@@ -11,7 +11,7 @@ import math
 
 from msgspec.structs import replace
 
-from dtrain_lab.sweeps import reasons, reports
+from dtrain_lab.sweeps import reasons, rungs
 from dtrain_lab.sweeps.events import (
     Action,
     ActionRequested,
@@ -152,7 +152,7 @@ def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
     trial = record.trials[event.number]
     if not trial.handed:
         return record
-    known = reports.at_rungs(event.reports, record.first_rung, trial.rungs)
+    known = rungs.at_rungs(event.reports, record.first_rung, trial.rungs)
     finite = [report for report in event.reports if math.isfinite(report.value)]
     last = finite[-1] if finite else None
     trial = replace(
@@ -163,7 +163,7 @@ def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
         begins_again=event.begins_again,
         value=last.value if last else trial.value,
         step=last.step if last else trial.step,
-        curve=reports.curve(event.reports, trial.curve),
+        curve=rungs.curve(event.reports, trial.curve),
         rungs=known,
     )
     if event.state not in JOB_ENDED:
@@ -204,8 +204,8 @@ def _succeeded(record: SweepRecord, trial: Trial, event: Polled) -> SweepRecord:
         reason = Reason("no_objective", f"Trial {trial.number}: {why.text}", hint, final=True)
         return replace(record, state="stopping", reason=reason)
     if record.first_rung is None and trial.step:
-        record = replace(record, first_rung=reports.first_rung(trial.step))
-        trial = replace(trial, rungs=reports.at_rungs(event.reports, record.first_rung))
+        record = replace(record, first_rung=rungs.first_rung(trial.step))
+        trial = replace(trial, rungs=rungs.at_rungs(event.reports, record.first_rung))
     return _with(record, replace(trial, state="succeeded", reason=None))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Literal
 
-from dtrain_lab.machine import durable
+from dtrain_lab.machine import atomic_files
 from dtrain_lab.training import group
 
 VARIABLE = "DTRAIN_CHECKPOINT_DIR"
@@ -45,7 +45,7 @@ class Checkpoint(os.PathLike[str]):
     def __enter__(self) -> Path:
         self.path.mkdir(parents=True, exist_ok=True)  # it may have been removed since, as an old checkpoint
         (self.path / MARKER).unlink(missing_ok=True)
-        durable.sync_folder(self.path)
+        atomic_files.sync_folder(self.path)
         _together()
         return self.path
 
@@ -63,12 +63,12 @@ class Checkpoint(os.PathLike[str]):
         """
         _together()
         if int(os.environ.get("LOCAL_RANK", "0")) == 0:  # for all ranks of this node
-            durable.sync_tree(self.path)
+            atomic_files.sync_tree(self.path)
         _together()
         # rank 0 decides, as the folder looks the same on all ranks once they have met
         if int(os.environ.get("RANK", "0")) == 0 and not (if_written and not any(self.path.iterdir())):
-            durable.sync_folder(self.path.parent)
-            durable.replace(self.path / MARKER, f"{self.step}\n".encode())
+            atomic_files.sync_folder(self.path.parent)
+            atomic_files.replace(self.path / MARKER, f"{self.step}\n".encode())
         _together()
 
 

@@ -6,7 +6,7 @@ import atexit
 import os
 
 from dtrain_lab.errors import Conflict
-from dtrain_lab.jobs.variables import of_other_framework
+from dtrain_lab.jobs.environment_variables import of_other_framework
 
 
 def join() -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs.variables import of_other_framework
+from dtrain_lab.jobs.environment_variables import of_other_framework
 from dtrain_lab.training import ranks
 
 Sink = Callable[[int, dict[str, float], float, bool], None]
@@ -27,10 +27,10 @@ _means: list[tuple[Any, Any]] = []
 def log(step: int, average: bool | int = False, **values: Any) -> None:
     """Record values of a step, which are charted beside throughput.
 
-    By default rank 0's are recorded, and other ranks return at once. With `average` the mean over all ranks
-    is; call it on all of them. Averaging is no collective: each rank hands its values in and goes on (about
-    0.1 ms), and ranks that log different steps hold nobody up. Where a rank's values are missing for 10
-    seconds, the mean of the others is recorded, and that is said.
+    By default, rank 0's values are recorded, and other ranks return at once. With `average`, the mean over
+    all ranks is recorded; call it on all of them. Averaging is not a collective: each rank hands its values
+    in and continues (about 0.1 ms), and ranks that log different steps don't wait for each other. If a rank's
+    values are missing for 10 seconds, the mean of the others is recorded, with a message.
 
     Args:
         step: training step.

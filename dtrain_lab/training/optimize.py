@@ -55,7 +55,7 @@ def optimize(
         _check_compression(model, gradient_compression)
     from torch.nn.parallel import DistributedDataParallel
 
-    from dtrain_lab.training.gradients import accumulations, buckets, compression, unused
+    from dtrain_lab.training.gradients import active_accumulations, buckets, compression, unused
 
     wrapped = isinstance(model, DistributedDataParallel)
     if not wrapped and not ranks.grouped():
@@ -64,7 +64,7 @@ def optimize(
                 "dt.optimize: one rank alone exchanges no gradients: gradient_compression and bucket_cap_mb "
                 "do nothing here."
             )
-        accumulations.accumulate(model, optimizer, gradient_accumulation_steps)
+        active_accumulations.accumulate(model, optimizer, gradient_accumulation_steps)
         return model, optimizer
     compression.check_sum(gradient_compression, model, model.process_group if wrapped else None)
     cap = None if bucket_cap_mb is None or bucket_cap_mb == "tune" else float(bucket_cap_mb)
@@ -96,7 +96,7 @@ def optimize(
     if state is not None:
         model.gradient_compression = state
     unused.explain()
-    accumulations.accumulate(model, optimizer, gradient_accumulation_steps)
+    active_accumulations.accumulate(model, optimizer, gradient_accumulation_steps)
     return model, optimizer
 
 

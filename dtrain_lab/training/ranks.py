@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from dtrain_lab.jobs.variables import of_other_framework
+from dtrain_lab.jobs.environment_variables import of_other_framework
 
 _said: set[str] = set()
 

@@ -17,7 +17,7 @@ def main_first() -> Iterator[None]:
     Raises:
         FirstRankFailed: on the other ranks, where rank 0 raised in the block.
     """
-    with _in_turn("dt.main_first", first=ranks.rank() == 0):
+    with _first_then_others("dt.main_first", first=ranks.rank() == 0):
         yield
 
 
@@ -30,12 +30,12 @@ def once_per_node() -> Iterator[None]:
     Raises:
         FirstRankFailed: on the ranks that wait, where a local rank 0 raised in the block.
     """
-    with _in_turn("dt.once_per_node", first=ranks.local_rank() == 0):
+    with _first_then_others("dt.once_per_node", first=ranks.local_rank() == 0):
         yield
 
 
 @contextmanager
-def _in_turn(name: str, *, first: bool) -> Iterator[None]:
+def _first_then_others(name: str, *, first: bool) -> Iterator[None]:
     if not ranks.grouped():
         yield
         return

@@ -12,9 +12,9 @@ from msgspec import Struct
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.kinds import RankPhase, WorldPhase
 from dtrain_lab.wire.loop_failures import Trouble
-from dtrain_lab.wire.metrics.figures import Figures
+from dtrain_lab.wire.metrics.definitions import LoopMetrics
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.stacks import Where
 from dtrain_lab.wire.summary import Summary
 
@@ -50,7 +50,7 @@ class World(Struct, frozen=True):
     generation: int
 
 
-class Rank(Figures, frozen=True):
+class Rank(LoopMetrics, frozen=True):
     """One rank of a cluster or a job, with its latest metrics."""
 
     rank: int

@@ -28,7 +28,7 @@ LOOPS: Final = {
     "node.head": "looking for the job's head",
     "node.debugger": "forwarding debugger messages",
     "node.output": "writing a rank's output",
-    "turn.end": "watching the job's script",
+    "admission.end": "watching the job's script",
     "client.watch": "following a cluster",
     "client.reach": "looking for a cluster's head",
     "client.link": "watching the connection to a cluster",

@@ -40,7 +40,7 @@ class SweepRequest(JobRequest, frozen=True, forbid_unknown_fields=True, kw_only=
 
     space: dict[str, Any]
     objective: str
-    # unset is not 1: beside `ranks` nothing stands for it, and what was said is never dropped
+    # unset differs from 1: with `ranks`, an explicit number must not be dropped
     nodes: Nodes = UNSET  # type: ignore[assignment]
     ranks_per_node: RanksPerNode = UNSET  # type: ignore[assignment]
     direction: Direction = "minimize"
@@ -60,7 +60,7 @@ class SweepPlan(JobPlan, frozen=True, kw_only=True):
     parallel: int | None = None
 
 
-class Report(Struct, frozen=True):
+class ObjectiveValue(Struct, frozen=True):
     """A value of the objective, as of a step."""
 
     step: int
@@ -99,7 +99,7 @@ class Trial(Struct, frozen=True):
     checkpoint_step: int | None = None
     begins_again: bool = False
     """As in `Job`."""
-    curve: tuple[Report, ...] = ()
+    curve: tuple[ObjectiveValue, ...] = ()
     rungs: tuple[Rung, ...] = ()
     jobs: tuple[str, ...] = ()
     handed: bool = False

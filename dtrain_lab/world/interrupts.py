@@ -105,7 +105,7 @@ def give_up(state: State, interrupt: int) -> Moved:
 
 
 def abort_peers(state: State) -> Moved:
-    """Abort the peers of a rank that raised: in a collective they would wait for that rank for ever.
+    """Abort the peers of a rank that raised: in a collective they would wait for that rank forever.
 
     A peer that is computing is not disturbed; only its next collective fails.
     """

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import endings
 from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.listing import listed
+from dtrain_lab.cells.text_list import listed
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
@@ -30,7 +30,7 @@ IN_PLACE = {
     "try": ("trying", "Trying a change…"),
 }
 DEBUG = "%debug"
-"""What takes a turn like a cell → code and text of the summary."""
+"""What is queued like a cell, and is none → code and text of the summary."""
 
 
 def summarize(

@@ -345,7 +345,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures of the past since a point, in a `format`; with `idle=1` also between trainings. */
+        /** Metric history since a point, in a `format`; with `idle=1` also between trainings. */
         get: {
             parameters: {
                 query?: {
@@ -954,7 +954,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures of the past, in a `format`. */
+        /** Metric history, in a `format`. */
         get: {
             parameters: {
                 query?: {
@@ -1057,7 +1057,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures, and their history. */
+        /** Metrics and their history. */
         get: {
             parameters: {
                 query?: never;
@@ -2643,6 +2643,24 @@ export interface components {
             quota_files: number | null;
         };
         /**
+         * HangPosition
+         * @description Ranks at the same position in a hang: in the same collective, or outside any.
+         *
+         *     `blamed`: whether the other ranks wait for them.
+         */
+        HangPosition: {
+            blamed: boolean;
+            /** @default null */
+            bytes: number | null;
+            /** @default null */
+            operation: string | null;
+            ranks: number[];
+            /** @default null */
+            sequence: number | null;
+            /** @default null */
+            where: components["schemas"]["Where"] | null;
+        };
+        /**
          * Holder
          * @description The holder of a slot. `may_stop`: it is a process of this user outside any cluster or job.
          */
@@ -3046,7 +3064,7 @@ export interface components {
         };
         /**
          * Last
-         * @description The last metrics of a training loop that no longer runs: the figures of its headline, without parts.
+         * @description The last metrics of a training loop that no longer runs: the metrics of its headline, without parts.
          */
         Last: {
             /** @default 1 */
@@ -3333,6 +3351,14 @@ export interface components {
             waiting: components["schemas"]["Holder"][];
         };
         /**
+         * ObjectiveValue
+         * @description A value of the objective, as of a step.
+         */
+        ObjectiveValue: {
+            step: number;
+            value: number;
+        };
+        /**
          * Only
          * @description Names that these ranks have, and others of the same module lack.
          */
@@ -3369,15 +3395,6 @@ export interface components {
             late_nodes: string[];
             phase: string;
             total: number;
-        };
-        /**
-         * Place
-         * @description Where a rank is. `file`: the front end's path of a cell or file.
-         */
-        Place: {
-            file: string;
-            function: string;
-            line: number;
         };
         /**
          * PlannedFile
@@ -3696,7 +3713,7 @@ export interface components {
              */
             phase: "gone" | "idle" | "paused" | "running";
             /** @default null */
-            place: components["schemas"]["Place"] | null;
+            place: components["schemas"]["SourceLocation"] | null;
             rank: number;
             /** @default  */
             reason: string;
@@ -3726,14 +3743,6 @@ export interface components {
             message: string;
             /** @default null */
             since_s: number | null;
-        };
-        /**
-         * Report
-         * @description A value of the objective, as of a step.
-         */
-        Report: {
-            step: number;
-            value: number;
         };
         /**
          * Request
@@ -3885,6 +3894,15 @@ export interface components {
             time: string | null;
         };
         /**
+         * SourceLocation
+         * @description Where a rank is. `file`: the front end's path of a cell or file.
+         */
+        SourceLocation: {
+            file: string;
+            function: string;
+            line: number;
+        };
+        /**
          * Ssh
          * @description Hosts of the back-end `ssh`, or the login node of `slurm`.
          */
@@ -3918,24 +3936,6 @@ export interface components {
             /** @default  */
             source: string;
             where: components["schemas"]["Where"];
-        };
-        /**
-         * Standing
-         * @description Ranks at the same place: in the same collective, or outside any.
-         *
-         *     `blamed`: whether the other ranks wait for them.
-         */
-        Standing: {
-            blamed: boolean;
-            /** @default null */
-            bytes: number | null;
-            /** @default null */
-            operation: string | null;
-            ranks: number[];
-            /** @default null */
-            sequence: number | null;
-            /** @default null */
-            where: components["schemas"]["Where"] | null;
         };
         /**
          * Stopping
@@ -4165,7 +4165,7 @@ export interface components {
             /** @default null */
             checkpoint_step: number | null;
             /** @default [] */
-            curve: components["schemas"]["Report"][];
+            curve: components["schemas"]["ObjectiveValue"][];
             /** @default null */
             ended_at: number | null;
             /** @default null */
@@ -4275,7 +4275,7 @@ export interface components {
             /** @default null */
             since_s: number | null;
             /** @default [] */
-            standings: components["schemas"]["Standing"][];
+            standings: components["schemas"]["HangPosition"][];
             text: string;
             values: {
                 [key: string]: unknown;

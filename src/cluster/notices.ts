@@ -1,9 +1,9 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { notebookName } from '../places/kernelPath';
+import { notebookName } from '../locations/kernelPath';
 import { Cluster, IClusterActions, IClusters } from '../tokens';
-import { formatSpan } from '../ui/figures/format';
+import { formatSpan } from '../ui/metrics/format';
 import { isTrouble, sentence } from '../ui/verdicts/sentence';
 import { alarmOf } from '../ui/verdicts/verdict';
 

@@ -1,7 +1,7 @@
 import { IDebugger } from '@jupyterlab/debugger';
 
-import { ask } from './model/ask';
-import { movedLine, sharedLines } from './model/edited';
+import { ask } from './model/kernelRequest';
+import { movedLine, sharedLines } from './model/movedLines';
 import { DebugView, SetBreakpoint } from './model/model';
 import { isCell } from './model/texts';
 

@@ -35,10 +35,10 @@ export function bugOf(panel: NotebookPanel): ToolbarButton | undefined {
 export async function pressDebugButton(
   panel: NotebookPanel,
   service: IDebugger,
-  turns: { ended(): Promise<void> }
+  queue: { idle(): Promise<void> }
 ): Promise<void> {
   await (bugOf(panel)?.onClick() as unknown as Promise<void> | undefined);
-  await turns.ended(); // newer versions of JupyterLab return no promise
+  await queue.idle(); // newer versions of JupyterLab return no promise
   // as it starts, JupyterLab drops the frames of a rank that has stopped meanwhile: reload them
   await service.restoreState(false);
   const { callstack } = service.model;

@@ -8,7 +8,7 @@ const HEIGHT = 14;
 let view: EditorView;
 /** Lines whose clicks have reached JupyterLab's debugger. */
 let clicked: number[];
-let turns: { busy: boolean; ended: () => Promise<void> };
+let queue: { busy: boolean; idle: () => Promise<void> };
 let end: () => void;
 
 /** An editor with a gutter as JupyterLab's debugger makes it, below 100 px of something else. */
@@ -53,12 +53,12 @@ function click(line: number): boolean {
 function hold(busy: boolean): void {
   const ended = new Promise<void>(resolve => {
     end = () => {
-      turns.busy = false;
+      queue.busy = false;
       resolve();
     };
   });
-  turns = { busy, ended: () => ended };
-  holdClicks(turns);
+  queue = { busy, idle: () => ended };
+  holdClicks(queue);
 }
 
 afterEach(() => {
@@ -93,7 +93,7 @@ it('lets a click go whose line, or whose debugger, is gone', async () => {
   click(3);
   view.dispatch({ changes: { from: 5, to: view.state.doc.length } });
   end();
-  await turns.ended();
+  await queue.idle();
   await Promise.resolve();
   expect(clicked).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { EditorView } from '@codemirror/view';
 
-import { Turns } from './turns';
+import { SessionQueue } from './sessionQueue';
 
 /** The gutter in which JupyterLab's debugger shows breakpoints. */
 const GUTTER = '.cm-gutter.cm-breakpoint-gutter';
@@ -11,20 +11,20 @@ const GUTTER = '.cm-gutter.cm-breakpoint-gutter';
  * JupyterLab ignores a click in the gutter of a notebook while the debug session is connected to another one's
  * kernel. Nothing would be said of it, and the breakpoint would be missing.
  *
- * @param turns - the uses of the debug session.
+ * @param queue - the queued uses of the debug session.
  */
-export function holdClicks(turns: Pick<Turns, 'busy' | 'ended'>): void {
+export function holdClicks(queue: Pick<SessionQueue, 'busy' | 'idle'>): void {
   const hold = async (event: MouseEvent): Promise<void> => {
     const gutter = gutterAt(event.target);
     const editor = gutter?.closest<HTMLElement>('.cm-editor');
     const view = editor && EditorView.findFromDOM(editor);
-    if (!gutter || !view || !turns.busy) {
+    if (!gutter || !view || !queue.busy) {
       return;
     }
     event.preventDefault();
     event.stopPropagation();
     const line = clickedLine(view, gutter, event);
-    await turns.ended();
+    await queue.idle();
     // it is another element by now, or gone with the debugger
     const now = view.dom.querySelector<HTMLElement>(GUTTER);
     if (now && line <= view.state.doc.lines) {

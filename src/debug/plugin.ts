@@ -21,15 +21,15 @@ import { onceAtATime } from '../request/once';
 import { Cluster, IClusters } from '../tokens';
 import { Conditions } from './conditions';
 import { holdClicks } from './heldClicks';
-import { addDebugJob } from './job';
+import { addDebugJob } from './debugJob';
 import { RankMarks } from './marks/rankMarks';
 import { DebugModel } from './model/model';
 import { codeOf } from './model/notebookOf';
-import { CellNames } from './model/names';
-import { untilStands } from './model/until';
+import { CellNames } from './model/cellNames';
+import { untilStands } from './model/waitForRanks';
 import { addSections } from './sidebar/sections';
-import { switchOnFor } from './switchOn';
-import { IUpdates, Turns } from './turns';
+import { switchOnFor } from './startDebugger';
+import { IKernelQueries, SessionQueue } from './sessionQueue';
 
 /** All ranks in JupyterLab's own debugger. */
 export const debugPlugin: JupyterFrontEndPlugin<void> = {
@@ -76,15 +76,18 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const args = { model, debug, clusters, names: ours, trans, onError };
     new Conditions(debug, () => codeOf(tracker));
     new RankMarks(model, debug, tracker, trans);
-    const turns = new Turns(handler as IUpdates | null, app.shell, debug, () =>
-      model.refresh()
+    const queue = new SessionQueue(
+      handler as IKernelQueries | null,
+      app.shell,
+      debug,
+      () => model.refresh()
     );
-    holdClicks(turns);
+    holdClicks(queue);
     addSections(sidebar, args);
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 
-    const around = { ...args, app, tracker, turns };
+    const around = { ...args, app, tracker, queue };
     const switchOn = (
       cluster: Cluster,
       rank: number | undefined

@@ -1,13 +1,13 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { reportErrors } from '../cluster/commands/actions';
+import { reportErrors } from '../cluster/commands/clusterCommands';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
-import { executedPath } from './executed';
+import { executedPath } from './executedDrive';
 import { Job } from '../tokens';
 import { Jobs } from './model/model';
-import { currentFile } from '../places/kernelPath';
+import { currentFile } from '../locations/kernelPath';
 import { onceAtATime } from '../request/once';
 
 /** Arguments of commands for a job. */

@@ -18,7 +18,7 @@ import {
   OpenNotebook
 } from './form/notebook';
 import { submitIcon } from '../ui/icons/icons';
-import { addView, showView } from '../places/views';
+import { addView, showView } from '../ui/mainArea';
 import type { SubmitView } from './widgets';
 import { openDialog } from '../ui/dialog';
 

@@ -3,13 +3,13 @@ import { LabIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 
 import { submitIcon } from '../ui/icons/icons';
-import { formatClock } from '../ui/figures/format';
+import { formatClock } from '../ui/metrics/format';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { jobIcon, jobsIcon } from '../ui/icons/viewIcons';
 import { ITyped } from './form/drafts';
 import { IFormProps, SubmitForm } from './form/form';
-import { INotebookToRead, ReadForm } from './form/reading';
-import { IJobsProps, JobList } from './list/list';
+import { INotebookToRead, ReadForm } from './form/readForm';
+import { IJobsProps, JobList } from './list/jobList';
 import { moment, notebookFile } from './model/texts';
 import { IJobProps, JobBody } from './view/view';
 

@@ -3,9 +3,9 @@ import { isCodeCellModel } from '@jupyterlab/cells';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { openNotebookOf } from '../places/open';
+import { openNotebookOf } from '../locations/open';
 import { Advice, Cluster, ISelection } from '../tokens';
-import { TOAST_MS } from '../ui/action';
+import { TOAST_MS } from '../ui/actionButton';
 
 /** Lines of one hunk of a unified diff, before and after. */
 interface IPart {

@@ -2,7 +2,7 @@ import { Cell, ICodeCellModel } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 
 import { RUN_KEY } from '../output/runs/run';
-import { IOpener, showNotebook, tellCellGone } from '../places/open';
+import { IOpener, showNotebook, tellCellGone } from '../locations/open';
 
 /** A cell, as a cluster identifies it. */
 export interface ICell {

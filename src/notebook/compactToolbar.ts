@@ -20,8 +20,7 @@ export function compactItem(
 
 /**
  * Our items in one notebook's toolbar. JupyterLab measures an item once, and moves what does not fit into a
- * menu: an item that has become wide or narrow
- * is taken out and put in again, so that it is measured anew.
+ * menu. An item whose width has changed is taken out and put in again, so that JupyterLab measures it again.
  */
 class NarrowItems {
   constructor(private _panel: NotebookPanel) {

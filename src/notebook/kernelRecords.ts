@@ -1,7 +1,7 @@
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 
-import { notePath, noteRecord } from '../places/kernelPath';
+import { notePath, noteKernelUse } from '../locations/kernelPath';
 import { request, RequestError } from '../request/rest';
 import { IClusters, KernelUse } from '../tokens';
 
@@ -20,7 +20,7 @@ export function followKernels(
     const kernel = panel.sessionContext.session?.kernel?.id;
     if (kernel && model.site) {
       const path = `kernels/${kernel}`;
-      noteRecord(kernel, await request<KernelUse>(settings, 'GET', path));
+      noteKernelUse(kernel, await request<KernelUse>(settings, 'GET', path));
       notePath(panel);
     }
   };

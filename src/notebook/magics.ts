@@ -3,7 +3,7 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { Kernel } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { TOAST_MS } from '../ui/action';
+import { TOAST_MS } from '../ui/actionButton';
 import { isIPython, runQuietly } from './kernel';
 
 // not as an extension: a later %load_ext by the user would report that it is already loaded

@@ -14,10 +14,14 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
-import { kernelPath, kernelRecorded, lastCluster } from '../places/kernelPath';
+import {
+  kernelPath,
+  kernelUseChanged,
+  lastCluster
+} from '../locations/kernelPath';
 import { CommandIDs } from '../commands';
 import { IClusters } from '../tokens';
-import { TOAST_MS } from '../ui/action';
+import { TOAST_MS } from '../ui/actionButton';
 import { Glyph } from '../ui/icons/glyph';
 import { distributedIcon } from '../ui/icons/icons';
 import { compactItem } from './compactToolbar';
@@ -55,12 +59,12 @@ class Picker extends ReactWidget {
     super();
     this.addClass('jp-DtrainNotebook-picker');
     _model.changed.connect(this._changed, this);
-    kernelRecorded.connect(this._changed, this);
+    kernelUseChanged.connect(this._changed, this);
   }
 
   override dispose(): void {
     this._model.changed.disconnect(this._changed, this);
-    kernelRecorded.disconnect(this._changed, this);
+    kernelUseChanged.disconnect(this._changed, this);
     super.dispose();
   }
 

@@ -17,12 +17,16 @@ import { Kernel } from '@jupyterlab/services';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { attachedTo } from '../cluster/model/notebookCluster';
-import { kernelPath, kernelRecorded, lastCluster } from '../places/kernelPath';
-import { LOAD_LINE, SNIPPET } from '../cluster/card/empty';
+import {
+  kernelPath,
+  kernelUseChanged,
+  lastCluster
+} from '../locations/kernelPath';
+import { LOAD_LINE, SNIPPET } from '../cluster/card/emptyState';
 import { reportErrors } from '../cluster/commands/reportErrors';
 import { CommandIDs } from '../commands';
 import { IClusters, ISelection } from '../tokens';
-import { TOAST_MS } from '../ui/action';
+import { TOAST_MS } from '../ui/actionButton';
 import { ICell, showCell } from './cells';
 import { keepChange } from './applyChange';
 import { followKernels } from './kernelRecords';
@@ -257,7 +261,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
     };
     const { serverSettings } = app.serviceManager;
     const readRecord = followKernels(model, tracker, serverSettings);
-    kernelRecorded.connect(tell);
+    kernelUseChanged.connect(tell);
     const look = (): void => void prepare();
     let followed: ISessionContext | null = null;
     model.changed.connect(look);

@@ -2,8 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Link } from '../tokens';
 import { GlyphKind } from '../ui/icons/glyph';
-import { isNotebook } from '../places/find';
-import { notebookName, serverRoot } from '../places/kernelPath';
+import { isNotebook } from '../locations/location';
+import { notebookName, serverRoot } from '../locations/kernelPath';
 import { clusterGlyph, ranksText, stateWord } from '../ui/verdicts/sentence';
 
 /** Contents of a notebook's cluster picker. */

@@ -3,11 +3,11 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
-import { IBarActions } from './bar';
+import { IBarActions } from './cellBar';
 import { IFailureActions } from './failure';
 import { showsEarlier } from './runs/cellOutput';
 import { NotebookRuns } from './runs/notebookRuns';
-import { IStanding } from './state';
+import { IRunStatus } from './runStatus';
 
 /** What the actions of a cell's view need. */
 export interface ICellActions {
@@ -25,13 +25,13 @@ export interface ICellActions {
  * @param choose - shows the output of the chosen ranks
  */
 export function actionsOf(
-  standing: IStanding,
+  status: IRunStatus,
   cell: CodeCell,
   context: ICellActions,
   choose: IBarActions['choose']
 ): IBarActions & IFailureActions {
   const { commands, trans, goTo, file } = context;
-  const { cluster, record } = standing;
+  const { cluster, record } = status;
   const gone = showsEarlier(cell.model.sharedModel.getSource())
     ? trans.__('Use the button below the cell that failed.')
     : context.runs.isCopied(cell)
@@ -47,7 +47,7 @@ export function actionsOf(
     command: string,
     rank: number
   ): { act: (() => void) | null; why: string } => {
-    const lost = lostIn(standing, rank, trans);
+    const lost = lostIn(status, rank, trans);
     const act = lost
       ? null
       : can(command, { rank, failed: true, cell: record?.id });
@@ -70,7 +70,7 @@ export function actionsOf(
 
 /** Why the process in which a cell failed is no longer there; empty if it is. */
 export function lostIn(
-  { cluster, record }: IStanding,
+  { cluster, record }: IRunStatus,
   rank: number,
   trans: TranslationBundle
 ): string {

@@ -69,7 +69,7 @@ export function markDisplays(
         dead.add(place);
       } else if (isOver && isLoading(widget)) {
         unloaded.add(place);
-        hidden = true; // it would say so for ever
+        hidden = true; // it would say so forever
       }
     }
     if (typeof place === 'number' && !hidden) {

@@ -2,9 +2,9 @@ import { Clipboard, Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { TOAST_MS } from '../ui/action';
+import { TOAST_MS } from '../ui/actionButton';
 import { Glyph } from '../ui/icons/glyph';
-import { Action } from './bar';
+import { Action } from './cellBar';
 import { Text } from './text/text';
 import { IFrameText, ITraceback, placeIn } from './lines/traceback';
 import { failedText, tracebackText } from './lines/tracebackText';

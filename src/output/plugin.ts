@@ -9,12 +9,12 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { IClusters } from '../tokens';
 import { IFailureActions } from './failure';
-import { labPath } from '../places/find';
-import { serverRoot } from '../places/kernelPath';
-import { IOpener, openPlace } from '../places/open';
-import { requestOf } from './runs/document';
+import { labPath } from '../locations/location';
+import { serverRoot } from '../locations/kernelPath';
+import { IOpener, openLocation } from '../locations/open';
+import { requestOf } from './runs/notebookDocument';
 import { addCellStates } from './runs/olderCells';
-import { CellRecords } from './runs/records';
+import { CellRecords } from './runs/cellRecords';
 import { NotebookRuns } from './runs/notebookRuns';
 import { importedPath } from './lines/traceback';
 
@@ -40,7 +40,7 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
       panel: NotebookPanel,
       runs: NotebookRuns
     ): Promise<void> => {
-      const { CellOutputView } = await import('./cell');
+      const { CellOutputView } = await import('./cellView');
       for (const cell of panel.content.widgets) {
         if (cell instanceof CodeCell && !known.has(cell)) {
           known.add(cell);
@@ -131,6 +131,6 @@ function fileOf(
   const near = folder ? PathExt.relative(folder, known) : known;
   return {
     name: near.startsWith('..') ? known : near,
-    open: line => void openPlace({ file: known, line }, opener)
+    open: line => void openLocation({ file: known, line }, opener)
   };
 }

@@ -2,19 +2,19 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
-import { formatShare, formatTime } from '../ui/figures/format';
-import { ownTimes } from '../ui/figures/ownTime';
+import { formatShare, formatTime } from '../ui/metrics/format';
+import { ownTimes } from '../ui/metrics/ownTime';
 import { InView } from '../ui/inView';
 import { timeTicks } from './charts/axis';
 import { IAxis } from './charts/charts';
-import { HeatMap, Scale } from './charts/heat';
-import { RankMap } from './charts/map';
-import { IChoice } from './head';
-import { figuresOf, heatOf, IRankFigures } from './model/figures';
+import { HeatMap, Scale } from './charts/heatMap';
+import { RankMap } from './charts/rankMap';
+import { IChoice } from './viewHeader';
+import { rankMetricsOf, heatOf, IRankMetrics } from './model/rankMetrics';
 import { IPicks } from './model/picks';
 import { weightOf } from './model/texts';
-import { NodeGrid } from './table/nodes';
-import { MOST_SQUARES } from './table/rows';
+import { NodeGrid } from './table/nodeGrid';
+import { MOST_SQUARES } from './table/rankRows';
 
 const HEAT_COLUMNS = 100;
 
@@ -23,7 +23,7 @@ interface IMapsProps extends IPicks {
   points: readonly IPoint[];
   axis: IAxis;
   choice: IChoice;
-  figures: readonly IRankFigures[];
+  rankMetrics: readonly IRankMetrics[];
   trans: TranslationBundle;
 }
 
@@ -38,19 +38,19 @@ export function Maps(props: IMapsProps): JSX.Element {
 }
 
 function MapSections(props: IMapsProps): JSX.Element {
-  const { cluster, points, axis, choice, figures, selected, trans } = props;
+  const { cluster, points, axis, choice, rankMetrics, selected, trans } = props;
   const { middle } = ownTimes(cluster.ranks);
   const from = axis.until - axis.window * 1000;
   const rows =
     choice.order === 'node'
-      ? figures
-      : [...figures].sort(
+      ? rankMetrics
+      : [...rankMetrics].sort(
           (a, b) =>
             weightOf(a.rank) - weightOf(b.rank) ||
             (b.over ?? -1) - (a.over ?? -1)
         );
-  const slow = figures.find(f => f.rank.slow)?.rank.rank ?? null;
-  const summary = slowest(figuresOf(cluster), trans);
+  const slow = rankMetrics.find(f => f.rank.slow)?.rank.rank ?? null;
+  const summary = slowest(rankMetricsOf(cluster), trans);
   return (
     <>
       <section aria-label={trans.__('Own step time over time')}>
@@ -85,9 +85,9 @@ function MapSections(props: IMapsProps): JSX.Element {
       </section>
       <section aria-label={trans.__('Now, by node')}>
         <h3>{trans.__('Now, by node and device')}</h3>
-        {figures.length > MOST_SQUARES ? (
+        {rankMetrics.length > MOST_SQUARES ? (
           <RankMap
-            ranks={figures.map(f => f.rank)}
+            ranks={rankMetrics.map(f => f.rank)}
             middle={middle}
             columns={32}
             selected={selected}
@@ -105,17 +105,17 @@ function MapSections(props: IMapsProps): JSX.Element {
 }
 
 function slowest(
-  figures: readonly IRankFigures[],
+  rankMetrics: readonly IRankMetrics[],
   trans: TranslationBundle
 ): string {
-  const known = figures.filter(f => f.over !== null);
+  const known = rankMetrics.filter(f => f.over !== null);
   if (!known.length) {
     return trans.__('Own step time: nothing is known yet.');
   }
   const worst = known.reduce((a, b) => (b.over! > a.over! ? b : a));
   const { rank } = worst.rank;
   const over = formatShare(worst.over);
-  return figures.length === 2
+  return rankMetrics.length === 2
     ? trans.__(
         'Own step time: rank %1 is the slowest, %2 above rank %3.',
         rank,

@@ -8,7 +8,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
 import { IClusterActions, IClusters, ISelection } from '../tokens';
-import { addView, showView } from '../places/views';
+import { addView, showView } from '../ui/mainArea';
 import type { RanksView } from './view';
 
 /** The Ranks view in the main area. */

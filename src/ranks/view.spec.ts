@@ -70,9 +70,9 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   const ends = [makeCluster({ state: 'stopping', ranks })];
   model.receive(makeFrame(ends));
   model.receive(makeFrame([]));
-  await drawn('This cluster has ended. These figures are from ');
+  await drawn('This cluster has ended. These values are from ');
   await leaveAndComeBack();
-  await drawn('This cluster has ended. These figures are from ');
+  await drawn('This cluster has ended. These values are from ');
   expect(view.node.querySelectorAll('[data-square]')).toHaveLength(2);
   expect(view.node.textContent).toContain('idle 2');
 });
@@ -92,7 +92,7 @@ it('gives no advice on a cluster that has ended', async () => {
   model.receive(makeFrame([advised]));
   await drawn('Advice would be a guess.');
   model.receive(makeFrame([]));
-  await drawn('This cluster has ended. These figures are from ');
+  await drawn('This cluster has ended. These values are from ');
   expect(view.node.textContent).not.toContain('Advice');
 });
 

@@ -4,21 +4,21 @@ import React from 'react';
 
 import { ClusterHead, ShownAdvice } from '../cluster/card/card';
 import { Cluster, IClusters, IPoint, ISelection } from '../tokens';
-import { useChanges } from '../ui/changes';
-import { formatClock } from '../ui/figures/format';
+import { useChanges } from '../ui/useChanges';
+import { formatClock } from '../ui/metrics/format';
 import { ranksIcon } from '../ui/icons/viewIcons';
 import { useViewState, useViewStateRef } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { alarmOf } from '../ui/verdicts/verdict';
 import { axisOf, Charts } from './charts/charts';
-import { figuresOf, passes } from './model/figures';
-import { IChoice, ViewHead } from './head';
+import { rankMetricsOf, passes } from './model/rankMetrics';
+import { IChoice, ViewHead } from './viewHeader';
 import { Maps } from './maps';
-import { menuOfRanks } from './menu';
-import { MoreFigures } from './more';
+import { menuOfRanks } from './rankMenu';
+import { MoreMetrics } from './moreMetrics';
 import { RankTable } from './table/table';
-import { OwnValues } from './charts/values';
+import { OwnValues } from './charts/loggedValues';
 import { listed } from './model/texts';
 
 const CHOICE: IChoice = {
@@ -76,7 +76,9 @@ function View(props: IViewProps): JSX.Element {
   const cluster = { ...shown.cluster, ranks };
   const since = at - choice.minutes * 60_000;
   const points = shown.points.filter(p => p.at >= since);
-  const figures = figuresOf(cluster).filter(f => passes(choice.filter, f.rank));
+  const rankMetrics = rankMetricsOf(cluster).filter(f =>
+    passes(choice.filter, f.rank)
+  );
   const earlier = shown.points.filter(p => p.at < since);
   const axis = axisOf(points, earlier, choice.minutes, at, trans);
   const menu = (
@@ -84,7 +86,7 @@ function View(props: IViewProps): JSX.Element {
     ranks: readonly number[]
   ): void => openContextMenu(event, commands, menuOfRanks(cluster, ranks));
   const shared = {
-    figures,
+    rankMetrics,
     selected: selection.rank,
     onSelect: (rank: number): void => selection.selectRank(rank),
     onMenu: menu,
@@ -100,7 +102,7 @@ function View(props: IViewProps): JSX.Element {
   ];
   const ranksPart = (
     <React.Fragment key="ranks">
-      {figures.length > 0 ? (
+      {rankMetrics.length > 0 ? (
         <>
           <Maps {...shared} {...{ cluster, points, axis, choice }} />
           <RankTable {...shared} alarm={alarmOf(cluster.metrics)} />
@@ -118,7 +120,7 @@ function View(props: IViewProps): JSX.Element {
         cluster={cluster}
         live={live !== null}
         choice={choice}
-        matching={figures.length}
+        matching={rankMetrics.length}
         onChoose={setChoice}
         commands={commands}
         trans={trans}
@@ -127,11 +129,11 @@ function View(props: IViewProps): JSX.Element {
         <p className="jp-DtrainUi-note" role="status">
           {model.link === 'lost'
             ? trans.__(
-                'No connection to the server. These figures are from %1.',
+                'No connection to the server. These values are from %1.',
                 formatClock(at, true)
               )
             : trans.__(
-                'This cluster has ended. These figures are from %1.',
+                'This cluster has ended. These values are from %1.',
                 formatClock(at, true)
               )}
         </p>
@@ -156,7 +158,7 @@ function View(props: IViewProps): JSX.Element {
         // searched ranks come first: below the charts they would be out of view
         choice.filter ? [ranksPart, ...charts] : [...charts, ranksPart]
       }
-      <MoreFigures {...{ cluster, points, axis, trans }} />
+      <MoreMetrics {...{ cluster, points, axis, trans }} />
     </>
   );
 }

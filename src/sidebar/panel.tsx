@@ -3,10 +3,10 @@ import { CommandRegistry } from '@lumino/commands';
 import { Message } from '@lumino/messaging';
 import React, { useRef } from 'react';
 
-import { jobNote, JobSection } from '../job/list/section';
+import { jobNote, JobSection } from '../job/list/sidebarSection';
 import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
-import { useChanges } from '../ui/changes';
-import { formatClock } from '../ui/figures/format';
+import { useChanges } from '../ui/useChanges';
+import { formatClock } from '../ui/metrics/format';
 import { distributedIcon } from '../ui/icons/icons';
 import { useViewState, useViewScroll } from '../ui/viewState';
 import { Section } from '../ui/section';
@@ -18,13 +18,13 @@ import {
   ReadOnly
 } from '../cluster/card/banners';
 import { ClusterCard } from '../cluster/card/card';
-import { Empty, NoJobs } from '../cluster/card/empty';
+import { Empty, NoJobs } from '../cluster/card/emptyState';
 import {
   ClusterList,
   countOf,
   listedClusters,
   StoppedClusters
-} from '../cluster/card/list';
+} from '../cluster/card/clusterList';
 import { PastCard, PastEmpty, PastNoJobs } from '../cluster/card/pastClusters';
 import { ProfileList } from '../cluster/profiles/list';
 import { RanksSection } from './ranksSection';

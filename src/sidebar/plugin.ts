@@ -9,7 +9,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { addClusterCommands } from '../cluster/commands/actions';
+import { addClusterCommands } from '../cluster/commands/clusterCommands';
 import {
   announceCells,
   announceLimit,
@@ -17,7 +17,7 @@ import {
 } from '../cluster/notices';
 import { addProfileCommands } from '../cluster/profiles/commands';
 import { CommandIDs } from '../commands';
-import { cellInView, notebookInView } from '../places/visibility';
+import { cellInView, notebookInView } from '../locations/visibility';
 import {
   Cluster,
   IClusterActions,

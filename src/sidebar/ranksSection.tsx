@@ -2,12 +2,12 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { isThere } from '../cluster/card/progress';
+import { isThere } from '../cluster/card/startProgress';
 import { CommandIDs } from '../commands';
-import { menuOfRanks } from '../ranks/menu';
-import { RankRows } from '../ranks/table/rows';
+import { menuOfRanks } from '../ranks/rankMenu';
+import { RankRows } from '../ranks/table/rankRows';
 import { Cluster, ISelection } from '../tokens';
-import { formatCount } from '../ui/figures/format';
+import { formatCount } from '../ui/metrics/format';
 import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
 

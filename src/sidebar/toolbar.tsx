@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { IClusters, ISelection } from '../tokens';
-import { Action } from '../ui/action';
+import { Action } from '../ui/actionButton';
 import { IMenuItem, MenuButton } from '../ui/menu';
 
 /** Actions that are always available: start, submit, and others in a menu. */

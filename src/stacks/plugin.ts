@@ -15,7 +15,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
 import { IClusters, ISelection, Stack, Verdict } from '../tokens';
-import { addView, showView } from '../places/views';
+import { addView, showView } from '../ui/mainArea';
 import type { IStacksOf, StacksView } from './view';
 
 /** The Stacks view in the main area. */

@@ -2,11 +2,11 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
-import { PlaceLink } from '../places/link';
+import { LocationLink } from '../locations/link';
 import { StackFrame } from '../tokens';
-import { formatRanks } from '../ui/figures/format';
+import { formatRanks } from '../ui/metrics/format';
 import { Glyph, GlyphKind } from '../ui/icons/glyph';
-import { IRun, IStackGroup, userFrame } from './group';
+import { IRun, IStackGroup, userFrame } from './groupStacks';
 import { doingOf, titleOf } from './texts';
 
 interface IGroupProps {
@@ -34,7 +34,7 @@ export function Group(props: IGroupProps): JSX.Element {
         <Glyph kind={glyphOf(group)} label="" />
         <b title={formatRanks(group.ranks)}>{title}</b>
         {own && seen.length > 1 && (
-          <PlaceLink
+          <LocationLink
             place={own.where}
             byPosition={props.byPosition}
             commands={props.commands}
@@ -94,7 +94,7 @@ function Line(props: IGroupProps & { frame: StackFrame }): JSX.Element {
           {where.file?.split('/').slice(-3).join('/')}:{where.line}
         </span>
       ) : (
-        <PlaceLink
+        <LocationLink
           place={where}
           byPosition={byPosition}
           commands={commands}

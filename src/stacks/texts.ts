@@ -1,8 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { StackFrame } from '../tokens';
-import { formatRanks } from '../ui/figures/format';
-import { IStackGroup } from './group';
+import { formatRanks } from '../ui/metrics/format';
+import { IStackGroup } from './groupStacks';
 
 /** Maximum length of a list of ranks in a title. */
 const MOST_NAMED = 24;

@@ -5,10 +5,10 @@ import React, { useCallback, useEffect, useRef, useState } from 'react';
 
 import { RequestError } from '../request/rest';
 import { Stack, Verdict } from '../tokens';
-import { formatClock } from '../ui/figures/format';
+import { formatClock } from '../ui/metrics/format';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { stacksIcon } from '../ui/icons/viewIcons';
-import { groupStacks } from './group';
+import { groupStacks } from './groupStacks';
 import { Group } from './rows';
 import { sentenceOf, stacksText } from './texts';
 

@@ -16,14 +16,18 @@ import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 import React from 'react';
 
-import { kernelPath, kernelRecorded, lastCluster } from '../places/kernelPath';
+import {
+  kernelPath,
+  kernelUseChanged,
+  lastCluster
+} from '../locations/kernelPath';
 import { CommandIDs } from '../commands';
 import { countActive } from '../job/model/texts';
 import { request } from '../request/rest';
 import { Cluster, IClusters, ISelection, Job } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../ui/verdicts/sentence';
-import { markTab } from './dot';
+import { markTab } from './tabDot';
 import { ISubject, jobsText, statusOf, subjectOf } from './texts';
 
 /** Polling interval while nothing runs, ms. */
@@ -71,7 +75,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     });
     tracker?.currentChanged.connect(() => item.update());
     selection.changed.connect(() => item.update());
-    kernelRecorded.connect(() => item.update());
+    kernelUseChanged.connect(() => item.update());
     const { serverSettings } = app.serviceManager;
     const poll = new Poll({
       name: 'dtrain-lab:status',

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
-import { jobNote } from '../job/list/section';
+import { jobNote } from '../job/list/sidebarSection';
 import { Cluster, IClusters, Job } from '../tokens';
 import { jobsText, statusOf, statusText, subjectOf } from './texts';
 
@@ -70,9 +70,9 @@ it('says other trouble by its code, and not by its English text', () => {
   expect(statusText(failed, trans)).toBe('local-2 has failed: no disk');
 });
 
-it('leaves the last figure out where there is little room, and all of them once it has ended', () => {
-  const figures = { samples_per_s: 1286, comm_overhead: 0.23, current: true };
-  const cluster = withMetrics(figures);
+it('leaves the last metric out where there is little room, and all of them once it has ended', () => {
+  const metrics = { samples_per_s: 1286, comm_overhead: 0.23, current: true };
+  const cluster = withMetrics(metrics);
   expect(statusOf(cluster, 'open', trans)).toMatchObject({
     text: 'local-2: 2 ranks · 1,286 samples/s · communication 23\u00a0%',
     short: 'local-2: 2 ranks · 1,286 samples/s'
@@ -111,20 +111,20 @@ it('says in a few words that ranks are paused', () => {
   expect(statusText(paused, trans)).toBe('local-2: paused on 1 rank');
 });
 
-it('shows figures of steps that are made now only', () => {
-  const figures = { samples_per_s: 1286, comm_overhead: 0.23 };
-  expect(statusText(withMetrics({ ...figures, current: true }), trans)).toBe(
+it('shows metrics of steps that are made now only', () => {
+  const metrics = { samples_per_s: 1286, comm_overhead: 0.23 };
+  expect(statusText(withMetrics({ ...metrics, current: true }), trans)).toBe(
     'local-2: 2 ranks · 1,286 samples/s · communication 23\u00a0%'
   );
-  expect(statusText(withMetrics({ ...figures, current: false }), trans)).toBe(
+  expect(statusText(withMetrics({ ...metrics, current: false }), trans)).toBe(
     'local-2: 2 ranks'
   );
 });
 
-it('names the slow rank before the figures', () => {
+it('names the slow rank before the metrics', () => {
   const slow = makeVerdict({ kind: 'slow', code: 'slow', ranks: [37] });
-  const figures = { samples_per_s: 8463, comm_overhead: 0.31 };
-  expect(statusText(withMetrics({ ...figures, verdicts: [slow] }), trans)).toBe(
+  const metrics = { samples_per_s: 8463, comm_overhead: 0.31 };
+  expect(statusText(withMetrics({ ...metrics, verdicts: [slow] }), trans)).toBe(
     'local-2: rank 37 is slow · 8,463 samples/s · communication 31\u00a0%'
   );
   const behind = makeVerdict({ kind: 'slow', code: 'behind', ranks: [1] });

@@ -10,7 +10,7 @@ import {
   formatSpan,
   formatTime,
   unbroken
-} from '../ui/figures/format';
+} from '../ui/metrics/format';
 import { GlyphKind } from '../ui/icons/glyph';
 import {
   clusterGlyph,
@@ -19,8 +19,8 @@ import {
   sentence,
   stateWord
 } from '../ui/verdicts/sentence';
-import { ranksIn } from '../ui/ranks';
-import { isVague, shareInText } from '../ui/figures/share';
+import { ranksIn } from '../ui/rankSets';
+import { isVague, shareInText } from '../ui/metrics/share';
 import { alarmOf } from '../ui/verdicts/verdict';
 import { briefly } from '../ui/verdicts/texts';
 
@@ -186,7 +186,7 @@ export function jobsText(
  * "sft-8: rank 5 is stuck, 14 s", "local-4: 4 ranks · 2,140 samples/s · communication 12 %".
  *
  * @param now - seconds since 1970
- * @param short - without its last figure
+ * @param short - without its last metric
  */
 export function statusText(
   cluster: Cluster,

@@ -5,7 +5,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { reportErrors } from '../cluster/commands/actions';
+import { reportErrors } from '../cluster/commands/clusterCommands';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { draftsIn, typedIn } from '../job/form/drafts';
@@ -19,7 +19,7 @@ import {
 import { onceAtATime } from '../request/once';
 import { IClusters, ISweeps, Sweep } from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
-import { addView, showView } from '../places/views';
+import { addView, showView } from '../ui/mainArea';
 import type { SweepFormView, SweepView } from './widgets';
 
 /** Dependencies of the commands; null if the front end lacks them. */

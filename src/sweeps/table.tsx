@@ -5,13 +5,13 @@ import React, { useRef } from 'react';
 import { CommandIDs } from '../commands';
 import { reasonText } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
-import { FilterChips } from '../ui/chips';
+import { FilterChips } from '../ui/filterChips';
 import { useFirstRows } from '../ui/lists/firstRows';
-import { formatSpan, formatValue, UNKNOWN } from '../ui/figures/format';
+import { formatSpan, formatValue, UNKNOWN } from '../ui/metrics/format';
 import { Glyph } from '../ui/icons/glyph';
 import { useViewState } from '../ui/viewState';
 import { IMenuItem, openContextMenu } from '../ui/menu';
-import { useSteadyOrder } from '../ui/order';
+import { useSteadyOrder } from '../ui/steadyOrder';
 import { axesOf, Brushes, within } from './charts/brush';
 import {
   bestFirst,

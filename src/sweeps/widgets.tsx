@@ -1,6 +1,6 @@
 import React from 'react';
 
-import { ReadForm } from '../job/form/reading';
+import { ReadForm } from '../job/form/readForm';
 import { FormWidget, IFormViewProps, JobWidget } from '../job/widgets';
 import { sweepIcon } from '../ui/icons/viewIcons';
 import { ISweepFormProps, SweepForm } from './form/form';

@@ -22,7 +22,7 @@ function watch(element: Element, tell: (seen: boolean) => void): () => void {
 
 /**
  * An element whose content is drawn only while it is in view. Scrolled out of view, the content stays as it
- * was; it is drawn anew when it comes back.
+ * was; it is drawn again when it comes back.
  *
  * Views are drawn several times a second, and most of what they contain is below the fold.
  */

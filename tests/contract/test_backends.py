@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend, Way
-from dtrain_lab.backends.poll_floor import limits
+from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadSize, EnvironmentUnfit, NotFound, StartFailed
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile, Ssh

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dtrain_lab.head.cells.client_queues import Outlets
+from dtrain_lab.head.cells.client_queues import ClientQueues
 from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.debug_broker import DebugBroker
-from dtrain_lab.head.figures.figures import Figures
-from dtrain_lab.head.figures.snapshot import Snapshot
+from dtrain_lab.head.metrics.collector import MetricsCollector
+from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.head.ownership.owner import Owner
-from dtrain_lab.head.ownership.peers import Peers
 from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
-from dtrain_lab.wire.processes.record import Server
+from dtrain_lab.wire.processes.head_record import Server
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
 from dtrain_lab.world import events as on
 
@@ -43,20 +43,20 @@ class Owned:
     def __init__(self, folder: Path, ranks: int = 2, nodes: int = 1, *, remote: bool = True) -> None:
         self.told: list[tuple[bytes, links.Message]] = []
         """Each message to an agent or a rank, with its name on the link: "n0", "r0"."""
-        figures = Figures()
-        peers = Peers(self._to_peer, lambda _: None)
+        collector = MetricsCollector()
+        peers = RankRoutes(self._to_peer, lambda _: None)
         self.results: list[Any] = []
         self._journal = journal = Journal(folder)
-        outlets = Outlets(self._to_client, journal, lambda: None)
-        debugger = DebugBroker(peers, outlets.say, lambda _: None)
-        self.snapshot = Snapshot("w", figures)
+        client_queues = ClientQueues(self._to_client, journal, lambda: None)
+        debugger = DebugBroker(peers, client_queues.send, lambda _: None)
+        self.snapshot = Snapshot("w", collector)
         parts = Parts(
             "ipc://link",
-            figures,
+            collector,
             self.snapshot,
             peers,
             journal,
-            outlets,
+            client_queues,
             debugger,
             lambda: None,
             lambda: None,
@@ -69,7 +69,7 @@ class Owned:
         settings = HeadSettings("w", str(folder), str(folder / "record"), "", facts, remote=far)
         self.owner = Owner(settings, parts)
         self.owned = self.owner.world
-        self.cells, self.outlets = self.owned.cells, outlets
+        self.cells, self.client_queues = self.owned.cells, client_queues
         self.pids = 100
         self.owned.launch(order)
         if self.owned.nodes._network is not None:

@@ -10,7 +10,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.machine import gpus
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from tests.gpu import same_gpu
 
 COUNT = len(gpus.usable())
@@ -34,7 +34,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dt.Cluster]:
             started = dt.start(ranks=2)
         else:
             folder = tmp_path_factory.mktemp("same")
-            same_gpu.write(folder, folders.profiles())
+            same_gpu.write(folder, paths.profiles())
             patch.delitem(sys.modules, "pynvml")
             patch.syspath_prepend(str(folder))
             patch.setenv("PYTHONPATH", str(folder))

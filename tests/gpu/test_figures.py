@@ -10,9 +10,9 @@ from dtrain_lab.machine import gpus
 
 EVENTS = """
 import time, torch
-from dtrain_lab.rank.monitor import stream
+from dtrain_lab.rank.monitor import cuda_stream
 torch.cuda.init()
-clock = stream.of_device()
+clock = cuda_stream.of_device()
 side = torch.cuda.Stream()
 cycles = 20_000_000
 a, b = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.services import folders
-from dtrain_lab.services.connection import records
+from dtrain_lab.services import paths
+from dtrain_lab.services.connection import head_records
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -35,7 +35,7 @@ def _environment() -> dict[str, str]:
 @pytest.fixture(scope="module", autouse=True)
 def no_profile_left() -> Iterator[None]:
     """A profile goes with its module: the next one's list of jobs would begin with those of its folder."""
-    folder = folders.profiles()
+    folder = paths.profiles()
     before = set(folder.glob("*.toml"))
     yield
     for profile in set(folder.glob("*.toml")) - before:
@@ -47,9 +47,9 @@ def nothing_stays_loaded(torch_stays_loaded: None) -> Iterator[None]:
     """For tests of what a start makes and a stop ends: every process of a cluster is its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dt.Cluster, "__exit__", lambda cluster, *_: cluster.stop())
-        for record in records.living():
+        for record in head_records.living():
             if record.warm:
-                records.kill(record)
+                head_records.kill(record)
         yield
 
 

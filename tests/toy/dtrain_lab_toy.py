@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from dtrain_lab.backends import script
 from dtrain_lab.backends.base import Backend, Place, Way
 from dtrain_lab.backends.transport import Here, allowed
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import local_facts
-from dtrain_lab.placement.plan import plan_local
+from dtrain_lab.placement.local_plan import plan_local
 from dtrain_lab.wire.plan import Facts, NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status

@@ -104,7 +104,7 @@
           tell('cut', e, `"${textOf(e)}" is cut: its ellipsis does not show in a ${style.display} box`);
           break;
         }
-        if (short && over && element.matches('b, [data-figure]') && /\d/.test(element.textContent)) {
+        if (short && over && element.matches('b, [data-metric]') && /\d/.test(element.textContent)) {
           tell('cut', element, `the figure "${textOf(element)}" is cut`);
           break;
         }

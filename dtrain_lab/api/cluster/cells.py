@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import secrets
 
-from dtrain_lab.api.handle import Handle
+from dtrain_lab.api.connected import ConnectedCluster
 from dtrain_lab.api.result import Result
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.syntax import check_source
@@ -25,7 +25,7 @@ def cell_id() -> str:
     return f"{_session}.{next(_numbers)}"
 
 
-class Cells(Handle):
+class Cells(ConnectedCluster):
     """Runs code on a cluster's ranks; part of `Cluster`."""
 
     def run(
@@ -38,8 +38,8 @@ class Cells(Handle):
     ) -> Result:
         """Run code on ranks and wait until all of them have finished.
 
-        If the wait ends before, the ranks are interrupted, too: by Ctrl-C, or in `run_async` by cancellation
-        of its task (`asyncio.wait_for`, a task group).
+        If you end the wait early, the ranks are interrupted, too: with Ctrl-C, or in `run_async` by
+        cancelling its task (`asyncio.wait_for`, a task group).
 
         Args:
             code: Code as in a cell; magics and top-level await work.
@@ -103,7 +103,7 @@ class Cells(Handle):
         check_order(code, order.label, order.first_line, timeout)
         try:
             return await self.run_order(order, check=check)
-        except asyncio.CancelledError:  # the caller was interrupted, which is meant for the code
+        except asyncio.CancelledError:  # whoever interrupts the caller means to stop the code
             self._portal.post(self.interrupt_cell(cell))
             raise
 

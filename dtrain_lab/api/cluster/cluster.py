@@ -154,11 +154,11 @@ class Cluster(Cells, Variables, Measurements):
 
     def where(self) -> dict[int, str]:
         """Return one line per rank with its position in the user's code, or that it is idle."""
-        return self._portal.call(self._places())
+        return self._portal.call(self._positions())
 
     async def where_async(self) -> dict[int, str]:
         """Async twin of `where`."""
-        return await self._portal.wrap(self._places())
+        return await self._portal.wrap(self._positions())
 
     def stop(self) -> None:
         """Stop the cluster, and wait until all its processes have ended."""
@@ -203,8 +203,8 @@ class Cluster(Cells, Variables, Measurements):
         found, info = await self._frames(ranks), await self.ask(clients.Info())
         return stacks.StackTexts(found, stacks.waiting(info))
 
-    async def _places(self) -> dict[int, str]:
-        return {stack.rank: stacks.place(stack) for stack in await self._frames()}
+    async def _positions(self) -> dict[int, str]:
+        return {stack.rank: stacks.position(stack) for stack in await self._frames()}
 
     async def _frames(self, ranks: rank_sets.Asked = None) -> list[Stack]:
         found: list[Stack] = await self.ask(clients.Stacks(await self.rank_set(ranks)))

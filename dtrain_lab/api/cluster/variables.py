@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dtrain_lab.api import data
-from dtrain_lab.api.handle import Handle
+from dtrain_lab.api.connected import ConnectedCluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.services.connection import Connection
 
 
-class Variables(Handle):
+class Variables(ConnectedCluster):
     """Exchanges variables with a cluster's ranks, through ipyparallel's views; part of `Cluster`."""
 
     def __init__(self, portal: Portal, connection: Connection) -> None:
@@ -102,8 +102,8 @@ class Variables(Handle):
     def view(self) -> Any:
         """Return an ipyparallel `DirectView` of all ranks, once every rank is registered with ipyparallel.
 
-        The first view starts ipyparallel's controller, which takes a second or two. Calls take turns with the
-        cluster's cells, so that all ranks see calls and cells in the same order. Other ipyparallel clients
+        The first view starts ipyparallel's controller, which takes a second or two. Calls are queued
+        with the cluster's cells: all ranks see calls and cells in the same order. Other ipyparallel clients
         have no such guarantee.
         """
         return self._view_of(None)

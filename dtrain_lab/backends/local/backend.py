@@ -22,16 +22,16 @@ from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.backends.transport import Here
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine import check, local_facts, processes, tickets
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.machine import check, local_facts, processes, slot_tickets
 from dtrain_lab.placement import activation, slots
-from dtrain_lab.placement.plan import plan_local
+from dtrain_lab.placement.local_plan import plan_local
 from dtrain_lab.placement.slots import NodeSlots
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.node_check import Check
 from dtrain_lab.wire.plan import Facts, NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
@@ -123,7 +123,7 @@ class LocalBackend(Backend):
             pid, started = (folder / MARK).read_text().split()
             handle = Handle(submission.id, socket.gethostname(), int(pid), float(started), str(folder))
             return handle if own.process(handle) is not None else None
-        process = tickets.script_of(folder)
+        process = slot_tickets.script_of(folder)
         if process is not None:
             with suppress(psutil.NoSuchProcess):  # ended meanwhile
                 return own.handle(submission.id, process.pid, submission.directory)
@@ -163,11 +163,11 @@ class LocalBackend(Backend):
 
     async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
         """Return the slots of this machine."""
-        return (await asyncio.to_thread(tickets.all_slots),)
+        return (await asyncio.to_thread(slot_tickets.all_slots),)
 
     async def stop(self, profile: Profile, identity: str) -> None:
         """End a GPU process on this machine."""
-        await asyncio.to_thread(tickets.stop, identity)
+        await asyncio.to_thread(slot_tickets.stop, identity)
 
 
 def _start_head(cluster: ClusterRecord) -> Handle:
@@ -199,5 +199,5 @@ def _start_script(job: JobRecord) -> Handle:
     )
     handle = own.handle(job.id, made, job.directory)
     # queue the ticket at once, so that a script that starts slowly keeps its place
-    tickets.put(slots.job_ticket(job, handle.pid, handle.started, job.plan.size))
+    slot_tickets.put(slots.job_ticket(job, handle.pid, handle.started, job.plan.size))
     return handle

@@ -28,7 +28,7 @@ async def ask(
 ) -> T:
     """Run an interpreter and decode the last line that it prints.
 
-    It leads a session of its own, and whatever of that is left is ended: also where nobody waits any more.
+    The interpreter leads its own session, which is killed on a time-out or if this call is cancelled.
 
     Args:
         command: Program and arguments that start the interpreter.

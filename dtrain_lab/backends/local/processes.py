@@ -13,9 +13,9 @@ import psutil
 
 from dtrain_lab.backends.transport import allowed
 from dtrain_lab.errors import EnvironmentUnfit, Unreachable
-from dtrain_lab.machine import filesystems, processes, tickets
+from dtrain_lab.machine import filesystems, processes, slot_tickets
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 
 _children: list[subprocess.Popen[bytes]] = []
 """Children of this process, polled so that none of them stays a zombie."""
@@ -90,7 +90,7 @@ def process(handle: Handle) -> psutil.Process | None:
     if found is None or handle.system or handle.host == socket.gethostname():
         return found
     # a handle of an older version: the machine may have been renamed, or the pid be another machine's
-    script = tickets.script_of(Path(handle.directory))
+    script = slot_tickets.script_of(Path(handle.directory))
     return found if script is not None and script.pid == handle.pid else None
 
 

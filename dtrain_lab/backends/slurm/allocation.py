@@ -9,10 +9,10 @@ import socket
 
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import BadProfile, NotFound, StartFailed
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import slurm, slurm_reasons
 from dtrain_lab.wire.plan import NodeFacts, Partition, SlurmFacts
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
 

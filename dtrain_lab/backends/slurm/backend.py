@@ -13,23 +13,23 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.backends.base import UNSURE, Backend, Forecast, Place, Way
-from dtrain_lab.backends.slurm import allocation, hours
+from dtrain_lab.backends.network_speed import Pair
+from dtrain_lab.backends.slurm import account_hours, allocation
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.backends.slurm.steps import run_step
-from dtrain_lab.backends.speed import Pair
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import activation, slurm, slurm_reasons
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.node import Between, Check
+from dtrain_lab.wire.node_check import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request, SlurmFacts
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
@@ -269,7 +269,7 @@ class SlurmBackend(Backend):
         text = self.scripts(submission)[job_files.BATCH]
         way = transport(submission.profile.ssh.login)
         done, left = await asyncio.gather(
-            way.run(["sbatch", "--test-only"], text.encode()), hours.remaining(submission)
+            way.run(["sbatch", "--test-only"], text.encode()), account_hours.remaining(submission)
         )
         if done.code:
             refused = Finding("problem", "refused", *slurm_reasons.refusal(done.err), field="profile")

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from dtrain_lab.backends.poll_floor import limits
+from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.backends.transport import Transport
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.placement import slurm, slurm_reasons

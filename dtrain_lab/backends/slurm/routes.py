@@ -8,7 +8,7 @@ from typing import Any
 from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.base import Way
 from dtrain_lab.backends.bridge import Bridge
-from dtrain_lab.backends.forwards import Forwards
+from dtrain_lab.backends.ssh_forwards import Forwards
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.machine import first_reachable
 from dtrain_lab.placement import activation

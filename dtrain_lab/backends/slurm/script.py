@@ -12,7 +12,7 @@ import shlex
 from dtrain_lab.backends import script
 from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.errors import BadProfile
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs import staging
 from dtrain_lab.placement import activation
 from dtrain_lab.placement.frameworks import ascend
@@ -190,12 +190,12 @@ def _ranks_command(record: JobRecord, command: list[str]) -> list[str]:
             f'  echo "dtrain-lab is not installed here, and the ranks of {title} need it" >&2',
             f"  kill $head; {script.exit_line(0, '1')}; exit 1",
             "fi",
-            f'rank=({python} dtrain_lab.node attached "$folder")',
+            f'rank=({python} dtrain_lab.node ranks "$folder")',
         ]
     return [
         "# without dtrain-lab on the nodes the plain script runs",
         f"if {has}; then",
-        f'  rank=({python} dtrain_lab.node attached "$folder")',
+        f'  rank=({python} dtrain_lab.node ranks "$folder")',
         "else",
         f'  echo "dtrain-lab is not installed here: no metrics, no {job_files.EXECUTED}" >&2',
         f"  cd {job_files.CODE}; rank=({shlex.join(command)} -u {job_files.MAIN})",

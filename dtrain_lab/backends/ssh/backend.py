@@ -16,18 +16,18 @@ import msgspec
 
 from dtrain_lab.backends import script, ssh_connections
 from dtrain_lab.backends.base import Backend, Place, Way
-from dtrain_lab.backends.forwards import Forwards
-from dtrain_lab.backends.speed import Pair
+from dtrain_lab.backends.network_speed import Pair
 from dtrain_lab.backends.ssh import heads, jobs
+from dtrain_lab.backends.ssh_forwards import Forwards
 from dtrain_lab.backends.transport import Login, Transport
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreachable, from_dict
 from dtrain_lab.placement import activation, compatibility, network, slots
 from dtrain_lab.placement.layout import plan_hosts
 from dtrain_lab.placement.slots import NodeSlots
-from dtrain_lab.wire.node import Between, Check, Interface
+from dtrain_lab.wire.node_check import Between, Check, Interface
 from dtrain_lab.wire.plan import Facts, HostsFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status

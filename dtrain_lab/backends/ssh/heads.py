@@ -14,7 +14,7 @@ from dtrain_lab.backends.ssh.processes import HostProcess
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.placement import activation
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.status import Status
 

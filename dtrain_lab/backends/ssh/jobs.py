@@ -14,12 +14,12 @@ from dtrain_lab.backends.base import ASK_WITHIN_S
 from dtrain_lab.backends.ssh.processes import HostProcess, last_word, unsaid
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.errors import DtrainError, StartFailed
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.net.curve import new_keys
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.gang import GangKeys
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.status import Status
 
 

@@ -21,7 +21,7 @@ class HostProcess(NamedTuple):
     mark: str
 
     async def runs(self, within_s: float = 60.0) -> bool:
-        """Return whether it runs, only if the command printed it: a failed command proves nothing.
+        """Return whether the process runs, as printed by the command: a failed command proves nothing.
 
         Raises:
             Unreachable: The host does not answer.
@@ -50,7 +50,7 @@ class HostProcess(NamedTuple):
             raise unsaid(self.host, done)
 
     async def _sh(self, line: str, within_s: float = 60.0) -> Done:
-        # without a readable /proc nobody can say whether it runs
+        # without a readable /proc, it is unknown whether it runs
         line = f"{self.find} && [ -d /proc/self ] || exit 3; {line}"
         return await ssh_connections.run(self.host, f"bash -c {shlex.quote(line)}", within_s=within_s)
 

@@ -1,1 +1,1 @@
-"""The debug adapter as a folder that Python runs: VS Code's Python debugger takes the path of one."""
+"""The debug adapter, as a folder that Python can run: VS Code's Python debugger expects such a path."""

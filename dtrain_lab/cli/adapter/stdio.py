@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from dtrain_lab.api import target
+from dtrain_lab.api import debug_target
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.debugger import framing
 from dtrain_lab.debugger.editor.dialect import named_in
@@ -22,7 +22,7 @@ PIECE = 1 << 16
 
 
 def serve(cluster: str | None, job: str | None) -> None:
-    """Serve one editor until it disconnects or closes its end; the ranks go on.
+    """Serve one editor until it disconnects or closes its end; the ranks continue.
 
     Args:
         cluster: Name or id of a cluster; None to take what the editor's configuration names.
@@ -71,9 +71,9 @@ def vscode_entry(cluster: str | None, job: str | None) -> Dap:
 
 
 async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: int) -> None:
-    async def find(arguments: Dap) -> target.Target:
+    async def find(arguments: Dap) -> debug_target.Target:
         named = cluster or job
-        return await target.find(
+        return await debug_target.find(
             portal,
             cluster if named else arguments.get("cluster"),
             job if named else arguments.get("job"),
@@ -91,11 +91,11 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
         session.malformed(data)
 
     decoder = framing.Decoder(skipped)
-    turn = asyncio.Lock()
+    serving = asyncio.Lock()
     over = asyncio.Event()
 
-    async def in_turn(message: Dap) -> None:
-        async with turn:
+    async def serve_in_order(message: Dap) -> None:
+        async with serving:
             await session.serve(message)
         if session.disconnected:
             over.set()
@@ -105,7 +105,9 @@ async def _serve(portal: Portal, cluster: str | None, job: str | None, answers: 
             for message in decoder.feed(data):
                 if message.get("type", "request") == "request":
                     at_once = message.get("command") in AT_ONCE
-                    supervision.here().once("debug.request", (session.serve if at_once else in_turn)(message))
+                    supervision.here().once(
+                        "debug.request", (session.serve if at_once else serve_in_order)(message)
+                    )
         if decoder.rest:
             _say(f"The editor closed the connection in the middle of a message: {decoder.rest[:60]!r}.")
 

@@ -1,2 +1,1 @@
-"""Debuggers of editors: their additional requests compared with JupyterLab's, and their line numbers.
-Pure."""
+"""What editors' debuggers send differently from JupyterLab's: dialect, arguments, line numbers. Pure."""

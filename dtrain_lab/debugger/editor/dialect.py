@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.debugger import conditions
-from dtrain_lab.debugger.compared import AcrossRow
+from dtrain_lab.debugger.compare_values import AcrossRow
 from dtrain_lab.debugger.editor.numbering import Numbering
-from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Breakpoint, Dap, State, rank_of
 from dtrain_lab.debugger.view import view
 from dtrain_lab.errors import BadRequest

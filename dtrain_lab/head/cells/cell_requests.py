@@ -1,4 +1,4 @@
-"""Request handlers for cells: run, follow, list, take turns, read output, complete, widget messages."""
+"""Request handlers for cells: run, follow, list, lock ranks, read output, complete, widget messages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dtrain_lab.cells import rank_sets as rank_sets
 from dtrain_lab.errors import BadRankSet, Conflict, NotFound
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.cells.journal import Journal
-from dtrain_lab.head.cells.rank_holders import TurnHolders
+from dtrain_lab.head.lock_holders import LockHolders
 from dtrain_lab.head.membership import Membership
-from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Handlers
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import CellRecord, Output
@@ -40,7 +40,7 @@ class CellRequests:
         membership: Membership,
         cells: Cells,
         journal: Journal,
-        peers: Peers,
+        peers: RankRoutes,
         cluster: Callable[[], Cluster],
     ) -> None:
         self._membership = membership
@@ -48,9 +48,9 @@ class CellRequests:
         self._cells = cells
         self._journal = journal
         self._peers = peers
-        self._holders = TurnHolders(self._given)
+        self._holders = LockHolders(self._released)
         self._queued: dict[str, asyncio.Future[None]] = {}
-        """Turn of a view's call that waits → its begin."""
+        """Lock that a view waits for → done once it is acquired."""
         self._completing: dict[int, asyncio.Future[bytes]] = {}
         self._handling: dict[int, asyncio.Future[None]] = {}
         self._number = 0
@@ -60,8 +60,8 @@ class CellRequests:
         """Request type → handler."""
         return {
             clients.ListCells: self._list,
-            clients.TakeTurn: self._take_turn,
-            clients.GiveTurn: self._give_turn,
+            clients.AcquireRanks: self._acquire_ranks,
+            clients.ReleaseRanks: self._release_ranks,
             clients.Comm: self._comm,
             clients.Complete: self._complete,
             clients.ReadOutput: self._output,
@@ -97,10 +97,10 @@ class CellRequests:
             )
 
     def calls_lost(self) -> None:
-        """ipyparallel's controller has ended: calls in flight get no answer, so their turns end."""
-        for turn in self._cells.running_views():
-            self._holders.drop(turn)
-            self._given(turn)
+        """ipyparallel's controller has ended: calls in flight get no answer, so their ranks are released."""
+        for lock in self._cells.running_views():
+            self._holders.drop(lock)
+            self._released(lock)
 
     def completed(self, message: links.Completed) -> None:
         """A rank has answered a completion request."""
@@ -115,7 +115,7 @@ class CellRequests:
             asked.set_result(None)
 
     def usable(self, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
-        """Check that ranks can run cells, now or in their turn.
+        """Check that ranks can run cells, now or once earlier cells have ended.
 
         Args:
             wanted: The ranks; None for all.
@@ -139,19 +139,19 @@ class CellRequests:
     async def _output(self, _: bytes, order: clients.ReadOutput) -> list[Output]:
         return self._journal.read(order.after, min(order.most, MOST_OUTPUTS), order.cell)
 
-    async def _take_turn(self, _: bytes, order: clients.TakeTurn) -> None:
-        if self._holders.knows(order.turn):
-            return  # a client repeats its request to renew the turn
+    async def _acquire_ranks(self, _: bytes, order: clients.AcquireRanks) -> None:
+        if self._holders.knows(order.name):
+            return  # a client repeats its request to renew the lock
         ranks = self.usable(order.ranks)
-        if not self._holders.hold(order.turn, order.pid, order.system):
+        if not self._holders.hold(order.name, order.pid, order.system):
             raise Conflict(
                 f"Process {order.pid}, which asks for ranks, has ended.", "Create a new view: cluster.view()"
             )
-        begun = self._queued[order.turn] = asyncio.get_running_loop().create_future()
+        begun = self._queued[order.name] = asyncio.get_running_loop().create_future()
 
         def begin() -> None:
             if not begun.done():
-                self._holders.began(order.turn)
+                self._holders.acquired(order.name)
                 begun.set_result(None)
 
         def ends(state: State) -> bool:
@@ -161,24 +161,24 @@ class CellRequests:
             out = state.phase == "degraded" or state.reason is not None
             return out and _refusal(state, ranks) is not None
 
-        self._cells.take_turn(order.turn, ranks, begin)
+        self._cells.acquire_ranks(order.name, ranks, begin)
         while not begun.done():
             await self._membership.until_done(begun, ends)
             if not begun.done() and ends(self._membership.state):
-                self._holders.drop(order.turn)
-                self._given(order.turn)
+                self._holders.drop(order.name)
+                self._released(order.name)
                 self.usable(ranks)
-        self._queued.pop(order.turn, None)
+        self._queued.pop(order.name, None)
 
-    async def _give_turn(self, _: bytes, order: clients.GiveTurn) -> None:
-        self._holders.drop(order.turn)
-        self._given(order.turn)
+    async def _release_ranks(self, _: bytes, order: clients.ReleaseRanks) -> None:
+        self._holders.drop(order.name)
+        self._released(order.name)
 
-    def _given(self, turn: str) -> None:
-        queued = self._queued.pop(turn, None)
+    def _released(self, lock: str) -> None:
+        queued = self._queued.pop(lock, None)
         if queued is not None:
             queued.cancel()
-        self._cells.give_turn(turn)
+        self._cells.release_ranks(lock)
         self._cells.go_on()
 
     async def _comm(self, _: bytes, order: clients.Comm) -> None:
@@ -253,7 +253,7 @@ def chosen(state: State, ranks: tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def _refusal(state: State, ranks: tuple[int, ...]) -> Conflict | None:
-    """Why these ranks can't run cells, neither now nor in their turn; None if they can."""
+    """Why these ranks can't run cells, neither now nor once earlier cells have ended; None if they can."""
     if state.phase == "ready" and state.reason is None:
         return None
     lost = sorted(set(ranks).intersection(state.lost))

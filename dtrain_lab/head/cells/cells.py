@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from dtrain_lab.cells.errors import NO_ANSWER
-from dtrain_lab.head.cells.client_queues import Outlets, Piece
+from dtrain_lab.head.cells.cell_queue import CellQueue
+from dtrain_lab.head.cells.client_queues import ClientQueues, Piece
 from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.cells.known_cells import KnownCells
 from dtrain_lab.head.cells.running_cell import RESTARTED, Running
-from dtrain_lab.head.cells.turn_queue import TurnQueue
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import Failure
 from dtrain_lab.wire.endings import Ending
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.metrics.diagnosis import Change
 
 
@@ -25,9 +25,9 @@ class Cells(KnownCells):
     Args:
         journal: Keeps the cells' output.
         to_ranks: Sends a message to ranks.
-        outlets: Output queues of the clients.
+        client_queues: Output queues of the clients.
         began: Called with a cell's id and ranks once the ranks were told to run it.
-        can_begin: Whether the world lets a turn on these ranks begin now.
+        can_begin: Whether the world lets a cell on these ranks begin now.
         rests: Called with whether nothing runs or waits, when that may have changed.
     """
 
@@ -35,19 +35,19 @@ class Cells(KnownCells):
         self,
         journal: Journal,
         to_ranks: Callable[[Iterable[int], links.Message], None],
-        outlets: Outlets,
+        client_queues: ClientQueues,
         began: Callable[[str, tuple[int, ...]], None],
         can_begin: Callable[[frozenset[int]], bool],
         rests: Callable[[bool], None],
     ) -> None:
-        super().__init__(TurnQueue(can_begin))
+        super().__init__(CellQueue(can_begin))
         self._journal = journal
         self._to_ranks = to_ranks
-        self._outlets = outlets
+        self._client_queues = client_queues
         self._began = began
         self._rests = rests
         self._views: set[str] = set()
-        """Turns of views' calls."""
+        """Locks that views hold or wait for."""
 
     @property
     def busy(self) -> bool:
@@ -64,12 +64,12 @@ class Cells(KnownCells):
         """
         shown_to = None if order.detached else client
         cell = Running(order, ranks, client, shown_to, set(ranks), time.time(), self._journal.next)
-        self._queue(cell)
+        self._enqueue(cell)
 
     def diagnose(
         self, order: clients.Run, ranks: tuple[int, ...], client: bytes, change: Change | None = None
     ) -> Running:
-        """Queue a diagnosis, which takes a turn like a cell; what its steps print goes to the journal only.
+        """Queue a diagnosis, as a cell is; what its steps print goes to the journal only.
 
         Args:
             order: Describes it as a cell, without code.
@@ -78,41 +78,41 @@ class Cells(KnownCells):
             change: Advice to try; None to diagnose.
         """
         now, first = time.time(), self._journal.next
-        cell = Running(order, ranks, client, None, set(ranks), now, first, reports={}, change=change)
-        self._queue(cell)
+        cell = Running(order, ranks, client, None, set(ranks), now, first, timings={}, change=change)
+        self._enqueue(cell)
         return cell
 
-    def _queue(self, cell: Running) -> None:
+    def _enqueue(self, cell: Running) -> None:
         self._cells[cell.order.cell] = cell
         self._rests(False)
-        self._turns.add(cell.order.cell, cell.ranks, partial(self._start, cell))
+        self._queue.add(cell.order.cell, cell.ranks, partial(self._start, cell))
 
-    def take_turn(self, turn: str, ranks: tuple[int, ...], began: Callable[[], None]) -> None:
-        """Queue a view's call, which takes a turn like a cell.
+    def acquire_ranks(self, lock: str, ranks: tuple[int, ...], began: Callable[[], None]) -> None:
+        """Queue a view's calls, which run like a cell.
 
         Args:
-            turn: Name of the turn.
+            lock: Name of the view's lock.
             ranks: Ranks that it needs.
             began: Called once the ranks are reserved for it.
         """
-        self._views.add(turn)
+        self._views.add(lock)
         self._rests(False)
-        self._turns.add(turn, ranks, began)
+        self._queue.add(lock, ranks, began)
 
-    def give_turn(self, turn: str) -> None:
-        """A view's call has ended: free its ranks."""
-        if turn in self._views:
-            self._views.discard(turn)
-            self._turns.end(turn)
+    def release_ranks(self, lock: str) -> None:
+        """A view's calls have ended: free its ranks."""
+        if lock in self._views:
+            self._views.discard(lock)
+            self._queue.end(lock)
             self._rests(not self.busy)
 
     def running_views(self) -> list[str]:
-        """Turns of views' calls that have started."""
-        return [turn for turn in self._turns.begun if turn in self._views]
+        """Locks that views hold."""
+        return [lock for lock in self._queue.begun if lock in self._views]
 
     def go_on(self) -> None:
-        """Start the pending turns that the world lets begin."""
-        self._turns.go_on()
+        """Start the pending cells that the world lets begin."""
+        self._queue.go_on()
 
     def follow(self, name: str, client: bytes, shown: int = 0) -> bool:
         """Send a client a cell's output and end, past and future.
@@ -129,7 +129,7 @@ class Cells(KnownCells):
         if cell is None:
             return False
         first = Piece(name, cell.ranks[0], shown, cell.first_seq)
-        self._outlets.replay(client, first, cell.end, widgets=cell.order.detached)
+        self._client_queues.replay(client, first, cell.end, widgets=cell.order.detached)
         if cell.result is None or cell.order.detached:  # an ended cell's widgets still send messages
             cell.client = client
         return True
@@ -152,14 +152,14 @@ class Cells(KnownCells):
             self._journal.add(cell.order.label, output, cell.pieces)
             cell.pieces += 1
         elif cell.order.detached or (
-            cell.client is not None and not self._outlets.takes(cell.client, output.cell)
+            cell.client is not None and not self._client_queues.keeps_up(cell.client, output.cell)
         ):
             self._journal.add(cell.order.label, output, -1)
-        if widget and cell.client is not None and self._outlets.takes(cell.client, output.cell):
-            self._outlets.say(cell.client, frame)
+        if widget and cell.client is not None and self._client_queues.keeps_up(cell.client, output.cell):
+            self._client_queues.send(cell.client, frame)
             return
         if cell.client is not None:
-            self._outlets.output(cell.client, frame, piece)
+            self._client_queues.output(cell.client, frame, piece)
 
     def reply(self, reply: links.CellReply, operation: str | None) -> None:
         """A cell ended on one rank.
@@ -178,8 +178,8 @@ class Cells(KnownCells):
                 )
             )
             cell.calls[reply.rank] = reply.calls
-        if reply.report is not None and cell.reports is not None:
-            cell.reports[reply.rank] = reply.report
+        if reply.timings is not None and cell.timings is not None:
+            cell.timings[reply.rank] = reply.timings
         self._leave(cell, reply.rank)
 
     def lose(self, rank: int, message: str, *, stopped: bool = False, ending: Ending | None = None) -> None:
@@ -205,13 +205,13 @@ class Cells(KnownCells):
                 cell.restarted |= set(ranks)
 
     def give_up(self, ranks: tuple[int, ...]) -> None:
-        """End the cells of unresponsive ranks without them. The ranks keep their turn until they are free."""
+        """End the cells of unresponsive ranks without them. The ranks stay reserved until they are free."""
         for cell in list(self._cells.values()):
             if cell.began_at is not None:
                 cell.silent |= cell.left & set(ranks)
                 self._tell_without_silent(cell)
 
-    def called(self, rank: int, calls: tuple[Call, ...]) -> None:
+    def called(self, rank: int, calls: tuple[CollectiveCall, ...]) -> None:
         """Note the last collectives of a rank that has died.
 
         Args:
@@ -243,7 +243,7 @@ class Cells(KnownCells):
             source=order.source,
             ranks=len(cell.ranks),
         )
-        if cell.reports is not None:
+        if cell.timings is not None:
             message = links.Diagnose(cell=order.cell, ranks=len(cell.ranks), change=cell.change)
         self._to_ranks(cell.ranks, message)
         self._began(order.cell, cell.ranks)  # last, because the ranks already work
@@ -263,7 +263,7 @@ class Cells(KnownCells):
         self._tell(cell)
         self._abort_behind(cell)
         cell.client = None  # later output of the silent ranks goes to the journal only
-        self._turns.keep(cell.order.cell, cell.left)
+        self._queue.keep(cell.order.cell, cell.left)
 
     def _end(self, cell: Running) -> None:
         ended = cell.result is None
@@ -271,7 +271,7 @@ class Cells(KnownCells):
         if ended:
             self._tell(cell)
         self._remember(cell)
-        self._turns.end(cell.order.cell)
+        self._queue.end(cell.order.cell)
         self._rests(not self.busy)
         if ended:
             self._abort_behind(cell)
@@ -280,7 +280,7 @@ class Cells(KnownCells):
         """Set a cell's result, and tell its client."""
         cell.finish()
         if cell.client is not None and cell.end is not None:
-            self._outlets.ended(cell.client, cell.order.cell, *cell.end)
+            self._client_queues.ended(cell.client, cell.order.cell, *cell.end)
         for tell in cell.on_end:
             tell()
 
@@ -288,4 +288,4 @@ class Cells(KnownCells):
         """Abort the cells that the same client queued behind a failed one."""
         if cell.result and cell.result.failures and cell.order.aborts and cell.began_at is not None:
             behind = [n for n, c in self._cells.items() if c.source == cell.source and c.order.aborts]
-            self.withdraw(behind, f"Cell {cell.order.label} failed before its turn.")
+            self.withdraw(behind, f"Cell {cell.order.label}, queued before it, failed.")

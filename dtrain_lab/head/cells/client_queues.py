@@ -37,7 +37,7 @@ class Piece:
 
 
 @dataclass
-class _Behind:
+class _Replay:
     """A cell whose output is replayed to a client from the journal.
 
     `next`: the piece to read next; `frames`: read and not yet sent; `end`: the frame of the cell's end, and
@@ -51,7 +51,7 @@ class _Behind:
 
 
 @dataclass
-class _Leaving:
+class _QueuedFrame:
     """A queued frame.
 
     `piece`: its position, where the journal has it too; `ends`: the cell that it ends, and that cell's
@@ -64,13 +64,13 @@ class _Leaving:
 
 
 @dataclass
-class _Outlet:
-    leaving: list[_Leaving] = field(default_factory=list)
+class _ClientQueue:
+    leaving: list[_QueuedFrame] = field(default_factory=list)
     full: bool = False
-    behind: dict[str, _Behind] = field(default_factory=dict)
+    behind: dict[str, _Replay] = field(default_factory=dict)
 
 
-class Outlets:
+class ClientQueues:
     """The output queues of all clients.
 
     Args:
@@ -85,31 +85,31 @@ class Outlets:
         self._send = send
         self._journal = journal
         self._soon = soon
-        self._outlets: dict[bytes, _Outlet] = {}
+        self._queues: dict[bytes, _ClientQueue] = {}
 
     @property
     def full(self) -> bool:
         """Whether any client's socket queue is full."""
-        return any(o.full for o in self._outlets.values())
+        return any(o.full for o in self._queues.values())
 
     @property
     def unfinished(self) -> bool:
         """Whether a client that reads still has a cell to replay, so that another flush is needed."""
-        return any(o.behind and not o.full for o in self._outlets.values())
+        return any(o.behind and not o.full for o in self._queues.values())
 
-    def takes(self, client: bytes, cell: str = "") -> bool:
+    def keeps_up(self, client: bytes, cell: str = "") -> bool:
         """Whether a client keeps up; with a cell, whether it gets that cell's output directly."""
-        outlet = self._outlets.get(client)
-        return outlet is None or not (outlet.full or cell in outlet.behind)
+        queue = self._queues.get(client)
+        return queue is None or not (queue.full or cell in queue.behind)
 
-    def say(self, client: bytes, frame: bytes) -> None:
+    def send(self, client: bytes, frame: bytes) -> None:
         """Queue a frame that must arrive.
 
         Args:
             client: Socket identity of the client.
             frame: The encoded message. It is queued however far the client is behind.
         """
-        self._add(client, _Leaving(frame))
+        self._add(client, _QueuedFrame(frame))
 
     def output(self, client: bytes, frame: bytes, piece: Piece) -> None:
         """Queue an output that the journal has too.
@@ -119,9 +119,9 @@ class Outlets:
             frame: The encoded output.
             piece: Its position in the journal, from where it is read if the client falls behind.
         """
-        outlet = self._outlets.get(client)
-        if outlet is None or piece.cell not in outlet.behind:
-            self._add(client, _Leaving(frame, piece=piece))
+        queue = self._queues.get(client)
+        if queue is None or piece.cell not in queue.behind:
+            self._add(client, _QueuedFrame(frame, piece=piece))
 
     def ended(self, client: bytes, cell: str, frame: bytes, pieces: int) -> None:
         """Send a cell's end after all its output, at once where the client keeps up.
@@ -132,12 +132,12 @@ class Outlets:
             frame: The frame that tells its end.
             pieces: Number of outputs before the end.
         """
-        self._add(client, _Leaving(frame, ends=(cell, pieces)))
-        outlet = self._outlets[client]
-        if not outlet.full and not outlet.behind:
-            there = self._leave(client, outlet)
-            if not there or not (outlet.leaving or outlet.full):
-                del self._outlets[client]
+        self._add(client, _QueuedFrame(frame, ends=(cell, pieces)))
+        queue = self._queues[client]
+        if not queue.full and not queue.behind:
+            there = self._send_queued(client, queue)
+            if not there or not (queue.leaving or queue.full):
+                del self._queues[client]
 
     def replay(
         self, client: bytes, first: Piece, end: tuple[bytes, int] | None, *, widgets: bool = False
@@ -150,8 +150,8 @@ class Outlets:
             end: The frame of the cell's end and the number of pieces before it; None while it runs.
             widgets: Also replay widget messages, all of which the journal has.
         """
-        outlet = self._outlets.setdefault(client, _Outlet())
-        outlet.behind[first.cell] = _Behind(first, widgets=widgets, end=end)
+        queue = self._queues.setdefault(client, _ClientQueue())
+        queue.behind[first.cell] = _Replay(first, widgets=widgets, end=end)
         self._soon()
 
     def flush(self, *, again: bool = False) -> None:
@@ -160,62 +160,62 @@ class Outlets:
         Args:
             again: Also try clients whose queue was full the last time.
         """
-        for client, outlet in list(self._outlets.items()):
-            if outlet.full and not again:
+        for client, queue in list(self._queues.items()):
+            if queue.full and not again:
                 continue
-            outlet.full = False
-            there = self._leave(client, outlet)
-            for cell, behind in list(outlet.behind.items()):
+            queue.full = False
+            there = self._send_queued(client, queue)
+            for cell, behind in list(queue.behind.items()):
                 for _ in range(READS):
-                    if there and not outlet.full and cell in outlet.behind:
-                        there = self._go_on(client, outlet, behind)
-            if not there or not (outlet.leaving or outlet.full or outlet.behind):
-                del self._outlets[client]
+                    if there and not queue.full and cell in queue.behind:
+                        there = self._go_on(client, queue, behind)
+            if not there or not (queue.leaving or queue.full or queue.behind):
+                del self._queues[client]
 
-    def _add(self, client: bytes, leaving: _Leaving) -> None:
-        outlet = self._outlets.setdefault(client, _Outlet())
-        outlet.leaving.append(leaving)
-        if outlet.full or (leaving.ends is not None and leaving.ends[0] in outlet.behind):
-            _leave_to_journal(outlet)
-        elif len(outlet.leaving) == 1:
+    def _add(self, client: bytes, leaving: _QueuedFrame) -> None:
+        queue = self._queues.setdefault(client, _ClientQueue())
+        queue.leaving.append(leaving)
+        if queue.full or (leaving.ends is not None and leaving.ends[0] in queue.behind):
+            _drop_journaled(queue)
+        elif len(queue.leaving) == 1:
             self._soon()
 
-    def _leave(self, client: bytes, outlet: _Outlet) -> bool:
+    def _send_queued(self, client: bytes, queue: _ClientQueue) -> bool:
         """Send queued frames until the client's socket is full; returns whether the client is connected."""
-        left, there = self._sent(client, outlet, [x.frame for x in outlet.leaving])
-        del outlet.leaving[: len(outlet.leaving) - left]
-        if outlet.full:
-            _leave_to_journal(outlet)
+        left, there = self._sent(client, queue, [x.frame for x in queue.leaving])
+        del queue.leaving[: len(queue.leaving) - left]
+        if queue.full:
+            _drop_journaled(queue)
         return there
 
-    def _go_on(self, client: bytes, outlet: _Outlet, behind: _Behind) -> bool:
+    def _go_on(self, client: bytes, queue: _ClientQueue, behind: _Replay) -> bool:
         """Send a part of a cell's replay; returns whether the client is still connected."""
         if not behind.frames:
             self._read(behind)
-        left, there = self._sent(client, outlet, behind.frames)
+        left, there = self._sent(client, queue, behind.frames)
         del behind.frames[: len(behind.frames) - left]
         if not left and behind.next.seq >= self._journal.next:
-            del outlet.behind[behind.next.cell]
+            del queue.behind[behind.next.cell]
             if behind.end is not None:
                 frame, pieces = behind.end
                 lost = [_missing(behind.next, pieces)] if pieces > behind.next.number else []
-                outlet.leaving += [_Leaving(f) for f in (*lost, frame)]
-                return self._leave(client, outlet)
+                queue.leaving += [_QueuedFrame(f) for f in (*lost, frame)]
+                return self._send_queued(client, queue)
         return there
 
-    def _sent(self, client: bytes, outlet: _Outlet, frames: list[bytes]) -> tuple[int, bool]:
+    def _sent(self, client: bytes, queue: _ClientQueue, frames: list[bytes]) -> tuple[int, bool]:
         """Send frames in messages; returns how many are left, and whether the client is still connected."""
         at = 0
         while at < len(frames):
             count = _message(frames, at)
             sent = self._send(client, frames[at : at + count])
             if sent != "sent":
-                outlet.full = sent == "full"
+                queue.full = sent == "full"
                 return len(frames) - at, sent != "gone"
             at += count
         return 0, True
 
-    def _read(self, behind: _Behind) -> None:
+    def _read(self, behind: _Replay) -> None:
         piece = behind.next
         found, last = self._journal.raw(piece.seq - 1, piece.cell, READ_BYTES)
         number, rank = piece.number, piece.rank
@@ -246,14 +246,14 @@ def _missing(following: Piece, number: int) -> bytes:
     return clients.encode(clients.OutputMissing(following.cell, following.rank, number - following.number))
 
 
-def _leave_to_journal(outlet: _Outlet) -> None:
+def _drop_journaled(queue: _ClientQueue) -> None:
     """Drop queued output that the journal has; a cell's end waits for the replay of its output."""
     kept = []
-    for leaving in outlet.leaving:
+    for leaving in queue.leaving:
         if leaving.piece is not None:
-            outlet.behind.setdefault(leaving.piece.cell, _Behind(leaving.piece, widgets=True))
-        elif leaving.ends is not None and leaving.ends[0] in outlet.behind:
-            outlet.behind[leaving.ends[0]].end = (leaving.frame, leaving.ends[1])
+            queue.behind.setdefault(leaving.piece.cell, _Replay(leaving.piece, widgets=True))
+        elif leaving.ends is not None and leaving.ends[0] in queue.behind:
+            queue.behind[leaving.ends[0]].end = (leaving.frame, leaving.ends[1])
         else:
             kept.append(leaving)
-    outlet.leaving = kept
+    queue.leaving = kept

@@ -1,4 +1,4 @@
-"""Handles `diagnose` and the trying of advice: measured on idle ranks, in a turn like a cell's.
+"""Handles `diagnose` and trials of advice: measured on idle ranks, queued like a cell.
 
 While a training cell runs, a diagnosis is read from its metrics.
 """
@@ -19,7 +19,7 @@ from dtrain_lab.metrics.diagnosis import GONE, conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING
-from dtrain_lab.wire.metrics.diagnosis import Change, Diagnosis, Report, Tried
+from dtrain_lab.wire.metrics.diagnosis import Change, Diagnosis, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 
@@ -35,7 +35,7 @@ class Loop(Protocol):
 
     @property
     def measured(self) -> Measured | None:
-        """Its last figures; None before any training."""
+        """Its last metrics; None before any training."""
 
     def diagnosed(self, found: Diagnosis, size: int) -> None:
         """Replace the monitor's estimates by those of a diagnosis.
@@ -85,7 +85,7 @@ class Diagnoses:
 
         Args:
             client: Socket identity of the client that waits for the measurement.
-            order: The request, with the id of its turn.
+            order: The request, with its id in the queue.
 
         Returns:
             The diagnosis; times in seconds per step.
@@ -101,7 +101,7 @@ class Diagnoses:
                     raise Conflict("The running cell is not training.", "Diagnose once it has ended.")
                 return from_live(info.metrics, asleep=self._asleep)
         try:
-            reports = await self._measured(client, order.cell, "diagnose", None)
+            timings = await self._measured(client, order.cell, "diagnose", None)
         except BadRequest as error:
             of = self._loop.measured
             if error.message != GONE or of is None or of.step_s is None:
@@ -113,10 +113,10 @@ class Diagnoses:
                 comm_overhead_error=of.error,
                 comm_bound="lower" if of.bound else "",
             )
-            note = f"{GONE} Until then these are the monitor's figures of its last steps."
+            note = f"{GONE} Until then these are the monitor's metrics of its last steps."
             return from_live(seen, note, of.asleep)
-        diagnosis = conclude(reports, self._loop.slow, self._asleep)
-        self._loop.diagnosed(diagnosis, len(reports))
+        diagnosis = conclude(timings, self._loop.slow, self._asleep)
+        self._loop.diagnosed(diagnosis, len(timings))
         self._found()
         return diagnosis
 
@@ -129,7 +129,7 @@ class Diagnoses:
 
         Args:
             client: Socket identity of the client that waits for the measurement.
-            order: The request, with the ids of its turn and of the advice.
+            order: The request, with its id in the queue, and the id of the advice.
 
         Returns:
             The measured gain of the change.
@@ -161,14 +161,14 @@ class Diagnoses:
             )
         if info.running and self._cells.known(order.cell) is None:
             raise Conflict("A cell is running.", "Try the change once the cell has ended.")
-        reports = await self._measured(client, order.cell, "try", wanted)
-        found = tried(reports, advice)
+        timings = await self._measured(client, order.cell, "try", wanted)
+        found = tried(timings, advice)
         self._loop.tried(found)
         self._found()
         return found
 
-    async def _measured(self, client: bytes, name: str, label: str, what: Change | None) -> list[Report]:
-        """Have all ranks measure, in a turn like a cell's; returns their reports in order of ranks."""
+    async def _measured(self, client: bytes, name: str, label: str, what: Change | None) -> list[StepTimings]:
+        """Have all ranks measure, once earlier cells have ended; returns their timings in order of ranks."""
         cell = self._cells.known(name)
         if cell is None:
             ranks = self._requests.usable(None)
@@ -180,12 +180,12 @@ class Diagnoses:
             await self._membership.until_done(ended, lambda s: s.phase in ENDING)
         if cell.result is None:
             raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
-        reports = [report for _, report in sorted((cell.reports or {}).items())]
-        if error := next((r.error for r in reports if r.error), ""):
+        timings = [mine for _, mine in sorted((cell.timings or {}).items())]
+        if error := next((r.error for r in timings if r.error), ""):
             hint = "While a training cell runs, it is diagnosed from its own steps." if what is None else ""
             raise BadRequest(error, hint)
-        if cell.result.failures or len(reports) < len(cell.ranks):
+        if cell.result.failures or len(timings) < len(cell.ranks):
             raise Conflict(
                 f"The ranks could not be measured: {cell.result.sentence}", "The cell's output says more."
             )
-        return reports
+        return timings

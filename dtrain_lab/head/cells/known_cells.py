@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from dtrain_lab.head.cells.cell_queue import CellQueue
 from dtrain_lab.head.cells.running_cell import Running
-from dtrain_lab.head.cells.turn_queue import TurnQueue
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, RunningCell, WaitsFor
 
@@ -18,11 +18,11 @@ class KnownCells:
     """Cells by their id, to look at.
 
     Args:
-        turns: The queue that they wait in.
+        queue: The queue that they wait in.
     """
 
-    def __init__(self, turns: TurnQueue) -> None:
-        self._turns = turns
+    def __init__(self, queue: CellQueue) -> None:
+        self._queue = queue
         self._cells: dict[str, Running] = {}
         """Cells that wait or run."""
         self._ended: dict[str, Running] = {}
@@ -59,7 +59,7 @@ class KnownCells:
         """A cell that has not ended, by its id."""
         return self._cells.get(cell)
 
-    def place(self, run: str, label: str, notebook: str | None) -> tuple[str | None, str | None]:
+    def locate(self, run: str, label: str, notebook: str | None) -> tuple[str | None, str | None]:
         """Notebook and cell id for a stack frame; None if unknown.
 
         Args:
@@ -103,7 +103,7 @@ class KnownCells:
         self._forked.update(dict.fromkeys(ranks, time.time()))
 
     def _waits_for(self, cell: Running) -> tuple[WaitsFor, ...]:
-        ahead = [self._cells.get(name) for name in self._turns.ahead_of(cell.order.cell)]
+        ahead = [self._cells.get(name) for name in self._queue.ahead_of(cell.order.cell)]
         return tuple(WaitsFor(c.order.label, c.order.notebook) if c else WaitsFor() for c in ahead)
 
     def _remember(self, ended: Running) -> None:

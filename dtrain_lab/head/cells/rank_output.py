@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.cells.output_offsets import OutputOffsets
-from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.wire import links
 
 
@@ -19,7 +19,9 @@ class RankOutput:
         ask_agent: Sends a message to the agent of a rank.
     """
 
-    def __init__(self, cells: Cells, peers: Peers, ask_agent: Callable[[int, links.Message], None]) -> None:
+    def __init__(
+        self, cells: Cells, peers: RankRoutes, ask_agent: Callable[[int, links.Message], None]
+    ) -> None:
         self._cells = cells
         self._peers = peers
         self._ask_agent = ask_agent

@@ -13,8 +13,8 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, WaitsFor
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import CellState
-from dtrain_lab.wire.metrics.collective import Call
-from dtrain_lab.wire.metrics.diagnosis import Change, Report
+from dtrain_lab.wire.metrics.collective import CollectiveCall
+from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings
 from dtrain_lab.wire.summary import Summary
 
 RESTARTED = "RankRestarted"
@@ -37,7 +37,7 @@ class Running:
     timed_out: bool = False
     hopeless: str = ""
     """Why the head ended the cell by itself; empty if it did not."""
-    calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
+    calls: dict[int, tuple[CollectiveCall, ...]] = field(default_factory=dict)
     from_s: float = field(default_factory=time.monotonic)
     """When it was queued, then when it started; monotonic seconds."""
     silent: set[int] = field(default_factory=set)
@@ -48,7 +48,7 @@ class Running:
     """Ranks that a restart replaced while the cell ran, in the cell or not: their variables are lost."""
     result: CellResult | None = None
     ended_at: float | None = None
-    reports: dict[int, Report] | None = None
+    timings: dict[int, StepTimings] | None = None
     """Measurements of the ranks, if this is a diagnosis and not a cell."""
     change: Change | None = None
     """The advice that is tried, if this is a trial of advice."""

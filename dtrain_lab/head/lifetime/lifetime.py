@@ -11,10 +11,10 @@ from typing import Protocol
 
 from dtrain_lab.head import listen
 from dtrain_lab.head.cells.cells import Cells
-from dtrain_lab.head.figures.snapshot import Snapshot
 from dtrain_lab.head.lifetime.leases import Leases
 from dtrain_lab.head.lifetime.time_limit import Limit
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.processes.settings import HeadSettings

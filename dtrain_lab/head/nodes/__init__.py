@@ -1,1 +1,1 @@
-"""Nodes as the head sees them: agents, the network between them, ipyparallel's controller."""
+"""Nodes as the head sees them: their agents, the network between them, and ipyparallel's controller."""

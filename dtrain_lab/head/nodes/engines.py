@@ -51,7 +51,7 @@ class Engines:
         self._membership = membership
         self._lost = lost
         self._controller: Controller | None = None
-        self._start: supervision.Handle | None = None
+        self._start: supervision.BackgroundTask | None = None
         self._reports: dict[int, links.Registered] = {}
         self._news = asyncio.Event()
 

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from functools import partial
 
-from dtrain_lab.machine import agents, processes, supervision
+from dtrain_lab.machine import agent_process, processes, supervision
 from dtrain_lab.wire.processes.settings import HEIR_WITHIN_S, AgentSettings
 
 Ended = Callable[[int, int], None]
@@ -57,7 +57,7 @@ class Agents:
             node, name, self._link, self._directory, gpus, variables,
             lifeline=self._lifeline[0], joins=joins, inherits=inherits,
         )  # fmt: skip
-        process = agents.start(settings)
+        process = agent_process.start(settings)
         assert process.stdin is not None
         process.stdin.close()
         self._processes[node] = process

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dtrain_lab.errors import DtrainError, StartFailed
 from dtrain_lab.placement import compatibility, network
 from dtrain_lab.wire import links
-from dtrain_lab.wire.node import Interface
+from dtrain_lab.wire.node_check import Interface
 
 
 class Network:

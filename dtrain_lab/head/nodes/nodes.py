@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.head import listen
-from dtrain_lab.head.figures.snapshot import Snapshot
-from dtrain_lab.head.nodes import kept_logs
+from dtrain_lab.head.metrics.snapshot import Snapshot
+from dtrain_lab.head.nodes import agent_logs
 from dtrain_lab.head.nodes.controller import SOCKETS, Controller
 from dtrain_lab.head.nodes.local_agents import Agents
 from dtrain_lab.head.nodes.network import Network
 from dtrain_lab.head.nodes.world import World
-from dtrain_lab.head.ownership import orders
+from dtrain_lab.head.ownership import messages
 from dtrain_lab.placement import network as networks
 from dtrain_lab.placement.layout import allocated
 from dtrain_lab.wire import VERSION, links
@@ -178,13 +178,13 @@ class Nodes:
         """The world has this many nodes now; agents of the others stay, without ranks and samples."""
         self._heard_at = {node: last for node, last in self._heard_at.items() if node < nodes}
 
-    def place(self, node: int) -> orders.Place:
+    def node_settings(self, node: int) -> messages.NodeSettings:
         """Settings shared by all ranks of a node."""
         hello = self._hellos[node]
         local = hello.link == self._link
         address = self._address(0)
         self._master_port = self._master_port or listen.free(address, 1, self._ports())[0]
-        return orders.Place(
+        return messages.NodeSettings(
             directory=hello.directory or self._settings.directory,
             link=hello.link or self._link,
             master_port=self._master_port,
@@ -251,7 +251,7 @@ class Nodes:
             self._report_lost(node, text)
             self.start(node, *self._started[node])
             return
-        self._world.happened(on.NodeFailed(node, text, kept_logs.keep(self._settings, node)))
+        self._world.happened(on.NodeFailed(node, text, agent_logs.keep(self._settings, node)))
 
     def _report_lost(self, node: int, why: str) -> tuple[int, ...]:
         """Report all ranks of a node as exited; returns those that had a process."""

@@ -39,7 +39,7 @@ class Executor:
     def __init__(self, world: World, parts: Parts, cells: Cells) -> None:
         self._world = world
         self._cells = cells
-        self._figures, self._peers, self._debugger = parts.figures, parts.peers, parts.debugger
+        self._collector, self._peers, self._debugger = parts.collector, parts.peers, parts.debugger
 
     def fork(self, ranks: tuple[int, ...]) -> None:
         """Fork processes for ranks."""
@@ -84,4 +84,4 @@ class Executor:
 
     def paused(self) -> bool:
         """Whether a debugger holds ranks."""
-        return bool(self._figures.paused)
+        return bool(self._collector.paused)

@@ -22,11 +22,11 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.head.listen import Listening
-from dtrain_lab.head.nodes.attempts import Attempts
+from dtrain_lab.head.nodes.job_attempts import Attempts
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.requests import Handlers, Ordered
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine import durable, processes, supervision
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.machine import atomic_files, processes, supervision
 from dtrain_lab.wire import links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.folder import Live
@@ -64,9 +64,9 @@ class Observer:
         self._folder = folder
         self._record = record
         self._parts = parts
-        self._figures, self._peers = parts.figures, parts.peers
+        self._collector, self._peers = parts.collector, parts.peers
         plan, profile = record.plan, record.profile
-        self._figures.plan = plan
+        self._collector.plan = plan
         parts.snapshot.name, parts.snapshot.owner = record.name, record.owner
         parts.snapshot.created_at, parts.snapshot.preloaded_s = record.created_at, 0.0
         self.state = State("starting", members=Members(Member(r) for r in range(plan.size)))
@@ -112,7 +112,7 @@ class Observer:
         made = self._parts.snapshot.cluster(self.state)
         return replace(made, troubles=merged(supervision.here().troubles, *self._troubles.values()))
 
-    def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+    def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         """Notebook and cell id for a stack frame."""
         return self._record.request.notebook, None
 
@@ -134,7 +134,7 @@ class Observer:
             case links.Exited(rank, pid, code):
                 if self._attempts.ended(rank, pid, code):
                     self._peers.gone(rank)
-                    self._figures.ended(rank)
+                    self._collector.ended(rank)
                     self._parts.debugger.forget(rank)
                     self.state = self.state.member(rank, cell=None, lost=code != 0)
                     self._parts.moved()
@@ -148,12 +148,12 @@ class Observer:
         log.info("node %s: the agent of %s is there, attempt %s", message.node, message.name, message.restart)
         state = self.state
         for rank, _, pid in message.ranks:
-            self._figures.forget(rank)
+            self._collector.forget(rank)
             self._peers.joined(rank, peer)
             running = {"cell": SCRIPT, "last": SCRIPT, "lost": False}
             state = state.member(rank, pid=pid, joined=True, generation=message.restart, **running)
         self._attempts.joined(peer, message)
-        self._figures.cell_began([rank for rank, _, _ in message.ranks], SCRIPT)
+        self._collector.cell_began([rank for rank, _, _ in message.ranks], SCRIPT)
         if not self._one_machine:
             self._name(message.node, message.name)
         self.state = replace(
@@ -166,10 +166,10 @@ class Observer:
 
     def _name(self, node: int, name: str) -> None:
         """Update the plan with the node's name: a scheduler chose the node, so it is known only now."""
-        plan = self._figures.plan
+        plan = self._collector.plan
         assert plan is not None
         nodes = (replace(n, name=name) if index == node else n for index, n in enumerate(plan.nodes))
-        self._figures.plan = replace(plan, nodes=tuple(nodes))
+        self._collector.plan = replace(plan, nodes=tuple(nodes))
 
     # ---- what outlives this head
 
@@ -196,7 +196,7 @@ class Observer:
             troubles=now.troubles,
         )
         with self._full_disk():
-            durable.swap(self._folder / job_files.LIVE, msgspec.json.encode(live))
+            atomic_files.swap(self._folder / job_files.LIVE, msgspec.json.encode(live))
 
     @contextlib.contextmanager
     def _full_disk(self) -> Iterator[None]:
@@ -231,6 +231,6 @@ class Observer:
                 told = json.loads(line)
                 at, averaged = told.get("at", 0.0), bool(told.get("averaged"))
                 values = links.ValuesLogged(0, told["step"], at, told["values"], averaged)
-                self._figures.values.logged(values)
+                self._collector.values.logged(values)
             except (ValueError, KeyError, TypeError, AttributeError):  # e.g. cut off when the rank was killed
                 log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])

@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.head.cells.cells import Cells
-from dtrain_lab.head.figures.advice_requests import AdviceRequests
-from dtrain_lab.head.figures.lost_ranks import Losses
-from dtrain_lab.head.figures.start_history import Starts
-from dtrain_lab.head.lifetime import record
+from dtrain_lab.head.lifetime import head_record
 from dtrain_lab.head.lifetime.lifetime import OVER, Lifetime
 from dtrain_lab.head.membership import Membership
+from dtrain_lab.head.metrics.advice_requests import AdviceRequests
+from dtrain_lab.head.metrics.lost_ranks import Losses
+from dtrain_lab.head.metrics.start_history import StartHistory
 from dtrain_lab.head.nodes.nodes import Nodes
-from dtrain_lab.head.ownership.cell_limits import CellLimits
+from dtrain_lab.head.ownership.cell_timeouts import CellLimits
 from dtrain_lab.head.ownership.executor import Executor
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.ownership.ranks import Ranks
@@ -29,7 +29,7 @@ from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.wire.loop_failures import Trouble, merged
 from dtrain_lab.wire.plan import Plan
-from dtrain_lab.wire.processes.record import Server
+from dtrain_lab.wire.processes.head_record import Server
 from dtrain_lab.wire.processes.settings import HeadSettings
 from dtrain_lab.world import State
 from dtrain_lab.world import events as on
@@ -55,15 +55,15 @@ class OwnedWorld:
         self._settings = settings
         self._parts = parts
         self._tell_moved = moved
-        self.figures, self.snapshot, self._peers = parts.figures, parts.snapshot, parts.peers
+        self.collector, self.snapshot, self._peers = parts.collector, parts.snapshot, parts.peers
         self._losses = Losses()
         directory = Path(settings.directory)
         beside = Path(settings.record).parent if settings.record else directory.parent
-        self._starts = Starts(beside / "starts.jsonl")
+        self._starts = StartHistory(beside / "starts.jsonl")
         self.cells = Cells(
             parts.journal,
             self._peers.to_ranks,
-            parts.outlets,
+            parts.client_queues,
             self._began,
             self._can_begin,
             self.snapshot.rests,
@@ -71,7 +71,7 @@ class OwnedWorld:
         self.limits = CellLimits(self, self.cells)
         self._executor = Executor(self, parts, self.cells)
         self.membership = Membership(self._executor, self.moved)
-        self.advice = AdviceRequests(self.figures, self.cells, self.cluster)
+        self.advice = AdviceRequests(self.collector, self.cells, self.cluster)
         self.lifetime = Lifetime(settings, self.membership, self.cells, self.snapshot, self.stop)
         self.nodes = Nodes(self, settings, self.snapshot, parts.link, self._peers.to_peer)
         self.ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
@@ -102,7 +102,7 @@ class OwnedWorld:
     @property
     def plan(self) -> Plan | None:
         """Plan of the world, once it has one."""
-        return self.figures.plan
+        return self.collector.plan
 
     @property
     def living_plan(self) -> Plan:
@@ -113,7 +113,7 @@ class OwnedWorld:
 
     def cluster(self) -> Cluster:
         """Current snapshot of the world."""
-        self.figures.link_bytes_per_s = self.nodes.link_bytes_per_s
+        self.collector.link_bytes_per_s = self.nodes.link_bytes_per_s
         cluster = self.snapshot.cluster(self.state, self.cells.running, self.lifetime.leases.notebooks)
         limit = self.lifetime.limit.at
         return msgspec.structs.replace(
@@ -151,11 +151,11 @@ class OwnedWorld:
     def publish(self) -> None:
         """Write the head's record."""
         known = self._settings, self.snapshot.name, self.snapshot.created_at
-        record.write(*known, warm=self.plan is None, server=self._server)
+        head_record.write(*known, warm=self.plan is None, server=self._server)
 
     def launch(self, order: clients.Launch) -> None:
         """Become a world, and start its nodes."""
-        self.figures.plan = order.plan
+        self.collector.plan = order.plan
         self.snapshot.launched(order.name, order.owner)
         self.lifetime.leases.launched(detached=order.detached)
         self._server = Server(order.server, order.server_started)
@@ -179,8 +179,8 @@ class OwnedWorld:
             for new, old in known
         )
         nodes += plan.nodes[len(nodes) :]
-        self.figures.plan = msgspec.structs.replace(self.plan, nodes=nodes)
-        self.ranks.resized(self.figures.plan)
+        self.collector.plan = msgspec.structs.replace(self.plan, nodes=nodes)
+        self.ranks.resized(self.collector.plan)
         self.nodes.resized(len(nodes))
         self.happened(on.ResizeAsked(plan.size))
         for rank in range(plan.size, self._former.size):

@@ -7,10 +7,10 @@ import signal
 
 from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.diagnoses import Diagnoses
-from dtrain_lab.head.lifetime import record
+from dtrain_lab.head.lifetime import head_record
 from dtrain_lab.head.listen import Listening
 from dtrain_lab.head.nodes.engines import Engines
-from dtrain_lab.head.ownership import orders
+from dtrain_lab.head.ownership import messages
 from dtrain_lab.head.ownership.owned_world import OwnedWorld
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.requests import Handlers, Ordered
@@ -58,7 +58,7 @@ class Owner:
             world.cells,
             world.membership,
             world.cluster,
-            parts.figures,
+            parts.collector,
             world.advice.advice,
             parts.moved,
         )
@@ -100,7 +100,7 @@ class Owner:
             nodes.leave(world.heir)
             self._engines.close()
             await nodes.close(END_WITHIN_S, handing_on=bool(world.heir))
-            record.remove(settings)
+            head_record.remove(settings)
             lifetime.over()
 
     # ---- what clients ask and see
@@ -135,17 +135,17 @@ class Owner:
         """Current snapshot of the cluster."""
         return self.world.cluster()
 
-    def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+    def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         """Notebook and cell id for a stack frame; None if unknown."""
         running = self._cells.of_rank(rank)
         notebook = running.order.notebook if running is not None else None
-        return self._cells.place(frame.run, frame.cell or "", notebook)
+        return self._cells.locate(frame.run, frame.cell or "", notebook)
 
     def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
         """Ask the agents for stacks of ranks that don't answer themselves."""
         plan = self.world.plan
         if plan is not None:
-            for index, _, mine in orders.by_node(plan, ranks):
+            for index, _, mine in messages.by_node(plan, ranks):
                 self._nodes.send(index, links.AskStacks(number, mine))
 
     def tick(self, stuck: Verdict | None) -> None:

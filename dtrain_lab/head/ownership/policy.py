@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from dtrain_lab.head.cells.client_queues import Outlets
+from dtrain_lab.head.cells.client_queues import ClientQueues
 from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.debug_broker import DebugBroker
-from dtrain_lab.head.figures.figures import Figures
-from dtrain_lab.head.figures.snapshot import Snapshot
 from dtrain_lab.head.listen import Listening
-from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.metrics.collector import MetricsCollector
+from dtrain_lab.head.metrics.snapshot import Snapshot
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.wire import links
 from dtrain_lab.wire.cluster import Cluster
@@ -29,11 +29,11 @@ class Parts:
 
     link: str
     """URL of the head's link on its own node."""
-    figures: Figures
+    collector: MetricsCollector
     snapshot: Snapshot
-    peers: Peers
+    peers: RankRoutes
     journal: Journal
-    outlets: Outlets
+    client_queues: ClientQueues
     debugger: DebugBroker
     moved: Callable[[], None]
     """Marks the world as changed, so that watchers hear of it with the next tick."""
@@ -95,7 +95,7 @@ class Policy(Protocol):
             number: Id of the request, which the answers carry.
         """
 
-    def place(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+    def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         """Find the notebook and the cell of a stack frame.
 
         Args:

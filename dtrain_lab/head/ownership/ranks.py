@@ -8,7 +8,7 @@ from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.cells.rank_output import RankOutput
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.nodes import Nodes
-from dtrain_lab.head.ownership import orders
+from dtrain_lab.head.ownership import messages
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.codec import decode
@@ -35,36 +35,36 @@ class Ranks:
         self, identity: str, parts: Parts, membership: Membership, cells: Cells, nodes: Nodes
     ) -> None:
         self._id = identity
-        self._figures, self._snapshot, self._peers = parts.figures, parts.snapshot, parts.peers
+        self._collector, self._snapshot, self._peers = parts.collector, parts.snapshot, parts.peers
         self._debugger = parts.debugger
         self._membership = membership
         self._cells = cells
         self._nodes = nodes
         self._store = Store(self._peers.to_rank)
         self._output = RankOutput(cells, self._peers, self._to_agent)
-        self._groups: orders.Groups = {}
+        self._groups: messages.Groups = {}
         self._operations: dict[int, str] = {}
         """Rank → the collective that it was in when it was interrupted."""
 
     @property
     def _plan(self) -> Plan | None:
-        return self._figures.plan
+        return self._collector.plan
 
     def fork(self, ranks: tuple[int, ...]) -> None:
         """Fork processes for ranks."""
         assert self._plan is not None
         self._snapshot.phase_began("fork")
-        for index, node, mine in orders.by_node(self._plan, ranks):
-            self.hold_slots(index, node.ranks)
-            place = self._nodes.place(index)
-            specs = tuple(orders.rank_spec(self._plan, place, index, node, rank) for rank in mine)
+        for index, node, mine in messages.by_node(self._plan, ranks):
+            self.acquire_slots(index, node.ranks)
+            settings = self._nodes.node_settings(index)
+            specs = tuple(messages.rank_spec(self._plan, settings, index, node, rank) for rank in mine)
             self._nodes.send(index, links.Fork(specs))
         self._cells.forked(ranks)
         for rank in ranks:
-            self._figures.forget(rank)
+            self._collector.forget(rank)
             self._store.forget(rank)
 
-    def hold_slots(self, node: int, ranks: int) -> None:
+    def acquire_slots(self, node: int, ranks: int) -> None:
         """Show this cluster as the holder of slots on our own nodes; a scheduler assigns slots itself.
 
         Args:
@@ -80,9 +80,9 @@ class Ranks:
         assert self._plan is not None
         self._snapshot.phase_ended("fork")
         self._snapshot.phase_began("connect")
-        self._figures.unpointed.clear()
+        self._collector.unpointed.clear()
         self._store.drop(f"gen{generation - 1}/")
-        for rank, order in orders.form(self._plan, generation, joining, self._groups):
+        for rank, order in messages.form(self._plan, generation, joining, self._groups):
             self._peers.to_rank(rank, order)
         for rank in joining:
             self._groups.pop(rank, None)
@@ -96,7 +96,7 @@ class Ranks:
             number: Number of the signal.
         """
         self._note_operations(ranks)
-        for index, _, keys in orders.by_node(plan, ranks):
+        for index, _, keys in messages.by_node(plan, ranks):
             self._nodes.send(index, links.Signal(keys, number))
 
     def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
@@ -109,7 +109,7 @@ class Ranks:
         """Forget the process groups of the old size, and hold slots for the new one."""
         self._groups.clear()
         for index, node in enumerate(plan.nodes):
-            self.hold_slots(index, node.ranks)
+            self.acquire_slots(index, node.ranks)
 
     def begin(self, ranks: tuple[int, ...], order: clients.Run | None) -> None:
         """Reset what belongs to the previous cell of these ranks.
@@ -119,10 +119,10 @@ class Ranks:
             order: The cell that begins; without code, a diagnosis. None for a view's call.
         """
         self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
-        self._figures.unpointed.clear()
-        self._figures.values.cell_began(ranks)
+        self._collector.unpointed.clear()
+        self._collector.values.cell_began(ranks)
         code, where = ("", None) if order is None else (order.code, Where(order.notebook, order.label))
-        self._figures.cell_began(ranks, code, where)
+        self._collector.cell_began(ranks, code, where)
 
     def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:
         """Handle a message of a rank, or of an agent about a rank.
@@ -136,7 +136,7 @@ class Ranks:
             case links.CellOutput():
                 self._output.received(message, frame)
             case links.ValuesLogged():
-                self._figures.values.logged(message)
+                self._collector.values.logged(message)
             case links.StoreCall():
                 self._store.call(message)
             case links.CellReply():
@@ -163,13 +163,13 @@ class Ranks:
         """Drop what is known of a rank whose process is gone."""
         self._peers.gone(rank)
         self._store.forget(rank)
-        self._figures.forget(rank)
+        self._collector.forget(rank)
         self._output.forget(rank)
         self._debugger.forget(rank)
 
     def _to_agent(self, rank: int, message: links.Message) -> None:
         if self._plan is not None:
-            for index, _, _ in orders.by_node(self._plan, (rank,)):
+            for index, _, _ in messages.by_node(self._plan, (rank,)):
                 self._nodes.send(index, message)
 
     def _joined(self, peer: bytes, message: links.RankHello) -> None:
@@ -189,7 +189,7 @@ class Ranks:
             return
         self._groups[rank] = (message.groups, message.group_count)
         if message.unpointed:
-            self._figures.unpointed[rank] = message.unpointed
+            self._collector.unpointed[rank] = message.unpointed
         self._membership.happened(on.GroupFormed(rank, generation))
 
     def _exited(self, message: links.Exited) -> None:
@@ -206,11 +206,11 @@ class Ranks:
     def _replied(self, reply: links.CellReply) -> None:
         self._groups[reply.rank] = (reply.groups, reply.group_count)
         if reply.steps is not None:
-            self._figures.loops.replied(reply.rank, reply.steps)
+            self._collector.loops.replied(reply.rank, reply.steps)
         self._cells.reply(reply, self._operations.pop(reply.rank, None))
         self._membership.happened(on.CellReplied(reply.rank, reply.kind, reply.has_group, reply.sequence))
 
     def _note_operations(self, ranks: tuple[int, ...]) -> None:
-        for sample in self._figures.waiting(self._membership.state):
+        for sample in self._collector.waiting(self._membership.state):
             if sample.rank in ranks and sample.operation:
                 self._operations.setdefault(sample.rank, sample.operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from dtrain_lab.jobs.check.parsed import Parsed
+from dtrain_lab.jobs.check.parsed_cells import Parsed
 from dtrain_lab.wire.jobs.finding import Finding
 
 NEVER_LOADED = "checkpoint_never_loaded"

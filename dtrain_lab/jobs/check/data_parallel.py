@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from dtrain_lab.jobs.check.parsed import Parsed, last
+from dtrain_lab.jobs.check.parsed_cells import Parsed, last
 
 IMPORT = "from torch.nn.parallel import DistributedDataParallel"
 MOVED = re.compile(r"\.(to|cuda)\([^()]*\)$")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dtrain_lab.jobs.check import keras_fit
 from dtrain_lab.jobs.check.local_modules import Module
-from dtrain_lab.jobs.check.parsed import Parsed, last, named
+from dtrain_lab.jobs.check.parsed_cells import Parsed, last, named
 from dtrain_lab.placement.frameworks import mindspore, names, tensorflow
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.kinds import Framework, Severity, Strategy

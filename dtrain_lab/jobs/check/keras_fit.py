@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from dtrain_lab.jobs.check.local_modules import Module, absolute, at_once
-from dtrain_lab.jobs.check.parsed import Parsed, dotted, named
+from dtrain_lab.jobs.check.parsed_cells import Parsed, dotted, named
 
 Given = Mapping[str, frozenset[str]]
 """Module of the notebook's folder → its names that refer to Keras or its objects."""

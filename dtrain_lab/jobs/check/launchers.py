@@ -9,8 +9,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.jobs.check.parsed import Parsed, last
-from dtrain_lab.jobs.notebook.own_group import Code, makes_group
+from dtrain_lab.jobs.check.parsed_cells import Parsed, last
+from dtrain_lab.jobs.notebook.process_group import Code, makes_group
 from dtrain_lab.metrics.units import counted
 from dtrain_lab.wire.jobs.finding import Finding
 

@@ -11,9 +11,9 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from dtrain_lab.jobs.check.known_packages import PLAIN
-from dtrain_lab.jobs.check.parsed import Parsed, last
+from dtrain_lab.jobs.check.parsed_cells import Parsed, last
 from dtrain_lab.jobs.check.search_paths import search
-from dtrain_lab.jobs.notebook.own_group import is_import
+from dtrain_lab.jobs.notebook.process_group import is_import
 from dtrain_lab.placement.frameworks import names
 
 MOST_FILES = 200

@@ -13,14 +13,14 @@ from dtrain_lab.jobs.check import (
     checkpoints,
     frameworks,
     launchers,
-    machine,
-    names,
+    parameter_values,
     parameters,
+    portability,
     training,
-    values,
+    undefined_names,
 )
 from dtrain_lab.jobs.check.local_modules import Module, at_once, imported, imported_by
-from dtrain_lab.jobs.check.parsed import Parsed, parse
+from dtrain_lab.jobs.check.parsed_cells import Parsed, parse
 from dtrain_lab.jobs.check.search_paths import search
 from dtrain_lab.jobs.notebook.rank_cells import ranks_missing
 from dtrain_lab.jobs.notebook.source import Cell
@@ -77,13 +77,15 @@ def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
     given = {name: (value,) for name, value in around.parameters.items()}
     found = [
         *_ranks(cells, around.ranks),
-        *values.strings(values.usual(cells), given, "parameters"),
-        *values.fractions(values.usual(cells), given, "parameters"),
+        *parameter_values.strings(parameter_values.usual(cells), given, "parameters"),
+        *parameter_values.fractions(parameter_values.usual(cells), given, "parameters"),
         *parameters.unknown(cells, around.parameters, "parameters"),
-        *names.undefined(parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"),
+        *undefined_names.undefined(
+            parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"
+        ),
         *_missing(parsed, around),
-        *machine.files(parsed, around.files, shared=around.shared, absent=around.absent),
-        *machine.habits(parsed),
+        *portability.files(parsed, around.files, shared=around.shared, absent=around.absent),
+        *portability.habits(parsed),
         *checkpoints.never_loaded(parsed, [file.parsed for file in around.modules]),
         *(of_torch if around.framework.name == "torch" else []),
         *frameworks.check(parsed, around.framework, imported(imports(cells), around.modules), around.modules),

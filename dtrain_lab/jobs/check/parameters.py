@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from dtrain_lab.cells import suggestions
-from dtrain_lab.jobs.check.parsed import Parsed, parse
-from dtrain_lab.jobs.check.values import tagged
+from dtrain_lab.jobs.check.parameter_values import tagged
+from dtrain_lab.jobs.check.parsed_cells import Parsed, parse
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
 from dtrain_lab.wire.jobs.finding import Finding
 

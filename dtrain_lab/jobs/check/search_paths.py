@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.check.parsed import Parsed, dotted, last
+from dtrain_lab.jobs.check.parsed_cells import Parsed, dotted, last
 
 ROOT = "/\0notebook"
 """Placeholder for the notebook's folder in a path."""

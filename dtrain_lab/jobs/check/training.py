@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from dtrain_lab.jobs.check import data_parallel
-from dtrain_lab.jobs.check.parsed import Parsed, last
+from dtrain_lab.jobs.check.parsed_cells import Parsed, last
 from dtrain_lab.wire.jobs.finding import Finding
 
 TOGETHER = frozenset((

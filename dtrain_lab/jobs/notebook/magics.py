@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dtrain_lab.jobs.notebook.awaits import without_awaits
 from dtrain_lab.jobs.notebook.conversion import NOTHING, Conversion, begun, edited
 from dtrain_lab.jobs.notebook.line_magics import line_magic, system
 from dtrain_lab.jobs.notebook.rank_cells import in_script
 from dtrain_lab.jobs.notebook.source import Cell
+from dtrain_lab.jobs.notebook.top_level_await import without_awaits
 from dtrain_lab.wire.jobs.finding import Finding, problems
 
 if TYPE_CHECKING:

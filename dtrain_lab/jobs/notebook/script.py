@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs.notebook import own_group, preamble
+from dtrain_lab.jobs.notebook import preamble, process_group
 from dtrain_lab.jobs.notebook.magics import Converted, convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, SKIP, Cell
 from dtrain_lab.jobs.notebook.torch_use import has_torch
@@ -75,7 +75,7 @@ def convert(
             accelerator,
             local_torch_text,
             with_torch=with_torch,
-            makes_group=own_group.of_sources(sources) if makes_group is None else makes_group,
+            makes_group=process_group.of_sources(sources) if makes_group is None else makes_group,
             futures=tuple(dict.fromkeys(name for _, one in made for name in one.futures)),
         )
     )

@@ -23,11 +23,11 @@ from dtrain_lab.debugger.requests import knows_job
 from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, to_rank
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.kernel.debugger.earlier_breakpoints import EarlierBreakpoints
-from dtrain_lab.kernel.debugger.own_requests import OwnRequests
+from dtrain_lab.kernel.debugger.kernel_requests import OwnRequests
 from dtrain_lab.kernel.debugger.post_mortem import PostMortem
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import Debugging
+from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.services.debugger.reattach import Reattach
 
 FIRST_SEQ = 1_000_000
@@ -54,7 +54,7 @@ class KernelDebugger:
         self._own = kernel.debugger
         self._requests = OwnRequests(self._own, lambda: bool(self._cell), lambda: self._wanted)
         self._portal = portal
-        self._debugging = Debugging(notebook or "Another notebook", self._emit)
+        self._debugging = DebugSession(notebook or "Another notebook", self._emit)
         self._debugging.state = State(prefix=f"{get_tmp_directory()}/")
         self._post_mortem = PostMortem(self._debugging, lambda: self._cell)
         self._wanted = False
@@ -64,7 +64,7 @@ class KernelDebugger:
         """Cluster and outcome of the last cell, which may have ended before the debugger was turned on."""
         self._target: Cluster | None = None
         self._job: tuple[Connection, JobCode] | None = None
-        self._again: supervision.Handle | None = None
+        self._again: supervision.BackgroundTask | None = None
         """Attaches ranks that come between two cells."""
         self._seq = FIRST_SEQ
         self._earlier = EarlierBreakpoints(lambda: self._own.breakpoint_list, self._emit)

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.debugger.conditions import given
-from dtrain_lab.debugger.places import cell_name, is_cell
 from dtrain_lab.debugger.requests import MAGIC
+from dtrain_lab.debugger.sources import cell_name, is_cell
 from dtrain_lab.debugger.state import Breakpoint, Dap, State
 
 ASKS: Dap = {"event": "dtrain/conditions", "body": {}}

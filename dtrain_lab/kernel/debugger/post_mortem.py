@@ -10,7 +10,7 @@ from dtrain_lab.debugger import events
 from dtrain_lab.debugger.state import Outcome
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.debugger.debugging import Debugging
+from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, Failure
 
@@ -29,7 +29,7 @@ class PostMortem:
         runs: Id of the cell of ranks that runs, which reports its own end; empty if none does.
     """
 
-    def __init__(self, debugging: Debugging, runs: Callable[[], str]) -> None:
+    def __init__(self, debugging: DebugSession, runs: Callable[[], str]) -> None:
         self._debugging = debugging
         self._runs = runs
         self._at = ""

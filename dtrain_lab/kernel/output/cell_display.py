@@ -16,7 +16,7 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
 from dtrain_lab.kernel.output.comms import Comms
-from dtrain_lab.kernel.output.emit import Emitter
+from dtrain_lab.kernel.output.emitter import Emitter
 from dtrain_lab.machine.signals import held_interrupts
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult, Output

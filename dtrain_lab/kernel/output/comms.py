@@ -13,7 +13,7 @@ import msgspec
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.kernel.output.emit import Emitter
+from dtrain_lab.kernel.output.emitter import Emitter
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.kinds import CommKind
 from dtrain_lab.wire.links import CellOutput
@@ -155,7 +155,7 @@ class Restoring:
 
     ipywidgets answers the bulk request (`CONTROL`) with the widgets of its own process only. If there are
     widgets on ranks, that request is refused, so that the page asks each widget, as it does with older
-    kernels. Widgets of ended processes are removed; the page would wait for their states for ever.
+    kernels. Widgets of ended processes are removed; the page would wait for their states forever.
 
     Args:
         kernel: The notebook's kernel.

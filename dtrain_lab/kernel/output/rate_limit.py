@@ -154,7 +154,7 @@ class Backlog:
                 continue
             if self._held > keep:
                 gone = message.text
-            elif cut and not cut.endswith("\n"):  # the rest of a line of which the beginning is gone
+            elif cut and not cut.endswith("\n"):  # the rest of a line whose beginning was left out
                 gone = message.text[: message.text.find("\n") + 1 or len(message.text)]
             else:
                 gone = ""

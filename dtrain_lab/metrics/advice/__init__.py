@@ -1,4 +1,4 @@
-"""Advice on faster training: changes with predicted gain, cost and code, from measured figures. Pure."""
+"""Advice on faster training: changes with predicted gain, cost and code, from measured metrics. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def advise(of: Measured) -> tuple[Advice, ...]:
     """Return the changes that would make training faster, the largest gain first.
 
     Args:
-        of: measured figures. Unknown figures give no advice; `measured.unknown` names them.
+        of: measured metrics. Unknown metrics give no advice; `measured.unknown` names them.
 
     Returns:
         Advice with its gain as throughput over today's (1.6 is 60 % more), without changes that gain little,

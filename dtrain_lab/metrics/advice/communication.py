@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import hypot
 
-from dtrain_lab.metrics.advice.code import optimize
+from dtrain_lab.metrics.advice.code_change import optimize
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
 from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
@@ -14,17 +14,17 @@ FROM_SHARE = WORTH_A_CHANGE
 TIMES = (2, 4, 8)
 """Factors by which averaging less often is considered."""
 LATENCY_S = 0.5e-3
-"""Approximate time per bucket that does not depend on its bytes …"""
+"""Approximate time per bucket that does not depend on its bytes."""
 BUCKET = 25 * 2**20
-"""… and the bytes of a bucket."""
+"""Bytes of a bucket."""
 CAST_S = 3.0e-9
-"""Additional time of a CPU per element in 16 bits: casts, and a sum that gloo does not vectorize …"""
+"""Additional time of a CPU per element in 16 bits: casts, and a sum that gloo does not vectorize."""
 CAST_ERROR = 0.6
-"""… and the error of that, as a share: 2 to 5 ns were measured."""
+"""Relative error of `CAST_S`: 2 to 5 ns were measured."""
 COPY_S = 0.75e-9
-"""Time of `dt.optimize` on a CPU to add one element of a batch's gradients: 0.6 to 0.9 ns …"""
+"""Time of `dt.optimize` on a CPU to add one element of a batch's gradients: 0.6 to 0.9 ns were measured."""
 COPY_ERROR = 0.4
-"""… and the error of that, as a share. If there are more threads than cores, `_crowded` gives a factor."""
+"""Relative error of `COPY_S`. If there are more threads than cores, `_crowded` gives a factor."""
 HALF_BITS = 2
 
 

@@ -19,9 +19,9 @@ SLACK = 0.9
 ERROR = 0.02
 """Minimum error of the share of waiting for data; a diagnosis may give a larger one."""
 WAITS = 0.5
-"""Share of processor time below which reading is assumed to wait for something else …"""
+"""Share of processor time below which reading is assumed to wait for something else, such as a disk."""
 WAITING_PER_CORE = 4
-"""… so that one core can serve this number of workers; otherwise one."""
+"""Workers that one core can serve if their reading waits like that; otherwise one."""
 SPREAD = 0.3
 """Error of the gain of workers, as a share: they take time to start, and to hand over each batch."""
 
@@ -29,10 +29,10 @@ SPREAD = 0.3
 def workers(of: Measured) -> Advice | None:
     """Read ahead with more worker processes.
 
-    A loader without workers takes its reading time F = the wait for data. One with w workers that is waited
-    for gives a batch each F / w = a step, so F = w steps. With n workers a step takes the longer of its other
-    parts and F / n. The work of the processors for a step stays: if all cores are busy, none can read ahead.
-    More workers than the cores have time for are not advised.
+    Without workers, the reading time F of a batch is the wait for data. If training waits for a loader with
+    w workers, a batch arrives every F / w, which is then a step, so F = w steps. With n workers, a step takes
+    the longer of its other parts and F / n. Reading costs the same processor time as before: if all cores are
+    busy, no worker can read ahead. No more workers are advised than the cores have time for.
     """
     share = _share(of)
     if share is None or of.workers is None or of.step_s is None:

@@ -1,9 +1,10 @@
 """Predicts throughput on more nodes from a measured loop and a measured network. Pure.
 
-A ring: in an averaging each node's network carries 2 (n − 1) / n of the gradients in each direction, in
-2 (n − 1) turns for each bucket (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-workstations", 2009). What computation hides of averaging today, it hides there; all else of a step stays. On
-several nodes today whose speed is known, the ring's time is scaled by what averaging really takes there.
+Ring all-reduce: to average n ranks' gradients, each node's network carries 2 (n − 1) / n of them in each
+direction, in 2 (n − 1) steps per bucket (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
+clusters of workstations", 2009). Computation is assumed to hide as much of averaging as it does today, and
+the rest of a step to stay as it is. If the loop already runs on several nodes whose network speed is known,
+the predicted ring time is scaled by the time that averaging really takes there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dtrain_lab.metrics.advice.communication import BUCKET
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.units import counted, size_text
 from dtrain_lab.wire.metrics.forecast import Forecast
-from dtrain_lab.wire.node import MeasuredSpeed, Speed
+from dtrain_lab.wire.node_check import MeasuredSpeed, Speed
 
 SPREAD = 0.25
 """Error of the ring's time, as a share, if no averaging over a network was measured."""
@@ -35,7 +36,7 @@ def forecast(
     """Predict the loop on more nodes.
 
     Args:
-        of: figures of the loop that trained last; None without one.
+        of: metrics of the loop that trained last; None without one.
         nodes_now: number of nodes that it ran on.
         nodes: number of nodes to predict for, at least 2.
         ranks: number of ranks on all of them.
@@ -136,9 +137,9 @@ def weak_scaling(each: int, ranks_now: int, ranks: int, batches: int | None, acc
 
 def _ring_s(sent: int, ranks: int, speed: Speed) -> float:
     """Seconds of one averaging in a ring over the network."""
-    turns = 2 * (ranks - 1)
+    steps = 2 * (ranks - 1)
     buckets = 1 + sent // BUCKET
-    return turns / ranks * sent / speed.bytes_per_s + turns * buckets * speed.round_trip_s / 2
+    return steps / ranks * sent / speed.bytes_per_s + steps * buckets * speed.round_trip_s / 2
 
 
 def _text(

@@ -1,4 +1,4 @@
-"""Measured figures from which advice is derived, and which of them are unknown. Pure."""
+"""Measured metrics from which advice is derived, and which of them are unknown. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dtrain_lab.metrics.diagnosis_text import TELLING
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 
 FAIR = 0.5
 """Share of the cores used by others that training would get if it needed them."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """Figures of a training loop on all of its ranks; None if unknown. Seconds, bytes, shares 0 to 1.
+    """Metrics of a training loop on all of its ranks; None if unknown. Seconds, bytes, shares 0 to 1.
 
     `error` is that of communication, `data_error` that of waiting for data, as shares of a step.
     `averaging_s`: time of averaging that nothing hides; `transfer_s` is what remains of it beside the
@@ -64,12 +64,12 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 def known(value: float | None) -> float | None:
-    """A figure if it is finite and not negative; else None."""
+    """The value if it is finite and not negative; else None."""
     return value if value is not None and math.isfinite(value) and value >= 0 else None
 
 
 def clean(of: Measured) -> Measured:
-    """Replace invalid figures by None, and an invalid error by the largest."""
+    """Replace invalid metrics by None, and an invalid error by the largest."""
     error, data_error = known(of.error), known(of.data_error)
     return replace(
         of,
@@ -99,10 +99,10 @@ def gain_error(gain: float, doubt: float) -> float:
 def measured(
     metrics: Metrics, samples: Sequence[RankSample], size: int, hosts: Iterable[HostUse] = ()
 ) -> Measured:
-    """Collect the figures from which advice is derived.
+    """Collect the metrics from which advice is derived.
 
     Args:
-        metrics: figures of the world.
+        metrics: metrics of the world.
         samples: the latest samples of its ranks.
         size: number of ranks.
         hosts: utilization of the nodes.
@@ -149,7 +149,7 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
     """Replace estimated shares by those that `diagnose` measured for the same loop.
 
     Args:
-        of: figures of the loop.
+        of: metrics of the loop.
         found: its diagnosis; None if it was not diagnosed.
     """
     step = of.step_s

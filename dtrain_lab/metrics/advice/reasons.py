@@ -17,7 +17,7 @@ def why_none(of: Measured | None, busy: str) -> str:
     """Return why no change is advised.
 
     Args:
-        of: figures of the loop, for which there is no advice; None before any training.
+        of: metrics of the loop, for which there is no advice; None before any training.
         busy: that a machine has too few cores for its threads; empty if all have enough.
 
     Returns:

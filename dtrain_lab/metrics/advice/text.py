@@ -26,7 +26,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
 
     Args:
         advice: As `Cluster.advise` returns it.
-        cluster: The cluster, whose figures say why there is no advice.
+        cluster: The cluster, whose metrics say why there is no advice.
         terminal: Name commands of the terminal, not of the notebook.
 
     Returns:
@@ -45,7 +45,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
         code = one["diff"] or one["values"].get("code", "")
         told += [f"{INDENT}{line}" for line in code.splitlines()]
     why = "" if told else why_none(cluster)
-    if why == TOO_SHORT:  # other figures are of the loop before
+    if why == TOO_SHORT:  # other metrics are those of the loop before
         return [why, f"{INDENT}{ask.format('diagnose', '')}"]
     if why:
         told.append(why)
@@ -60,12 +60,12 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
 def sent(cluster: Cluster) -> str:
     """Return one sentence on the bytes of gradients; empty if unknown."""
     metrics = cluster.metrics
-    figures = metrics if metrics.gradient_bytes else metrics.last
-    if figures is None or not figures.gradient_bytes or cluster.world.size == 1:
+    loop = metrics if metrics.gradient_bytes else metrics.last
+    if loop is None or not loop.gradient_bytes or cluster.world.size == 1:
         return ""
-    share = figures.link_share
+    share = loop.link_share
     of = "" if share is None else f", {100 * share:.0f} % of what the network can carry"
-    return f"Each rank averages {size_text(figures.gradient_bytes)} of gradients a step{of}."
+    return f"Each rank averages {size_text(loop.gradient_bytes)} of gradients a step{of}."
 
 
 def batch(metrics: Metrics, size: int) -> str:
@@ -75,19 +75,19 @@ def batch(metrics: Metrics, size: int) -> str:
     256".
 
     Args:
-        metrics: Figures of the cluster.
+        metrics: Metrics of the cluster.
         size: Number of its ranks.
     """
-    figures = _figures(metrics)
-    if figures is None or not figures.global_batch:
+    loop = _loop(metrics)
+    if loop is None or not loop.global_batch:
         return ""
-    times = f" × {figures.accumulated} accumulated" if figures.accumulated > 1 else ""
-    whole = f"{figures.global_batch * figures.accumulated:,}"
-    if figures.rank_batch is None:
-        each = f"{figures.global_batch:,} on {rank_sets.count(size)}"
+    times = f" × {loop.accumulated} accumulated" if loop.accumulated > 1 else ""
+    whole = f"{loop.global_batch * loop.accumulated:,}"
+    if loop.rank_batch is None:
+        each = f"{loop.global_batch:,} on {rank_sets.count(size)}"
         return f"batch {each}{times} = {whole}" if times else f"batch {each}"
-    ranks = figures.global_batch // figures.rank_batch  # that took it: before a change of size, others
-    return f"batch {figures.rank_batch:,} × {rank_sets.count(ranks)}{times} = {whole}"
+    ranks = loop.global_batch // loop.rank_batch  # that took it: before a change of size, others
+    return f"batch {loop.rank_batch:,} × {rank_sets.count(ranks)}{times} = {whole}"
 
 
 def batches(metrics: Metrics, cluster: Cluster) -> str:
@@ -97,7 +97,7 @@ def batches(metrics: Metrics, cluster: Cluster) -> str:
     are those of now.
 
     Args:
-        metrics: Figures of the loop.
+        metrics: Metrics of the loop.
         cluster: The cluster, for its number of ranks.
     """
     ranks = cluster.world.size
@@ -105,17 +105,17 @@ def batches(metrics: Metrics, cluster: Cluster) -> str:
     if not said:
         return ""
     said = f"{said[0].upper()}{said[1:]}."
-    figures = _figures(metrics)
-    epoch = figures.epoch if figures is not None else None
-    if figures is None or epoch is None or not epoch.split or not figures.rank_batch:
+    loop = _loop(metrics)
+    epoch = loop.epoch if loop is not None else None
+    if loop is None or epoch is None or not epoch.split or not loop.rank_batch:
         return said
-    if figures.global_batch != ranks * figures.rank_batch:
+    if loop.global_batch != ranks * loop.rank_batch:
         return said
-    each = figures.rank_batch * figures.accumulated
-    return f"{said} {weak_scaling(each, ranks, 2 * ranks, epoch.total, figures.accumulated)}"
+    each = loop.rank_batch * loop.accumulated
+    return f"{said} {weak_scaling(each, ranks, 2 * ranks, epoch.total, loop.accumulated)}"
 
 
-def _figures(metrics: Metrics) -> Metrics | Last | None:
+def _loop(metrics: Metrics) -> Metrics | Last | None:
     """The metrics of the loop that trains, or of the one that trained last."""
     return metrics if metrics.current and metrics.global_batch else metrics.last
 

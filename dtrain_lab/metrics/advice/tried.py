@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice import wording
 from dtrain_lab.metrics.diagnosis import ELSEWHERE, LEAST_ERROR, STUDENT, median_error
-from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
+from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 NUMBERS = {"accumulate": "every", "bf16": "", "workers": "workers"}
@@ -33,7 +33,7 @@ def is_tryable(advice: Advice) -> bool:
     return advice.id in NUMBERS
 
 
-def tried(reports: Sequence[Report], advice: Advice) -> Tried:
+def tried(timings: Sequence[StepTimings], advice: Advice) -> Tried:
     """Evaluate the measurements of all ranks.
 
     gain = (b + e) / (a + e), with b and a the seconds of a batch without the change and with it, and e the
@@ -42,12 +42,12 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
     loader are compared by their means, since workers give batches in bursts.
 
     Args:
-        reports: reports of all ranks, with `changed`.
+        timings: timings of all ranks, with `changed`.
         advice: the advice.
     """
-    before, after = (_by_cycle([getattr(r, kind) for r in reports]) for kind in ("with_sync", "changed"))
+    before, after = (_by_cycle([getattr(r, kind) for r in timings]) for kind in ("with_sync", "changed"))
     usual = fmean(before) if advice.id == "workers" else median(before)
-    loops = [r.loop_s for r in reports if r.loop_s is not None]
+    loops = [r.loop_s for r in timings if r.loop_s is not None]
     loop = median(loops) if loops else 0.0
     own = loop - usual if loop > ELSEWHERE * usual else 0.0
     if advice.id == "workers":
@@ -60,7 +60,7 @@ def tried(reports: Sequence[Report], advice: Advice) -> Tried:
         gain = median(gains)
         error = median_error(gains) if len(gains) > 1 else gain
     error = max(LEAST_ERROR, error)
-    steps = min(r.steps for r in reports)
+    steps = min(r.steps for r in timings)
     what = change(advice)
     way = what.way if what is not None else ""
     found = Tried(advice.id, gain, error, advice.gain, advice.gain_error, steps, text="", way=way)

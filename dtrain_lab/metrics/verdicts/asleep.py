@@ -1,4 +1,4 @@
-"""How much of a step ranks are asleep: what they wait for is neither data nor another rank. Pure."""
+"""Share of a step in which ranks sleep: they wait, but neither for data nor for another rank. Pure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 ENTER = 0.5
-"""Share of a step asleep from which a loop is said to wait for something else …"""
+"""Share of a step from which the verdict appears that a loop waits for something else."""
 LEAVE = 0.35
-"""… and below which it no longer is."""
+"""Share below which that verdict disappears."""
 EVERY_S = 1.0
-"""Seconds between two measurements, at least."""
+"""Minimum seconds between two measurements."""
 FEWEST = 3
-"""Measurements without which nothing is said."""
+"""Minimum number of measurements for a verdict."""
 AVERAGED_S = 8.0
-"""Seconds over which the share is averaged: as long as other verdicts take to leave."""
+"""Seconds over which the share is averaged: as long as other verdicts take to disappear."""
 CAUSE = "asleep"
 """Cause of a slow rank that sleeps."""
 
@@ -26,15 +26,15 @@ CAUSE = "asleep"
 def asleep_s(sample: RankSample) -> float | None:
     """Return the time of a step in which a rank is asleep, in seconds.
 
-    Then it neither runs, nor is ready to run, nor waits in a collective or for its data loader, nor does its
-    GPU compute. The time may be negative: GPU and processor may work at the same time.
+    A rank is asleep if it neither runs, nor is ready to run, nor waits in a collective or for its data
+    loader, and its GPU does not compute. The time may be negative: GPU and processor may work together.
 
     Args:
         sample: the latest sample of the rank.
 
     Returns:
-        None if it is not known: some communication is not seen, nobody measures what the processor does, or
-        the sample is of a rank that has ended its cell.
+        None if the time is not known: some communication is not seen, the processor's use is not measured, or
+        the rank has ended its cell.
     """
     step, exposed, starved = sample.step_s, sample.exposed_s, sample.starved
     if not step or exposed is None or starved is None or sample.bound or sample.idle:

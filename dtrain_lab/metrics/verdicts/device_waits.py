@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.metrics.ring import CALLS_KEPT
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 SUSPICIOUS_S = 0.5
 """Seconds in a collective after which a rank reports the collectives that it called last, for comparison."""
@@ -76,7 +76,7 @@ def inferred(
         return list(samples)
     counts = {s.rank: _last(s.calls) for s in current if reports_calls(s.in_operation_s, s.beat_s)}
 
-    def lacks(rank: int, call: Call) -> bool:
+    def lacks(rank: int, call: CollectiveCall) -> bool:
         if rank not in busy and rank not in in_cell:
             return call.group == WORLD
         if rank not in counts:
@@ -101,12 +101,12 @@ def inferred(
     return [wait(sample) for sample in samples]
 
 
-def _last(calls: Sequence[Call]) -> dict[int, Call]:
+def _last(calls: Sequence[CollectiveCall]) -> dict[int, CollectiveCall]:
     """The last call of each group, by the group's checksum."""
     return {call.group: call for call in calls}
 
 
-def _awaited(call: Call, rank: int, size: int) -> Collection[int]:
+def _awaited(call: CollectiveCall, rank: int, size: int) -> Collection[int]:
     """Ranks without which a call does not end on this rank."""
     others = [other for other in range(size) if other != rank]
     if call.operation in ALL_CALL or (call.operation in TO_ROOT and call.root == rank):

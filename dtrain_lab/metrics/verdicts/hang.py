@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.listing import listed
+from dtrain_lab.cells.text_list import listed
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.metrics.verdicts.activity import BUSY_WORDS, in_line
 from dtrain_lab.metrics.verdicts.device_waits import BACKWARD
-from dtrain_lab.metrics.verdicts.standings import by_operation, standings, waits
+from dtrain_lab.metrics.verdicts.positions import by_operation, positions, waits
 from dtrain_lab.wire.kinds import VerdictKind
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
@@ -70,7 +70,7 @@ def verdict(
     found = _judged(samples, busy, in_cell, size, places, threshold_s, activities, lines or {})
     if found is None or found.standings:
         return found
-    each = standings(found.ranks, found.peers, samples, places)
+    each = positions(found.ranks, found.peers, samples, places)
     return replace(found, standings=each)
 
 
@@ -231,7 +231,7 @@ def _mismatched(
         since_s=since,
         hint=found.hint,
         actions=("interrupt", "stacks", "restart"),
-        standings=standings(found.ranks, peers, samples, places, found.each),
+        standings=positions(found.ranks, peers, samples, places, found.each),
     )
 
 

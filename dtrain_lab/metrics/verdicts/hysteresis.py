@@ -1,6 +1,6 @@
-"""Hysteresis for verdicts, so that noisy figures don't make them flicker. Pure.
+"""Hysteresis for verdicts, so that noisy metrics don't make them flicker. Pure.
 
-Figures of a busy machine are noisy: evaluated four times a second, a rank is slow, then not, then slow again.
+Metrics of a busy machine are noisy: evaluated four times a second, a rank is slow, then not, then slow again.
 A verdict is shown once it has held for most of several seconds, and stays until it has not held for most of
 several more.
 """
@@ -24,9 +24,9 @@ UNHURRIED = ("slow", "input_bound")
 SOFTER_S = 3.0
 """Time for which the activity of a rank that works while others wait must last before it is shown."""
 EXPLAINED_S = 10.0
-"""Seconds for most of which another cause must hold before a shown verdict changes its explanation …"""
+"""Seconds for most of which another cause must hold before a shown verdict changes its explanation."""
 EXPLAINED_SHARE = 0.8
-"""… and the share of these that counts as most."""
+"""Share of those seconds that counts as most."""
 AGAIN_S = 10.0
 """Time without progress after which a rank that was just working is called stuck."""
 
@@ -45,14 +45,14 @@ class Rule(Struct, frozen=True):
 
 USUAL = Rule(enter_s=4.0, enter=0.8, leave_s=8.0, leave=0.25)
 BUSY = Rule(enter_s=4.0, enter=0.3, leave_s=20.0, leave=0.05)
-"""Rule for "too busy", which is entered early and left late: flickering figures are its symptom."""
+"""Rule for "too busy", which is entered early and left late: flickering metrics are its symptom."""
 NOISY = Rule(enter_s=12.0, enter=0.9, leave_s=8.0, leave=0.25)
 """Rule for other verdicts while the machine was lately too busy: threads then wait for a core for seconds."""
 SAME_EPISODE_S = 60.0
 """On such a machine a verdict that comes back within this time after its end is the same episode."""
 
 
-class Steady:
+class VerdictHysteresis:
     """Decides which verdict is shown. Callers pass the time, so that no clock is needed here."""
 
     def __init__(self) -> None:
@@ -86,16 +86,16 @@ class Steady:
         """Evaluate which verdict is shown now.
 
         Args:
-            found: the verdict of the current figures.
+            found: the verdict of the current metrics.
             now: time of a monotonic clock, seconds.
         """
         if found is not None and found.operation is not None:
-            return self._standing(found, now)
+            return self._waiting(found, now)
         if self._hang:  # that collective is over
             self.forget()
         return self._moving(found, now)
 
-    def _standing(self, found: Verdict, now: float) -> Verdict:
+    def _waiting(self, found: Verdict, now: float) -> Verdict:
         """A verdict on ranks that wait in a collective is shown at once: it already lasts for long."""
         about = f"{found.operation} {found.sequence}"
         shown = self._shown

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.listing import listed
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.cells.text_list import listed
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 
 class Mismatch(Struct, frozen=True):
@@ -20,14 +20,14 @@ class Mismatch(Struct, frozen=True):
 
     ranks: tuple[int, ...]
     peers: tuple[int, ...]
-    called: Call
-    expected: Call
+    called: CollectiveCall
+    expected: CollectiveCall
     text: str
     hint: str
-    each: dict[int, Call] = {}
+    each: dict[int, CollectiveCall] = {}
 
 
-def find(calls: Mapping[int, Sequence[Call]]) -> Mismatch | None:
+def find(calls: Mapping[int, Sequence[CollectiveCall]]) -> Mismatch | None:
     """Compare the last collectives of ranks.
 
     Args:
@@ -36,12 +36,12 @@ def find(calls: Mapping[int, Sequence[Call]]) -> Mismatch | None:
     Returns:
         The first mismatch; None if all collectives that can be compared agree.
     """
-    numbers: dict[tuple[int, int], dict[int, Call]] = {}
+    numbers: dict[tuple[int, int], dict[int, CollectiveCall]] = {}
     for rank, mine in calls.items():
         for call in mine:
             numbers.setdefault((call.group, call.number), {})[rank] = call
     for _, by_rank in sorted(numbers.items(), key=lambda item: item[0][1]):
-        kinds: dict[Call, list[int]] = {}
+        kinds: dict[CollectiveCall, list[int]] = {}
         for rank, call in by_rank.items():
             kinds.setdefault(call, []).append(rank)
         if len(kinds) > 1:
@@ -49,7 +49,7 @@ def find(calls: Mapping[int, Sequence[Call]]) -> Mismatch | None:
     return None
 
 
-def describe(call: Call) -> str:
+def describe(call: CollectiveCall) -> str:
     """Describe a call, as `all_reduce float32[1000]` or `broadcast float32[8, 8] from rank 0`."""
     shape = f"[{', '.join(map(str, call.shape))}]" if call.dtype else ""
     root = ""
@@ -58,7 +58,7 @@ def describe(call: Call) -> str:
     return f"{call.operation}{f' {call.dtype}{shape}' if call.dtype else ''}{root}"
 
 
-def _mismatch(kinds: Mapping[Call, Sequence[int]]) -> Mismatch:
+def _mismatch(kinds: Mapping[CollectiveCall, Sequence[int]]) -> Mismatch:
     # on a tie the side without rank 0 is blamed, because most code is written from rank 0's view
     ordered = sorted(kinds.items(), key=lambda item: (len(item[1]), 0 in item[1]))
     called = ordered[0][0]
@@ -66,7 +66,7 @@ def _mismatch(kinds: Mapping[Call, Sequence[int]]) -> Mismatch:
     others = ordered[:-1]
     named = len({call.operation for call in kinds}) == len(kinds)
 
-    def as_called(call: Call) -> str:
+    def as_called(call: CollectiveCall) -> str:
         return call.operation if named else describe(call)
 
     who = listed([f"{rank_names.name(sorted(ranks))} called {as_called(call)}" for call, ranks in others])

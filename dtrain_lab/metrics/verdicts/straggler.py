@@ -9,7 +9,7 @@ from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.verdicts.asleep import CAUSE, asleep_s
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 
 SLOW_SHARE = 0.10
 SLOW_MADS = 3.0
@@ -17,9 +17,9 @@ SLOW_STEPS = 20
 INPUT_BOUND_SHARE = 0.25
 """Share of a step from which waiting for data on the median rank makes training input-bound."""
 FULL = 0.85
-"""CPU utilization above which a node has no free cores …"""
+"""CPU utilization above which a node has no free cores."""
 CROWD_SHARE = 0.2
-"""… and the share of its cores used by other processes above which these are named as a cause."""
+"""Share of a node's cores above which other processes that use them are named as a cause."""
 PLAIN_SHARE = 0.5
 WANTED = 1.25
 """Runnable threads per core above which threads wait for cores, and step times become unreliable."""
@@ -69,7 +69,7 @@ def slow(
 
     Its own time (the step without communication) exceeds the median of the others by 10 %, by three of their
     median absolute deviations, and by more than the error of communication. Ranks without collectives
-    in their steps wait for nobody, and of those whose communication isn't seen nothing is known.
+    in their steps wait for no other rank; ranks whose communication isn't seen can't be judged.
 
     Args:
         samples: the latest sample of each rank.
@@ -130,7 +130,7 @@ def saturated(hosts: Mapping[str, HostUse]) -> str | None:
 
 
 def headlines(verdict: Verdict) -> bool:
-    """Whether a verdict becomes the world's sentence; uncertainty of figures is displayed below it.
+    """Whether a verdict becomes the world's sentence; uncertainty of metrics is displayed below it.
 
     Args:
         verdict: the verdict.
@@ -156,7 +156,7 @@ def is_plain(found: Verdict) -> bool:
 
 
 def too_busy(node: str, host: HostUse, *, alone: bool) -> Verdict:
-    """Verdict that replaces "slow" and "input-bound" if threads wait for cores and figures are unreliable.
+    """Verdict that replaces "slow" and "input-bound" if threads wait for cores and metrics are unreliable.
 
     Args:
         node: name of the node with more runnable threads than cores.

@@ -14,7 +14,7 @@ import zmq
 import zmq.asyncio
 
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
@@ -27,14 +27,14 @@ class FirstHost:
     """The first host: collects the states of all, starts all, and sends the others the head's endpoints.
 
     Args:
-        turn: Its own ticket.
+        ticket: Its own ticket.
         record: The job's record.
         folder: The job's folder.
         others: Whether there are other hosts.
     """
 
-    def __init__(self, turn: HostTicket, record: JobRecord, folder: Path, others: bool) -> None:
-        self._turn = turn
+    def __init__(self, ticket: HostTicket, record: JobRecord, folder: Path, others: bool) -> None:
+        self._ticket = ticket
         self._record = record
         self._folder = folder
         self._names = [node.name for node in record.plan.nodes] if others else [record.plan.nodes[0].name]
@@ -63,20 +63,20 @@ class FirstHost:
         Raises:
             Failed: The job will never start.
         """
-        while self._turn.after() is not None:
+        while self._ticket.after() is not None:
             await asyncio.sleep(POLL_S)
         while not self._gang.gone:
-            await self._receive(self._turn.poll(), b"")
+            await self._receive(self._ticket.poll(), b"")
             if self._gang.gone:  # there is room for all: nothing to wait for
                 break
             await self._listen_for(POLL_S)
             if self._gang.gone:
                 break
             reason = gang.why(self._gang, self._names, time.monotonic(), self._port)
-            self._turn.write_reason(reason)
+            self._ticket.write_reason(reason)
             if reason.final:
                 raise Failed(reason.message)
-        self._turn.write_reason(None)
+        self._ticket.write_reason(None)
         return self._meeting
 
     async def exchange_endpoints(self) -> None:
@@ -135,7 +135,7 @@ class FirstHost:
                 reply = wire.ReleaseReservation(message.hold)
             if node == 0:
                 if isinstance(reply, wire.ReleaseReservation):
-                    self._turn.give_back(reply.hold)
+                    self._ticket.give_back(reply.hold)
             elif node in self._peers:
                 await self._socket.send_multipart([self._peers[node], wire.encode(reply)])
 

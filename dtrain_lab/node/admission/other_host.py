@@ -13,8 +13,8 @@ import zmq
 import zmq.asyncio
 
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine import durable
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.machine import atomic_files
 from dtrain_lab.machine.net import ipv6
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
@@ -31,14 +31,14 @@ class OtherHost:
     """A further host: reports its state to the first host, and follows its answers.
 
     Args:
-        turn: Its own ticket.
+        ticket: Its own ticket.
         record: The job's record.
         folder: The job's folder.
         node: Index of this host.
     """
 
-    def __init__(self, turn: HostTicket, record: JobRecord, folder: Path, node: int) -> None:
-        self._turn = turn
+    def __init__(self, ticket: HostTicket, record: JobRecord, folder: Path, node: int) -> None:
+        self._ticket = ticket
         self._folder = folder
         self._node = node
         made = msgspec.json.decode((folder / job_files.GANG).read_bytes(), type=wire.GangKeys)
@@ -63,7 +63,7 @@ class OtherHost:
         """
         heard, before, at = time.monotonic(), None, 0.0
         while time.monotonic() - heard < gang.SILENT_S:
-            message = self._turn.poll()
+            message = self._ticket.poll()
             if message != before or time.monotonic() - at > REPORT_S:
                 before, at = message, time.monotonic()
                 await self._send(message)
@@ -73,7 +73,7 @@ class OtherHost:
             if isinstance(answer, wire.Start):
                 return answer.port
             if isinstance(answer, wire.ReleaseReservation):
-                self._turn.give_back(answer.hold)
+                self._ticket.give_back(answer.hold)
         raise Failed(f"{self._place} was not heard from for {gang.SILENT_S:.0f} s.")
 
     async def exchange_endpoints(self) -> None:
@@ -84,7 +84,7 @@ class OtherHost:
             await self._send(wire.EndpointsQuery(self._node))
             answer = await self._receive(POLL_S)
             if isinstance(answer, wire.HeadFound):
-                durable.swap(path, answer.endpoints)
+                atomic_files.swap(path, answer.endpoints)
         await self._send(wire.EndpointsQuery(self._node, knows=True))
 
     def close(self) -> None:

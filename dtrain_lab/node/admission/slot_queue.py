@@ -1,4 +1,4 @@
-"""Queues a job for slots on machines without a scheduler: `python -m dtrain_lab.node turn FOLDER [NODE]`.
+"""Queues a job for slots on machines without a scheduler: `python -m dtrain_lab.node admit FOLDER [NODE]`.
 
 It runs first in a job's script, on each host; without NODE this machine stands for all nodes. The hosts
 schedule themselves: each has tickets of its own, and the first host collects the others' states, so that all
@@ -14,7 +14,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.node.admission.first_host import FirstHost
 from dtrain_lab.node.admission.other_host import OtherHost
@@ -35,20 +35,20 @@ async def run(folder: Path, node: int | None) -> int:
     """
     record = lenient.decode((folder / job_files.JOB).read_bytes(), JobRecord)
     script = os.getppid()
-    supervision.here().keep("turn.end", partial(_end_with, script))
-    turn = HostTicket(record, folder, node, script)
+    supervision.here().keep("admission.end", partial(_end_with, script))
+    ticket = HostTicket(record, folder, node, script)
     mine: FirstHost | OtherHost
     try:
         if node:
-            mine = OtherHost(turn, record, folder, node)
+            mine = OtherHost(ticket, record, folder, node)
         else:
-            mine = FirstHost(turn, record, folder, node is not None and len(record.plan.nodes) > 1)
+            mine = FirstHost(ticket, record, folder, node is not None and len(record.plan.nodes) > 1)
     except Failed as error:
         print(f"dtrain-lab: {error}", file=sys.stderr)
         return 1
     try:
         port = await mine.wait()
-        print(port, ",".join(turn.devices), flush=True)
+        print(port, ",".join(ticket.devices), flush=True)
         sys.stdout.close()
         await mine.exchange_endpoints()
     except Failed as error:
@@ -67,5 +67,5 @@ async def _end_with(script: int) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point: `turn FOLDER [NODE]`."""
+    """Entry point: `admit FOLDER [NODE]`."""
     return asyncio.run(run(Path(arguments[1]), int(arguments[2]) if len(arguments) > 2 else None))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.machine import durable, gpus, local_facts, processes, tickets
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.machine import atomic_files, gpus, local_facts, processes, slot_tickets
 from dtrain_lab.placement import slots
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs import gang as wire
@@ -43,20 +43,22 @@ class HostTicket:
         self.devices: tuple[str, ...] = ()
         """GPUs that it holds."""
         size = record.plan.size if node is None else record.plan.nodes[node].ranks
-        if not any(ticket.id == record.id for ticket in tickets.living()):  # else queued by the submission
-            tickets.put(slots.job_ticket(record, script, processes.started(script), size))
+        if not any(
+            ticket.id == record.id for ticket in slot_tickets.living()
+        ):  # else queued by the submission
+            slot_tickets.put(slots.job_ticket(record, script, processes.started(script), size))
 
     def poll(self) -> wire.SlotsReport:
         """Take slots if they are free; returns this host's state."""
-        with tickets.locked():
-            living = tickets.living()
+        with slot_tickets.locked():
+            living = slot_tickets.living()
             mine = next(ticket for ticket in living if ticket.id == self._record.id)
             if mine.holds:
                 return wire.Reserved(self._node, self._hold, slots.keeps_earlier_waiting(living, mine))
-            answer = slots.turn(living, mine.id, self._facts, gpus.usable(), gpus.processes())
+            answer = slots.admit(living, mine.id, self._facts, gpus.usable(), gpus.processes())
             if isinstance(answer, Reason):
                 return wire.Queued(self._node, answer)
-            tickets.put(answer)
+            slot_tickets.put(answer)
             self.devices = answer.devices
             self._hold += 1
             return wire.Reserved(self._node, self._hold)
@@ -65,9 +67,9 @@ class HostTicket:
         """Release the slots and wait again, unless that hold was already released."""
         if hold != self._hold:
             return
-        with tickets.locked():
-            mine = next(ticket for ticket in tickets.living() if ticket.id == self._record.id)
-            tickets.put(msgspec.structs.replace(mine, holds=False, devices=()))
+        with slot_tickets.locked():
+            mine = next(ticket for ticket in slot_tickets.living() if ticket.id == self._record.id)
+            slot_tickets.put(msgspec.structs.replace(mine, holds=False, devices=()))
 
     def after(self) -> Reason | None:
         """Wait for the job that has to succeed first.
@@ -87,9 +89,9 @@ class HostTicket:
             if reason.final:
                 raise Failed(reason.message)
             return reason
-        with tickets.locked():
-            mine = next(ticket for ticket in tickets.living() if ticket.id == self._record.id)
-            tickets.put(msgspec.structs.replace(mine, ready=True))
+        with slot_tickets.locked():
+            mine = next(ticket for ticket in slot_tickets.living() if ticket.id == self._record.id)
+            slot_tickets.put(msgspec.structs.replace(mine, ready=True))
         return None
 
     def write_reason(self, reason: Reason | None) -> None:
@@ -99,13 +101,15 @@ class HostTicket:
             return
         text = msgspec.json.encode(reason)
         if text != self._reason:
-            durable.swap(self._folder / job_files.WAITING, text)
+            atomic_files.swap(self._folder / job_files.WAITING, text)
             self._reason = text
 
 
 def _before(other: Path) -> Reason | None:
     """Why the job that has to succeed first blocks this one: None if it has succeeded, final if it failed."""
-    runs = tickets.script_of(other) is not None  # asked first: a script writes its exit code before it ends
+    runs = (
+        slot_tickets.script_of(other) is not None
+    )  # asked first: a script writes its exit code before it ends
     try:
         end = msgspec.json.decode((other / job_files.EXIT).read_bytes(), type=End)
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""What a node agent measures: its ranks, their GPUs, and the whole host."""
+"""Samples that a node agent takes: of its ranks, of their GPUs, and of the whole host."""

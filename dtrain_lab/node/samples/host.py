@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 
 THROTTLE_EVERY_S = 5.0
 NETWORK = Path("/sys/class/net")

@@ -7,7 +7,7 @@ import time
 from msgspec.structs import asdict
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.metrics.figures import rank_figures, without_communication
+from dtrain_lab.metrics.estimates import rank_metrics, without_communication
 from dtrain_lab.metrics.verdicts.device_waits import BACKWARD, reports_calls
 from dtrain_lab.node.samples.devices import Use
 from dtrain_lab.wire.links import RankSample
@@ -28,10 +28,10 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
         use: Its resource use.
     """
     now = time.monotonic_ns()
-    figures = rank_figures(reader.last(RECORDS), now, reader.in_cell)
+    metrics = rank_metrics(reader.last(RECORDS), now, reader.in_cell)
     bound = _name(ring.BOUNDS, reader.header(ring.BOUND)) or ""
     if bound == "unknown":  # a framework whose communication has no hook: nothing is said of it
-        figures = without_communication(figures)
+        metrics = without_communication(metrics)
         bound = ""
     operation = _name(ring.OPERATIONS, reader.header(ring.OPERATION))
     doing = _name(ring.DOINGS, reader.header(ring.DOING))
@@ -50,7 +50,7 @@ def sample(rank: int, reader: ring.Reader, use: Use) -> RankSample:
     return RankSample(
         rank=rank,
         step=reader.steps or None,
-        **asdict(figures),
+        **asdict(metrics),
         bound=bound,
         unsure=bool(reader.header(ring.UNSURE)),
         epoch=_epoch(reader),

@@ -16,12 +16,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.machine import check, gpus, logs, processes, supervision, tickets
+from dtrain_lab.machine import check, gpus, logs, processes, slot_tickets, supervision
 from dtrain_lab.machine.cgroup import OutOfMemory
 from dtrain_lab.node import fork_messages
 from dtrain_lab.node.agent import Agent, Process
 from dtrain_lab.node.fork_messages import NO_PROCESS
-from dtrain_lab.node.network import Listener, reaches
+from dtrain_lab.node.network_probe import Listener, reaches
 from dtrain_lab.node.sources.forkserver_client import ForkServerClient
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.settings import HEIR, AgentSettings
@@ -117,7 +117,7 @@ class ForkSource:
         """Handle a message from the head."""
         match order:
             case links.ReserveSlots(cluster, name, size):
-                self._hold(cluster, name, size)
+                self._acquire_slots(cluster, name, size)
             case links.Fork(ranks):
                 for spec in ranks:
                     self._make(replace(spec, variables={**self._only, **spec.variables}))
@@ -145,9 +145,9 @@ class ForkSource:
         await self._agent.link.head_gone()
         self._done.set()
 
-    def _hold(self, cluster: str, name: str, size: int) -> None:
+    def _acquire_slots(self, cluster: str, name: str, size: int) -> None:
         """Register the cluster as the holder of slots on this host; its ranks see only its GPUs."""
-        held = tickets.hold(cluster, name, size, self._visible)
+        held = slot_tickets.acquire(cluster, name, size, self._visible)
         self._only = gpus.only(held) if held != self._visible else {}
 
     async def _listen(self, order: links.Listen) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.jobs import variables as told
+from dtrain_lab.jobs import environment_variables as told
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.node.sources.launcher import own_address
 from dtrain_lab.placement.frameworks import mindspore, tensorflow

@@ -20,14 +20,14 @@ import msgspec
 
 from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL, without_writer
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import gpus, supervision
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.agent import Agent, Process
 from dtrain_lab.node.link import way
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank
 from dtrain_lab.node.stacks.stacks import ask
-from dtrain_lab.rank.debugger.job import framed, messages
+from dtrain_lab.rank.debugger.job_debugger import framed, messages
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.endpoints import Endpoints
 
@@ -161,7 +161,7 @@ class JobHead:
     def obey(self, order: links.Message) -> None:
         """Handle a message of the head: debug requests, and the state of the attempt on other nodes."""
         match order:
-            case links.Debug():
+            case links.DebugRequest():
                 supervision.here().once("node.task", self._debug(order))
             case links.LeaveWorld():
                 self._over.set()
@@ -174,7 +174,7 @@ class JobHead:
                 if stand != "runs":
                     self._over.set()
 
-    async def _debug(self, order: links.Debug) -> None:
+    async def _debug(self, order: links.DebugRequest) -> None:
         """Forward a request to a rank's debugger."""
         child = next((k for k in self._source.children if k.rank == order.rank), None)
         if child is not None:
@@ -189,7 +189,7 @@ class JobHead:
         with contextlib.closing(writer):
             async for data in messages(reader):  # until the rank has ended
                 try:
-                    self._agent.link.send(links.decode_from_attached_rank(data))
+                    self._agent.link.send(links.decode_from_job_rank(data))
                 except WireMismatch as error:
                     log.warning("dropped %s bytes of rank %s: %s", len(data), child.rank, error.message)
 

@@ -1,6 +1,6 @@
 """Source of a job's ranks: spawns them, stores their output, watches for exits, ends peers of a failed rank.
 
-`python -m dtrain_lab.node attached FOLDER` runs the one rank that srun or torchrun started it as;
+`python -m dtrain_lab.node ranks FOLDER` runs the one rank that srun or torchrun started it as;
 `… FOLDER NODE RANKS` makes the ranks of a node itself, without such a launcher. With a further `apart`, each
 node has a script of its own, and ranks that have succeeded wait for those of other nodes: an attempt ends
 everywhere, or restarts everywhere. The ranks' output lines go to `log.NODE`, their metrics to the job's head,
@@ -19,17 +19,17 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import logs, processes, supervision
-from dtrain_lab.node.sources import launcher, warm_client
+from dtrain_lab.node.sources import launcher, trial_forkserver_client
 
 if TYPE_CHECKING:
     from dtrain_lab.node.sources.job_head import JobHead
 
 from dtrain_lab.node.sources.frameworks import Adapter
-from dtrain_lab.node.sources.output import PIECE, Output
+from dtrain_lab.node.sources.job_log import PIECE, Output
+from dtrain_lab.node.sources.parameter_servers import Serving
 from dtrain_lab.node.sources.rank_error import write_error
-from dtrain_lab.node.sources.serving import Serving
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, signal_all
 
 GRACE_S = 5.0
@@ -68,7 +68,7 @@ class SpawnSource:
         never = os.environ.get(job_files.NEVER_VARIABLE)
         self._never = json.loads(never)["message"].rstrip(".") if never else None
         """Why the ranks can't start here; reported like the failure of a rank, so that its peers end."""
-        self._warm = warm_client.path()
+        self._warm = trial_forkserver_client.path()
         """Socket of a process that forks ranks; None if they are spawned."""
         self._warned = False
         self._ending = False
@@ -164,7 +164,7 @@ class SpawnSource:
         if self._warm is not None and self._never is None:
             files = (child.metrics, child.stacks, child.its_debugger.fileno())
             arguments = ["dtrain_lab.rank", str(self.folder)]
-            child.process = await warm_client.rank(self._warm, arguments, environment, files)
+            child.process = await trial_forkserver_client.rank(self._warm, arguments, environment, files)
         if child.process is None:
             await self._spawn(child, environment)
         child.its_debugger.close()
@@ -184,7 +184,7 @@ class SpawnSource:
         )
         if self._warm is not None and child is self.children[0] and self._never is None:
             # for the next trials; late, as these ranks are loading torch now
-            asyncio.get_running_loop().call_later(WARM_AFTER_S, warm_client.start, self._warm)
+            asyncio.get_running_loop().call_later(WARM_AFTER_S, trial_forkserver_client.start, self._warm)
 
     async def _keep(self, child: SpawnedRank, head: JobHead) -> None:
         code = await self._output.until_end(child)
@@ -275,7 +275,7 @@ async def _first(works: Sequence[Coroutine[Any, Any, Any]], within_s: float | No
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point: `attached FOLDER [NODE RANKS [apart]]`."""
+    """Entry point: `ranks FOLDER [NODE RANKS [apart]]`."""
     processes.end_with_parent(signal.SIGTERM)  # end with a launcher that is killed
     node, ranks, size = launcher.ranks(arguments[2:])
     launcher.choose_interface(node)

@@ -9,7 +9,7 @@ import socket
 
 from dtrain_lab.machine import processes
 from dtrain_lab.metrics import ring
-from dtrain_lab.node.sources.warm_client import WarmRank
+from dtrain_lab.node.sources.trial_forkserver_client import WarmRank
 
 
 class SpawnedRank:

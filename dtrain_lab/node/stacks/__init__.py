@@ -1,1 +1,1 @@
-"""Stacks of ranks that do not answer themselves."""
+"""Stacks of ranks that don't answer: read by the node agent, with the help of a signal."""

@@ -13,11 +13,11 @@ from typing import Any
 
 OURS = str(Path(__file__).parents[2]) + "/"
 
-Place = Callable[[str, int], tuple[str | None, int]]
+Locate = Callable[[str, int], tuple[str | None, int]]
 """Maps file and line of compiled code to the cell's label (None outside cells) and the user's line."""
 
 
-def in_warnings(place: Place) -> None:
+def in_warnings(locate: Locate) -> None:
     """Cite cells in warnings, logged ones included: `cell [10], line 6: UserWarning: …`.
 
     A warning that would cite our wrapper of a function cites the function's caller.
@@ -30,7 +30,7 @@ def in_warnings(place: Place) -> None:
         if filename.startswith(OURS):
             filename, lineno = _caller(sys._getframe(1), filename, lineno)
         text = usual(message, category, filename, lineno, line)
-        label, number = place(filename, lineno)
+        label, number = locate(filename, lineno)
         mark = f"{filename}:{lineno}: "
         if label is None or not text.startswith(mark):
             return text
@@ -51,13 +51,13 @@ def _caller(frame: FrameType | None, file: str, line: int) -> tuple[str, int]:
     return file, line
 
 
-def in_tracebacks(place: Place) -> None:
+def in_tracebacks(locate: Locate) -> None:
     """Cite cells in exceptions printed by `traceback`, `logging` and threads."""
     usual: Any = traceback.StackSummary.format_frame_summary
 
     def format_frame_summary(self: traceback.StackSummary, summary: Any, **more: Any) -> str:
         text: str = usual(self, summary, **more)
-        label, number = place(summary.filename, summary.lineno or 0)
+        label, number = locate(summary.filename, summary.lineno or 0)
         mark = f'File "{summary.filename}", line {summary.lineno}'
         return text if label is None else text.replace(mark, f"cell {label}, line {number}", 1)
 
@@ -75,17 +75,17 @@ def in_tracebacks(place: Place) -> None:
         threading.excepthook = thread_failed
 
 
-def in_shell(shell: Any, place: Place) -> None:
+def in_shell(shell: Any, locate: Locate) -> None:
     """Cite cells where IPython shows an exception that a library has caught.
 
     Args:
         shell: IPython's shell.
-        place: Maps a file and line of compiled code to the cell.
+        locate: Maps a file and line of compiled code to the cell.
     """
     usual = shell.compile.format_code_name
 
     def format_code_name(name: str) -> tuple[str, str] | None:
-        label, _ = place(name, 0)
+        label, _ = locate(name, 0)
         found: tuple[str, str] | None = ("cell", label) if label is not None else usual(name)
         return found
 

@@ -6,20 +6,20 @@ import traceback
 from collections.abc import Callable
 
 from dtrain_lab.cells.syntax import pointed
-from dtrain_lab.rank.cells.citations import Place
+from dtrain_lab.rank.cells.citations import Locate
 
 MOST_LINES = 40
 MOST_CHARACTERS = 20_000
 
 
-def message(error: BaseException, place: Place) -> str:
+def message(error: BaseException, locate: Locate) -> str:
     """The message of an exception; without the position for a syntax error in a cell, which `detail` shows.
 
     Args:
         error: of a cell.
-        place: maps compiled code to cells.
+        locate: maps compiled code to cells.
     """
-    if isinstance(error, SyntaxError) and error.filename and place(error.filename, 0)[0] is not None:
+    if isinstance(error, SyntaxError) and error.filename and locate(error.filename, 0)[0] is not None:
         return str(error.msg)
     try:
         text = str(error)
@@ -29,12 +29,12 @@ def message(error: BaseException, place: Place) -> str:
     return text[:MOST_CHARACTERS]
 
 
-def detail(error: BaseException, place: Place, user_line: Callable[[str, int], str]) -> tuple[str, ...]:
+def detail(error: BaseException, locate: Locate, user_line: Callable[[str, int], str]) -> tuple[str, ...]:
     """Lines to show below an exception's traceback.
 
     Args:
         error: exception of a cell.
-        place: maps compiled code to cells.
+        locate: maps compiled code to cells.
         user_line: returns a line of a cell's file as the user wrote it.
 
     Returns:
@@ -43,17 +43,17 @@ def detail(error: BaseException, place: Place, user_line: Callable[[str, int], s
     lines: list[str] = []
     if isinstance(error, SyntaxError) and error.lineno:
         file = error.filename or "<string>"
-        label, _ = place(file, error.lineno)
+        label, _ = locate(file, error.lineno)
         lines += pointed(error, f"cell {label}" if label else file, user_line(file, error.lineno))
     lines += _notes(error)
     if isinstance(error, BaseExceptionGroup):
-        lines += [f"  {_one(part, place)}" for part in error.exceptions]
+        lines += [f"  {_one(part, locate)}" for part in error.exceptions]
     seen = {id(error)}
     before = _before(error)
     while before is not None and id(before[1]) not in seen:
         word, cause = before
         seen.add(id(cause))
-        lines += [f"{word} {_one(cause, place)}", *_notes(cause)]
+        lines += [f"{word} {_one(cause, locate)}", *_notes(cause)]
         before = _before(cause)
     return tuple(lines[:MOST_LINES])
 
@@ -66,11 +66,11 @@ def _before(error: BaseException) -> tuple[str, BaseException] | None:
     return None
 
 
-def _one(error: BaseException, place: Place) -> str:
+def _one(error: BaseException, locate: Locate) -> str:
     """An exception in one line, with the innermost position in a cell."""
-    text = f"{type(error).__name__}: {message(error, place)}".removesuffix(": ").split("\n")[0]
+    text = f"{type(error).__name__}: {message(error, locate)}".removesuffix(": ").split("\n")[0]
     for summary in reversed(traceback.extract_tb(error.__traceback__)):
-        label, line = place(summary.filename, summary.lineno or 0)
+        label, line = locate(summary.filename, summary.lineno or 0)
         if label is not None:
             return f"{text} (cell {label}, line {line})"
     return text

@@ -19,10 +19,10 @@ from dtrain_lab.cells.errors import is_library
 from dtrain_lab.cells.output_buffer import Names
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine.signals import get_handler, set_handler
-from dtrain_lab.rank import children
+from dtrain_lab.rank import child_processes
 from dtrain_lab.rank.cells import citations, failures, pager
-from dtrain_lab.rank.cells import sources as cell_sources
-from dtrain_lab.rank.cells.compiled import CompiledCells
+from dtrain_lab.rank.cells import class_sources as cell_sources
+from dtrain_lab.rank.cells.compiled_cells import CompiledCells
 from dtrain_lab.rank.cells.interrupts import has_await, interruptible
 from dtrain_lab.rank.cells.shell_errors import quiet
 from dtrain_lab.rank.cells.transforms import quick_transform
@@ -33,7 +33,7 @@ from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.training import log
 from dtrain_lab.training.gradients import unused
 from dtrain_lab.wire.links import CellReply, Execute
-from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.wire.metrics.diagnosis import StepTimings
 
 PYTHON_FLUSH_S = 0.002
 """Flush interval of stdout and stderr while a cell runs, seconds; OutStream's 0.2 s makes %%px lines late."""
@@ -58,13 +58,13 @@ class CellRunner:
         self._rank = rank
         self.compiled = CompiledCells(kernel.shell, names, sources)
         self._transform = quick_transform(kernel.shell)
-        citations.in_warnings(self.compiled.place)
-        citations.in_tracebacks(self.compiled.place)
-        citations.in_shell(kernel.shell, self.compiled.place)
+        citations.in_warnings(self.compiled.locate)
+        citations.in_tracebacks(self.compiled.locate)
+        citations.in_shell(kernel.shell, self.compiled.locate)
         pager.in_cells(kernel.shell)
         cell_sources.of_classes(self.compiled.files)
-        children.with_code()
-        children.fork_by_default()
+        child_processes.with_code()
+        child_processes.fork_by_default()
         leave = _Leave()
         kernel.shell.push({"exit": leave, "quit": leave}, interactive=False)
         # IPython's hint after SystemExit is meant for a terminal
@@ -88,7 +88,7 @@ class CellRunner:
         """
         return await self._run(order.cell, partial(self._execute, order))
 
-    async def measure(self, cell: str, work: Callable[[], Report]) -> CellReply:
+    async def measure(self, cell: str, work: Callable[[], StepTimings]) -> CellReply:
         """Run `diagnose` instead of a cell; never raises.
 
         Args:
@@ -96,21 +96,21 @@ class CellRunner:
             work: measures; runs on the main thread, and can be interrupted like a cell.
 
         Returns:
-            How it ended, with its report.
+            How it ended, with the timings.
         """
-        reports: list[Report] = []
+        timings: list[StepTimings] = []
 
         async def execute() -> BaseException | None:
             try:
                 with interruptible(None):
-                    reports.append(work())
+                    timings.append(work())
             # the user's model may raise anything; the reply contains the error
             except BaseException as error:  # noqa: BLE001
                 return error
             return None
 
         reply = await self._run(cell, execute)
-        return replace(reply, report=reports[0]) if reports else reply
+        return replace(reply, timings=timings[0]) if timings else reply
 
     async def _run(self, cell: str, execute: Callable[[], Awaitable[BaseException | None]]) -> CellReply:
         kernel = self._kernel
@@ -200,14 +200,14 @@ class CellRunner:
             frames = tuple(frame for frame in frames if frame.cell)
         while isinstance(error, DtrainError) and len(frames) > 1 and is_library(frames[-1]):
             frames = frames[:-1]  # our own frames don't help the user
-        if isinstance(error, SyntaxError) and self.compiled.place(error.filename or "", 0)[0] is not None:
+        if isinstance(error, SyntaxError) and self.compiled.locate(error.filename or "", 0)[0] is not None:
             frames = ()  # all frames are the shell's, which compiled the cell
         return {
             "kind": "interrupted" if isinstance(error, KeyboardInterrupt) else "raised",
             "type": type(error).__name__,
-            "message": failures.message(error, self.compiled.place),
+            "message": failures.message(error, self.compiled.locate),
             "frames": frames,
-            "detail": failures.detail(error, self.compiled.place, self.compiled.written_line),
+            "detail": failures.detail(error, self.compiled.locate, self.compiled.written_line),
         }
 
     def _has_group(self) -> bool:

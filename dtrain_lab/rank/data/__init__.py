@@ -1,1 +1,1 @@
-"""Transfer of values between a notebook and its ranks, and fingerprints to compare them."""
+"""Variables of a rank: `push` and `pull`, copies for a restarted rank, fingerprints for `diff`."""

@@ -1,1 +1,4 @@
-"""The debugger of a rank: pydevd in the rank's process, reached over a socket pair."""
+"""The debugger in a rank: pydevd in the rank's own process, driven over a socket pair.
+
+`debugger` serves requests of clusters and `job_debugger` those of jobs; `tracing` has pydevd's private names.
+"""

@@ -19,13 +19,13 @@ from dtrain_lab.cells.errors import lost_connection
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.rank.debugger import pause, tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
-from dtrain_lab.rank.debugger.condition import Conditions
+from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
+from dtrain_lab.rank.debugger.breakpoints import Breakpoints
+from dtrain_lab.rank.debugger.collective_timeouts import Timeouts
+from dtrain_lab.rank.debugger.conditions import Conditions
 from dtrain_lab.rank.debugger.frames import Frames, place_of
-from dtrain_lab.rank.debugger.imports import Imports
 from dtrain_lab.rank.debugger.last_failure import LastFailure
-from dtrain_lab.rank.debugger.points import Breakpoints
 from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
-from dtrain_lab.rank.debugger.timeouts import Timeouts
 from dtrain_lab.wire import links
 
 AT_FAILURE = {"uncaught", "userUnhandled"}
@@ -81,7 +81,9 @@ class RankDebugger:
         """Whether stops are ignored: since `release`, until the next breakpoints, pause or cell."""
         self._pausing = False
         """Whether the next stop is our own pause, which pydevd reports as a breakpoint or a step."""
-        self._imports = Imports(loop, lambda path: self._post("loaded", {"path": path}), self._import_unknown)
+        self._imports = AwaitedImports(
+            loop, lambda path: self._post("loaded", {"path": path}), self._import_unknown
+        )
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._conditions = Conditions(self._condition_failed)
         self._stood = False
@@ -90,7 +92,7 @@ class RankDebugger:
         self.stopped: int | None = None
         """The stopped thread, in pydevd's numbering."""
 
-    def received(self, order: links.Debug) -> None:
+    def received(self, order: links.DebugRequest) -> None:
         """Serve a request of the head; called in the loop."""
         self._begin(self._serve(order))
 
@@ -99,7 +101,7 @@ class RankDebugger:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, order: links.Debug) -> None:
+    async def _serve(self, order: links.DebugRequest) -> None:
         try:
             answer = await self._handle(order.command, json.loads(order.arguments))
         except Refused as refused:
@@ -107,7 +109,7 @@ class RankDebugger:
         # an exception of pydevd goes to the debugger's client and must never break the training
         except Exception as error:  # noqa: BLE001
             answer = {"success": False, "message": f"{type(error).__name__}: {error}"}
-        self._send(links.Debugged(rank=self._rank, id=order.id, data=json.dumps(answer).encode()))
+        self._send(links.DebugResponse(rank=self._rank, id=order.id, data=json.dumps(answer).encode()))
 
     async def _handle(self, command: str, arguments: Dap) -> Dap:
         match command:

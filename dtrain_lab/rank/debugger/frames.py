@@ -7,7 +7,7 @@ import importlib.util
 import json
 
 from dtrain_lab.debugger import pydevd_texts
-from dtrain_lab.debugger.places import CELL, is_ours
+from dtrain_lab.debugger.sources import CELL, is_ours
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.sources import Refused, Sources

@@ -8,7 +8,7 @@ import re
 import reprlib
 from typing import Any
 
-from dtrain_lab.debugger.visible import Visible
+from dtrain_lab.debugger.visible_names import Visible
 
 MOST_TEXT = 200
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

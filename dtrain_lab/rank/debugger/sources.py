@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.machine import durable
+from dtrain_lab.machine import atomic_files
 from dtrain_lab.rank.group import main_thread
 
 
@@ -20,7 +20,7 @@ class Refused(Exception):
 class CellFiles(Protocol):
     """Maps files of compiled code to cells, and back."""
 
-    def place(self, file: str, line: int) -> tuple[str | None, int]:
+    def locate(self, file: str, line: int) -> tuple[str | None, int]:
         """Map a line of compiled code to a cell.
 
         Args:
@@ -76,7 +76,7 @@ class Sources:
         """
         path = Path(self._cells.file(name) or "")
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        durable.swap(path, code.encode())
+        atomic_files.swap(path, code.encode())
         return {"success": True}
 
     def text(self, path: str) -> str:
@@ -118,7 +118,7 @@ class Sources:
         for one in (*body.get("stackFrames", ()), *body.get("breakpoints", ())):
             source = one.get("source")
             if source and source.get("path"):
-                label, _ = self._cells.place(source["path"], 0)
+                label, _ = self._cells.locate(source["path"], 0)
                 name = self._cells.name(source["path"])
                 one["source"] = {
                     **source,
@@ -138,7 +138,7 @@ class Sources:
             file: File name of the compiled code.
             line: Line as the user counts, from 1.
         """
-        label, _ = self._cells.place(file, line)
+        label, _ = self._cells.locate(file, line)
         return f"line {line} of cell {label}" if label else f"{os.path.basename(file)}:{line}"
 
     def where(self, thread: int) -> Dap:
@@ -151,7 +151,7 @@ class Sources:
         found: list[Dap] = []
         for frame in frames:
             code = frame.f_code
-            label, line = self._cells.place(code.co_filename, frame.f_lineno)
+            label, line = self._cells.locate(code.co_filename, frame.f_lineno)
             file = self.named(code.co_filename)
             found.append({"file": file, "line": line, "function": code.co_name, "cell": label})
         first = next((i for i, f in enumerate(found) if f["cell"]), None)

@@ -112,7 +112,7 @@ def keep_tracing() -> None:
 
 
 def stop_tracing() -> None:
-    """Stop tracing in all threads: after pydevd's own `disconnect` tracing would go on and cost time."""
+    """Stop tracing in all threads: after pydevd's own `disconnect`, tracing would continue and cost time."""
     monitoring = _monitoring()
     if monitoring is not None:
         monitoring.stop_monitoring(all_threads=True)

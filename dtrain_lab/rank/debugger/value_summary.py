@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dtrain_lab.debugger.visible import Visible
+from dtrain_lab.debugger.visible_names import Visible
 from dtrain_lab.rank.data.fingerprint import ADDRESS, leaves_of, local, values_of
 
 MOST_TEXT = 200

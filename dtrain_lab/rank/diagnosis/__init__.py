@@ -1,1 +1,1 @@
-"""Steps of training that are repeated to be timed, and taken back: `diagnose`, and advice that is tried."""
+"""Timing of repeated training steps, whose effects are undone: for `diagnose` and *Try it* of advice."""

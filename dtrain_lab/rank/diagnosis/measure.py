@@ -18,8 +18,8 @@ from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, 
 from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
 from dtrain_lab.rank.torch import names
-from dtrain_lab.training.gradients import accumulations
-from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.training.gradients import active_accumulations
+from dtrain_lab.wire.metrics.diagnosis import StepTimings
 
 NO_MONITOR = "The monitor is off (--no-monitor): start the cluster with it."
 MEMORY_SHARE = 0.25
@@ -31,7 +31,7 @@ READS_NONE = "Training reads no DataLoader, so the time to read data is unknown.
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
 
 
-def measure(monitor: Monitor | None) -> Report:
+def measure(monitor: Monitor | None) -> StepTimings:
     """Run both checks (communication and input); a collective over all ranks.
 
     Args:
@@ -44,9 +44,9 @@ def measure(monitor: Monitor | None) -> Report:
         CantRun: a training step can't be repeated.
     """
     if monitor is None:
-        return Report(error=NO_MONITOR)
-    with monitor.recorder.resting(), accumulations.resting():
-        return _report(monitor)
+        return StepTimings(error=NO_MONITOR)
+    with monitor.recorder.resting(), active_accumulations.resting():
+        return _timed(monitor)
 
 
 def cannot_repeat(seen: Any) -> str:
@@ -66,7 +66,7 @@ def cannot_repeat(seen: Any) -> str:
     return ""
 
 
-def _report(monitor: Monitor) -> Report:
+def _timed(monitor: Monitor) -> StepTimings:
     seen = monitor.seen
     skipped: dict[str, str] = {}
     problem = cannot_repeat(seen)
@@ -82,7 +82,7 @@ def _report(monitor: Monitor) -> Report:
     plans = of_all((problem, passes, steps, ahead))
     problem = next((p for p, *_ in plans if p), "")
     if problem:
-        return Report(error=problem)
+        return StepTimings(error=problem)
     if any(p != passes for _, p, *_ in plans):
         passes = ONE_PASS
         skipped["passes"] = "The ranks' steps differ in their batches: the checks are of steps of one batch."
@@ -94,7 +94,9 @@ def _report(monitor: Monitor) -> Report:
     return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
 
 
-def _measure(seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]) -> Report:
+def _measure(
+    seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]
+) -> StepTimings:
     """Time steps with averaging, without averaging, and with the loader.
 
     Args:
@@ -135,7 +137,7 @@ def _measure(seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipp
                 except TooSlow as slow:  # on all ranks at once
                     cycles_fed = 0
                     skipped |= {} if real else {"data": str(slow)}
-    return Report(tuple(synced), tuple(alone), tuple(real), skipped=skipped)
+    return StepTimings(tuple(synced), tuple(alone), tuple(real), skipped=skipped)
 
 
 def _prefetched(loader: Any, workers: int | None = None) -> int:

@@ -1,1 +1,1 @@
-"""Libraries on torch, and other frameworks, in a rank."""
+"""Support in a rank for Accelerate, Lightning and ignite, and for TensorFlow and MindSpore."""

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from dtrain_lab.placement.frameworks.tensorflow import STRATEGIES
-from dtrain_lab.rank.imports import after_import
+from dtrain_lab.rank.import_hooks import after_import
 
 
 def with_moved_names() -> None:

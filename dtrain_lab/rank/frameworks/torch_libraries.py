@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from dtrain_lab.rank.imports import after_import
+from dtrain_lab.rank.import_hooks import after_import
 
 LIGHTNING = ("lightning.fabric", "lightning.pytorch", "lightning_fabric", "pytorch_lightning")
 

@@ -1,1 +1,1 @@
-"""The process group of a rank: its store, how it is formed and broken, and the rank's position in it."""
+"""The process group of a rank: formed, aborted, rebuilt and resized; and its rendezvous stores."""

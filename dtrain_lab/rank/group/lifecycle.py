@@ -17,11 +17,11 @@ from typing import Any
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from dtrain_lab.rank.group.gloo_sockets import GlooSockets
 from dtrain_lab.rank.group.kept_groups import KeptGroups
+from dtrain_lab.rank.group.link_store import LinkStore, PendingCalls
 from dtrain_lab.rank.group.resize import resize
 from dtrain_lab.rank.group.sequence_numbers import begun
-from dtrain_lab.rank.group.sockets import GlooSockets
-from dtrain_lab.rank.group.store import Calls, LinkStore
 from dtrain_lab.rank.torch import ddp, fsdp, groups, names, nccl
 from dtrain_lab.wire.links import FormGroup, GroupSpec
 
@@ -40,7 +40,7 @@ class Group:
         calls: sends calls of the rendezvous store to the head.
     """
 
-    def __init__(self, rank: int, size: int, collectives: str, calls: Calls) -> None:
+    def __init__(self, rank: int, size: int, collectives: str, calls: PendingCalls) -> None:
         self.rank = rank
         self.size = size
         self.collectives = collectives
@@ -93,7 +93,7 @@ class Group:
         if dist.is_initialized():
             if names.has(names.REBUILD):
                 return self._repoint(store, order)
-            return self._anew(store)
+            return self._recreate(store)
         self._join(store, order)
         return ()
 
@@ -138,7 +138,7 @@ class Group:
 
     def init(self, store: dist.Store) -> None:
         """Make the default group over a store; a collective."""
-        # torch's own function: `dist.init_process_group` is replaced by ours (rank/group_calls.py)
+        # torch's own function: `dist.init_process_group` is replaced by ours (rank/init_process_group.py)
         with self._sockets.watch():
             c10d_init(
                 self.collectives,
@@ -155,7 +155,7 @@ class Group:
 
     # ---- a rank that survived from the last generation
 
-    def _anew(self, store: dist.Store) -> tuple[str, ...]:
+    def _recreate(self, store: dist.Store) -> tuple[str, ...]:
         """Destroy the old group and make a new one, where torch can't replace a live group's back-end."""
         left = [f"process group {name}" for name in groups.group_names().values() if name != WORLD_NAME]
         left += [type(module.module).__name__ for module in self.models]

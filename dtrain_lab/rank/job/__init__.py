@@ -1,1 +1,1 @@
-"""One rank of a job: the script made from a notebook, what is set up before it, and what its cells show."""
+"""One rank of a job: `script` runs the notebook's script, after `setup`; `display` shows its output."""

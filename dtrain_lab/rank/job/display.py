@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
-from dtrain_lab.rank.output.executed import Executed, Tee
+from dtrain_lab.rank.output.executed_notebook import ExecutedNotebook, Tee
 
 
 def plain(stream: Any) -> TextIO:
@@ -21,7 +21,7 @@ class Display:
         executed: the executed notebook; None on ranks that don't write it.
     """
 
-    def __init__(self, executed: Executed | None) -> None:
+    def __init__(self, executed: ExecutedNotebook | None) -> None:
         self._executed = executed
         self._formatter: Any = None
 

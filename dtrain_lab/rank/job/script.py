@@ -27,16 +27,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.notebook.sections import Section, sections
-from dtrain_lab.machine import durable, processes
-from dtrain_lab.rank import children
-from dtrain_lab.rank.cells import citations, sources
+from dtrain_lab.machine import atomic_files, processes
+from dtrain_lab.rank import child_processes
+from dtrain_lab.rank.cells import citations, class_sources
 from dtrain_lab.rank.debugger import pause
-from dtrain_lab.rank.debugger.job import JobDebugger
+from dtrain_lab.rank.debugger.job_debugger import JobDebugger
 from dtrain_lab.rank.job.display import Display, plain
 from dtrain_lab.rank.job.setup import Setup
-from dtrain_lab.rank.output.executed import Executed, Tee
+from dtrain_lab.rank.output.executed_notebook import ExecutedNotebook, Tee
 
 OURS = f"{Path(__file__).parents[2]}{os.sep}"
 """Our own folder: tracebacks leave out the monitor's frames, which stand between the user's and torch's."""
@@ -76,7 +76,7 @@ class Runner:
         self.folder = folder
         self.rank = int(os.environ.get("RANK", "0"))
         self.notebook = os.environ.get(job_files.NOTEBOOK_VARIABLE, "notebook.ipynb")
-        self.executed: Executed | None = None
+        self.executed: ExecutedNotebook | None = None
         self._cells: dict[str, Section] = {}
         """Cells by the file name of their compiled code."""
         self._parts: tuple[Section, ...] = ()
@@ -100,7 +100,7 @@ class Runner:
         code = self.folder / job_files.CODE
         parts = self._parts = sections((code / job_files.MAIN).read_text(encoding="utf-8"))
         if self.rank == 0:
-            self.executed = Executed(code / self.notebook, self.folder / job_files.EXECUTED)
+            self.executed = ExecutedNotebook(code / self.notebook, self.folder / job_files.EXECUTED)
             sys.stdout = Tee(sys.stdout, "stdout", self.executed)
             sys.stderr = Tee(sys.stderr, "stderr", self.executed)
         module = types.ModuleType("__main__")
@@ -130,14 +130,14 @@ class Runner:
 
     # ---- CellFiles, for the debugger
 
-    def place(self, file: str, line: int) -> tuple[str | None, int]:
+    def locate(self, file: str, line: int) -> tuple[str | None, int]:
         """Label and line of a cell; None and the line where the file is not a cell."""
         part = self._cells.get(os.path.basename(file))
         return (part.name or None if part is not None else None), line
 
     def name(self, file: str) -> str | None:
         """The debugger's name for a cell, which is its label; None if the file is not a cell."""
-        return self.place(file, 0)[0]
+        return self.locate(file, 0)[0]
 
     def file(self, name: str) -> str | None:
         """Path of the file of a cell, given its label."""
@@ -158,10 +158,10 @@ class Runner:
     # ---- before and after the cells
 
     def _prepare(self) -> None:
-        citations.in_warnings(self.place)
-        sources.of_classes(lambda: self._cells)
-        children.with_code()
-        children.fork_by_default()
+        citations.in_warnings(self.locate)
+        class_sources.of_classes(lambda: self._cells)
+        child_processes.with_code()
+        child_processes.fork_by_default()
         processes.end_with_parent(signal.SIGKILL)  # a killed agent must not leave its rank behind
         agent = os.environ.pop(job_files.AGENT_VARIABLE, "")
         if agent and os.getppid() != int(agent):  # the agent had ended before the line above
@@ -188,7 +188,7 @@ class Runner:
                 # on a full disk the training goes on; only the name of the running cell is missing
                 with contextlib.suppress(OSError):
                     text = json.dumps({**doing, "at": time.time()})
-                    durable.swap(self.folder / job_files.DOING, text.encode())
+                    atomic_files.swap(self.folder / job_files.DOING, text.encode())
 
     def _end(self, *, good: bool) -> None:
         if self._setup.monitor is not None and good:
@@ -253,7 +253,7 @@ class Runner:
             "node": socket.gethostname().split(".")[0],
         }
         with contextlib.suppress(OSError):  # on a full disk the log and the exit code still tell
-            durable.swap(self.folder / job_files.error(self.rank), json.dumps(told).encode())
+            atomic_files.swap(self.folder / job_files.error(self.rank), json.dumps(told).encode())
         print(text, file=plain(sys.stderr), end="", flush=True)
         if self.executed is not None:
             self.executed.fail(type(error).__name__, message, text.splitlines())

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.jobs import variables
+from dtrain_lab.jobs import environment_variables
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.layout import collectives_of
 from dtrain_lab.rank.group import job_store
@@ -40,8 +40,8 @@ class Setup:
         if self.rank == 0:
             log.to_file(str(self.folder / job_files.VALUES))
         metrics = os.environ.pop(job_files.METRICS_VARIABLE, "")
-        framework = variables.framework()
-        monitored = variables.monitored()
+        framework = environment_variables.framework()
+        monitored = environment_variables.monitored()
         if framework is not None:
             self._begin_framework(framework.name, metrics if monitored.on else "")
         if not needed:
@@ -142,10 +142,10 @@ def _find_existing_group(given: _Group) -> None:
     notes = Notes()
 
     def init_process_group(*args: Any, **kwargs: Any) -> None:
-        from dtrain_lab.rank import group_calls
+        from dtrain_lab.rank import init_process_group
 
         dist.init_process_group = c10d.init_process_group = usual
-        group_calls.install(given, notes)  # type: ignore[arg-type]
+        init_process_group.install(given, notes)  # type: ignore[arg-type]
         dist.init_process_group(*args, **kwargs)
 
     init_process_group.__wrapped__ = usual  # type: ignore[attr-defined]

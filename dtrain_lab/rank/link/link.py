@@ -24,16 +24,16 @@ from dtrain_lab.cells.output_buffer import STREAMS, Names
 from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells import rank_variables
 from dtrain_lab.rank.cells.backward_threads import BackwardThreads
-from dtrain_lab.rank.cells.questions import Questions
+from dtrain_lab.rank.cells.namespace_queries import NamespaceQueries
 from dtrain_lab.rank.cells.runner import CellRunner, drain
 from dtrain_lab.rank.debugger.debugger import RankDebugger
-from dtrain_lab.rank.diagnosis.change import attempt
 from dtrain_lab.rank.diagnosis.measure import measure
+from dtrain_lab.rank.diagnosis.try_advice import attempt
 from dtrain_lab.rank.engine import Registration
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.group.lifecycle import Group
-from dtrain_lab.rank.group.store import Calls
-from dtrain_lab.rank.group_calls import install as install_tutorials
+from dtrain_lab.rank.group.link_store import PendingCalls
+from dtrain_lab.rank.init_process_group import install as install_tutorials
 from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.link.channel import far, near
 from dtrain_lab.rank.link.location import location
@@ -77,7 +77,7 @@ class Link:
         self._io_loop = kernel.iopub_socket.io_loop.asyncio_loop
         self._loop = app.loop.asyncio_loop
         self._main_tasks = MainTasks(self._loop)
-        self._calls = Calls(spec.rank, self._ask)
+        self._calls = PendingCalls(spec.rank, self._ask)
         self._orders = Orders(self._obey, self._begin, self._io_loop)
         self._group = Group(spec.rank, spec.world_size, "gloo", self._calls)
         self._notes = Notes()
@@ -85,8 +85,8 @@ class Link:
         sources = os.path.join(os.path.dirname(spec.log), "cells")
         self._cells = CellRunner(kernel, self._group, spec.rank, Names(memory.output), sources)
         self._widgets = Widgets(kernel, self._cells)
-        self._questions = Questions(kernel, self._cells, self.send, spec.rank, self._loop)
-        look, say = self._questions.look, self._notes.say
+        self._queries = NamespaceQueries(kernel, self._cells, self.send, spec.rank, self._loop)
+        look, say = self._queries.look, self._notes.say
         self._debugger = RankDebugger(spec.rank, self._cells.compiled, self._io_loop, self.send, look, say)
         self._cells.began, self._cells.ended = self._cell_began, self._cell_ended
         selector.raised = self._handler_raised
@@ -173,8 +173,8 @@ class Link:
                     if self._cells.busy:  # a cell has begun meanwhile
                         self._widgets.move_beside()
             case links.Complete():
-                self._main_tasks.hand_over(partial(self._questions.answer, order))
-            case links.Debug():
+                self._main_tasks.hand_over(partial(self._queries.answer, order))
+            case links.DebugRequest():
                 self._debugger.received(order)
             case links.End():
                 self._outbox.flush()
@@ -231,7 +231,7 @@ class Link:
         self._debugger.cell_ended(error)
         if self._monitor is not None and error is None:
             self._monitor.compare()
-        accumulations = sys.modules.get("dtrain_lab.training.gradients.accumulations")
+        accumulations = sys.modules.get("dtrain_lab.training.gradients.active_accumulations")
         if accumulations is not None and error is None:
             accumulations.tell_unfinished()
 

@@ -6,7 +6,7 @@ import sys
 import threading
 import traceback
 
-from dtrain_lab.rank.cells.compiled import CompiledCells
+from dtrain_lab.rank.cells.compiled_cells import CompiledCells
 from dtrain_lab.wire import links
 from dtrain_lab.wire.stacks import Frame
 

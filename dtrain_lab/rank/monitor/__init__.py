@@ -2,7 +2,7 @@
 
 Hooks in torch write integers into a ring that the node agent reads. Only the main thread is measured: a
 collective in another thread does not stop training. The monitor never changes a result; a hook that can't
-read something leaves that figure out.
+read something leaves that metric out.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.checks.shards import Likeness, Shards
 from dtrain_lab.rank.monitor.checks.shared_start import SharedStart
 from dtrain_lab.rank.monitor.collectives import watch_collectives
+from dtrain_lab.rank.monitor.cuda_stream import of_device
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.stream import of_device
 from dtrain_lab.rank.monitor.training_hooks import watch_steps
 from dtrain_lab.rank.monitor.unseen_collectives import Unseen
 from dtrain_lab.rank.torch import names
@@ -28,7 +28,7 @@ from dtrain_lab.rank.torch.compiler import compile_none_of
 from dtrain_lab.training import guard as switch
 from dtrain_lab.training import step
 from dtrain_lab.training.batch_size import largest, sizes
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
 """Modules whose functions run inside hooks."""
@@ -80,7 +80,7 @@ class Monitor:
         switch.to(self.guard.switch)
         compile_none_of(OURS)
 
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[CollectiveCall, ...]:
         """Signatures of the last collectives of this cell, oldest first."""
         return tuple(self._reader.calls())
 

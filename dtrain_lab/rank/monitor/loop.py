@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.rank.monitor.fetches import Fetches
+from dtrain_lab.rank.monitor.loader_queues import LoaderQueues
 from dtrain_lab.rank.monitor.waits import Waits, now
 
 
@@ -21,7 +21,7 @@ class Loop(Waits):
         self._began = now()
         """When the current step began."""
         self._ran = time.thread_time_ns()
-        self._fetches = Fetches()
+        self._fetches = LoaderQueues()
         self._aside = True
         """Whether validation or a checkpoint ran since the last step; the next step begins after it."""
         self._entered = False

@@ -25,7 +25,7 @@ from dtrain_lab.rank.torch import autograd, ddp
 from dtrain_lab.training.gradients import unused
 
 FIRST = tuple(range(8, 104, 6))
-"""Synced backward passes of a cell that are probed first, so that a figure is known early."""
+"""Synced backward passes of a cell that are probed first, so that a metric is known early."""
 EVERY = 32
 """Later one pass in `EVERY` is probed, because a probe costs what overlap would have saved."""
 Buckets = list[list[torch.Tensor]]

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.ring import BEAT, DOING, DOING_SINCE, UNSURE
 from dtrain_lab.metrics.steps import StepCycle
+from dtrain_lab.rank.monitor.cuda_stream import Event
 from dtrain_lab.rank.monitor.loop import Loop
 from dtrain_lab.rank.monitor.models import Model
-from dtrain_lab.rank.monitor.stream import Event
 from dtrain_lab.rank.monitor.waits import ANY, now
 
 FORWARD, BACKWARD, OPTIMIZER, DATA = (

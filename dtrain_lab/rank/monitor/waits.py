@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.metrics.ring import BEAT, DOING, DOING_SINCE
-from dtrain_lab.rank.monitor.stream import Event, StreamClock
+from dtrain_lab.rank.monitor.cuda_stream import Event, StreamClock
 
 now = time.monotonic_ns
 ANY = 1 << 30

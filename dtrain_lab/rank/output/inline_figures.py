@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from dtrain_lab.rank.imports import after_import
+from dtrain_lab.rank.import_hooks import after_import
 
 PYPLOT = "matplotlib.pyplot"
 INLINE = "module://matplotlib_inline.backend_inline"

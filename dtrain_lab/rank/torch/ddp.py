@@ -144,9 +144,9 @@ def time_every(module: Any, steps: int) -> None:
 
 def waited_in_backward(module: Any) -> int:
     """Time that the last timed backward pass waited for communication, ns; needs `names.BACKWARD`."""
-    figures = module.logger._get_ddp_logging_data().ints_map
-    spent: int = figures.get("backward_comm_time", 0)
-    hidden: int = figures.get("backward_compute_comm_overlap_time", 0)
+    counters = module.logger._get_ddp_logging_data().ints_map
+    spent: int = counters.get("backward_comm_time", 0)
+    hidden: int = counters.get("backward_compute_comm_overlap_time", 0)
     return max(0, spent - hidden)
 
 

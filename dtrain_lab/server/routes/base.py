@@ -16,7 +16,7 @@ from dtrain_lab.errors import BadRequest, DtrainError, Forbidden, of_disk
 from dtrain_lab.server.errors import status
 from dtrain_lab.server.notebook_paths import with_path
 from dtrain_lab.server.shared import Shared
-from dtrain_lab.services.export import TYPES, export
+from dtrain_lab.services.metrics_export import TYPES, export
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.metrics.history import Point

@@ -18,7 +18,7 @@ from dtrain_lab.server import recovery
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.connection import Connection, requests
-from dtrain_lab.services.worlds import ended, heads
+from dtrain_lab.services.worlds import endings, heads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING
@@ -131,7 +131,7 @@ class ClusterHandler(_ClusterHandler):
     async def delete(self, identity: str) -> None:
         """Stop a cluster; answers 202, its ranks end within seconds."""
         connection = await self.connection(identity)
-        await heads.end(connection, ended.by(self.ours.worlds.lease))
+        await heads.end(connection, endings.by(self.ours.worlds.lease))
         self.answer({"id": connection.record.id, "state": "stopping"}, 202)
 
 

@@ -31,7 +31,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
     """
 
     auth_resource = RESOURCE
-    _pump: supervision.Handle | None = None
+    _pump: supervision.BackgroundTask | None = None
     _seq = 0
     _can_write = False
     _columns = False

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import Unreachable, WireMismatch
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection.calls import Calls
 from dtrain_lab.services.connection.cells import Cells, Followed, OnOutput
+from dtrain_lab.services.connection.pending_requests import PendingRequests
 from dtrain_lab.services.connection.presence import LocalHead, Presence
 from dtrain_lab.services.connection.remote_head import RemoteHead
 from dtrain_lab.services.connection.transport import Transport
@@ -24,7 +24,7 @@ from dtrain_lab.wire.cells import CellResult
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec import clock, decode
 from dtrain_lab.wire.links import CellOutput
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
@@ -51,7 +51,7 @@ class Connection:
         self._transport = Transport(self._frames_arrived, self._broken)
         self._loop: asyncio.AbstractEventLoop | None = None
         """The loop that reads, once it does."""
-        self._calls = Calls()
+        self._pending = PendingRequests()
         self._cells = Cells()
         self._watchers = Watchers(self)
         self.on_debug: OnDebug | None = None
@@ -104,10 +104,10 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        number = self._calls.number()
+        number = self._pending.number()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._calls.add(number, clients.RESULTS[type(body)], future)
-        self.send(clients.Call(number, body))
+        self._pending.add(number, clients.RESULTS[type(body)], future)
+        self.send(clients.Request(number, body))
         try:
             async with asyncio.timeout(within_s):
                 return await future
@@ -118,7 +118,7 @@ class Connection:
                 code=NO_ANSWER,
             ) from None
         finally:
-            self._calls.drop(number)
+            self._pending.drop(number)
 
     async def run(self, order: clients.Run, on_output: OnOutput) -> CellResult:
         """Run a cell.
@@ -159,7 +159,7 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        number = self._calls.number()
+        number = self._pending.number()
         loop = self._loop or asyncio.get_running_loop()
         done: asyncio.Future[CellResult] = loop.create_future()
 
@@ -169,9 +169,9 @@ class Connection:
 
         done.add_done_callback(lambda _: leave())
         self._cells.begin(cell, Followed(on_output, done, leave))
-        self._calls.add(number, CellResult, done)
+        self._pending.add(number, CellResult, done)
         try:
-            self.send(clients.Call(number, order))
+            self.send(clients.Request(number, order))
             if self.closed:  # meanwhile, by the loop, which may not have known of this cell
                 raise self.presence.gone()
         except BaseException:
@@ -181,7 +181,7 @@ class Connection:
 
     def _leave(self, number: int, cell: str) -> bool:
         """Stop waiting for the end of a cell; returns whether anybody did."""
-        waits = self._calls.drop(number)
+        waits = self._pending.drop(number)
         if waits:
             self._cells.leave(cell)
         return waits
@@ -248,7 +248,7 @@ class Connection:
         self.disconnect()
         text = f"The connection to {self.record.name} broke."
         cells = {followed.done for followed in self._cells.running.values()}
-        self._calls.fail(lambda: Unreachable(text, "Ask again.", code=BROKE), apart_from=cells)
+        self._pending.fail(lambda: Unreachable(text, "Ask again.", code=BROKE), apart_from=cells)
         self.connect(way, stream=True)
         supervision.here().once("client.task", self.catch_up())
 
@@ -260,7 +260,7 @@ class Connection:
         self.presence.close()
         self._watchers.close()
         self.disconnect()
-        self._calls.fail(self.presence.gone)
+        self._pending.fail(self.presence.gone)
         for hook in self.on_close:
             hook()
 
@@ -278,14 +278,14 @@ class Connection:
         After a reconnect the head knows this end by another identity, so those messages are not delivered.
         """
         for cell, followed in list(self._cells.running.items()):
-            number = self._calls.number()
-            self._calls.add(number, CellResult, followed.done)
+            number = self._pending.number()
+            self._pending.add(number, CellResult, followed.done)
             followed.done.add_done_callback(partial(self._forget_call, number))
-            self.send(clients.Call(number, clients.Follow(cell, self._cells.shown[cell])))
+            self.send(clients.Request(number, clients.Follow(cell, self._cells.shown[cell])))
         await self.watch_again()
 
     def _forget_call(self, number: int, _: asyncio.Future[CellResult]) -> None:
-        self._calls.drop(number)
+        self._pending.drop(number)
 
     async def watch_again(self) -> None:
         """Subscribe to changes again, if there are watchers."""
@@ -296,8 +296,8 @@ class Connection:
         self._watchers.notify(cluster)
 
     def waits_for(self, number: int | None) -> asyncio.Future[Any] | None:
-        """Return the future of a call's answer; None if it is not awaited any more."""
-        return self._calls.get(number)
+        """Return the future of a request's answer; None if it is not awaited any more."""
+        return self._pending.get(number)
 
     def keep(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets.
@@ -308,14 +308,14 @@ class Connection:
         """
         self._cells.keep_output(cell, on_output)
 
-    def send(self, call: clients.Call) -> None:
-        """Send a call, which waits while the head is not connected or does not read.
+    def send(self, request: clients.Request) -> None:
+        """Send a request, which waits while the head is not connected or does not read.
 
         Raises:
             DtrainError: The head has ended, or does not read.
         """
-        self.presence.sent(call)
-        if not self._transport.send(clients.encode(call)):
+        self.presence.sent(request)
+        if not self._transport.send(clients.encode(request)):
             raise self.presence.gone()
 
     def _frames_arrived(self, frames: list[bytes]) -> None:
@@ -327,7 +327,7 @@ class Connection:
         try:
             self._received(self.presence.received(clients.decode_to_client(frame)))
         except WireMismatch as error:
-            if not self._calls.refuse(decode.asked(frame)[0], error):
+            if not self._pending.refuse(decode.asked(frame)[0], error):
                 log.warning("dropped %s bytes: %s (%s)", len(frame), error, error.details.get("why"))
         except Exception as error:  # noqa: BLE001 # one message must not cost those that come after it
             supervision.here().fault("client.message", error)
@@ -346,7 +346,7 @@ class Connection:
                 if self.on_debug is not None:
                     self.on_debug(rank, data)
             case clients.Answer():
-                self._calls.answered(message)
+                self._pending.answered(message)
 
 
 def _presence(connection: Connection, way: Way | None) -> Presence:

@@ -10,7 +10,7 @@ from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 
 class Client(Protocol):
@@ -25,7 +25,7 @@ class Client(Protocol):
     def disconnect(self) -> None: ...
     def close(self) -> None: ...
     def has_ended(self) -> None: ...
-    def send(self, call: clients.Call) -> None: ...
+    def send(self, request: clients.Request) -> None: ...
     def notify(self, cluster: Cluster) -> None: ...
     def waits_for(self, number: int | None) -> asyncio.Future[Any] | None: ...
     async def ask_head(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any: ...
@@ -69,7 +69,7 @@ class Presence:
         """Return a local address and port for a port of the head's node; on this machine, the same ones."""
         return address, port
 
-    def sent(self, call: clients.Call) -> None:
+    def sent(self, request: clients.Request) -> None:
         """Called with each request that was sent."""
 
     def received(self, message: clients.ToClient) -> clients.ToClient:

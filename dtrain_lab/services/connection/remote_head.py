@@ -20,17 +20,17 @@ from msgspec.structs import replace
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend, Status, Way
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection import records
-from dtrain_lab.services.connection.headless import ended_early, without_head
+from dtrain_lab.services.connection import head_records
+from dtrain_lab.services.connection.pending_cluster import ended_early, without_head
 from dtrain_lab.services.connection.presence import Client, Presence, ended
 from dtrain_lab.services.connection.unanswered import Unanswered
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import HeadRecord, Remote
+from dtrain_lab.wire.processes.head_record import HeadRecord, Remote
 from dtrain_lab.wire.processes.submission import of_head
 
 POLL_S = 0.3
@@ -54,7 +54,7 @@ class RemoteHead(Presence):
         self._backend: Backend = registry.backend(self._remote.profile.backend)
         self._status = Status("pending")
         self._held: list[clients.AcquireLease] = []
-        self._coming: supervision.Handle | None = None
+        self._coming: supervision.BackgroundTask | None = None
         self._up = asyncio.Event()
         self._stopping = False
         self._monitored: Any = None
@@ -62,7 +62,7 @@ class RemoteHead(Presence):
         self._since = time.monotonic()
         self._cut = False
         """The connection was lost and is not restored yet."""
-        self._monitor: supervision.Handle | None = None
+        self._monitor: supervision.BackgroundTask | None = None
 
     async def open(self) -> None:
         """Start looking for the head; until it is found, `stand_in` answers requests."""
@@ -213,9 +213,9 @@ class RemoteHead(Presence):
         self._unanswered.ask_again()
         await self._connection.catch_up()
 
-    def sent(self, call: clients.Call) -> None:
+    def sent(self, request: clients.Request) -> None:
         """Remember a request that was sent."""
-        self._unanswered.add(call)
+        self._unanswered.add(request)
 
     def received(self, message: clients.ToClient) -> clients.ToClient:
         """Convert times in a message to the local clock."""
@@ -236,7 +236,7 @@ class RemoteHead(Presence):
 
     def _from_record(self) -> Endpoints | None:
         """Endpoints in the record: another client has read the file first, and the head has removed it."""
-        record = records.read(self._record.id)
+        record = head_records.read(self._record.id)
         return record.remote.handle.endpoints if record is not None and record.remote is not None else None
 
     def _keep(self, endpoints: Endpoints) -> None:
@@ -272,7 +272,7 @@ class RemoteHead(Presence):
         return Unreachable(f"{self._record.name} has ended. {reason.message}", reason.hint, code="ended")
 
     def _over(self) -> None:
-        records.forget(self._record.id)
+        head_records.forget(self._record.id)
         self._connection.has_ended()
         asyncio.get_running_loop().call_soon(self._connection.close)
 
@@ -289,7 +289,7 @@ class RemoteHead(Presence):
 
     def _note(self) -> None:
         self._connection.record = replace(self._record, remote=self._remote)
-        records.write(self._record)
+        head_records.write(self._record)
 
     @property
     def _record(self) -> HeadRecord:

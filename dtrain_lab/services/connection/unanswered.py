@@ -27,28 +27,28 @@ class Unanswered:
 
     def __init__(self, connection: Client) -> None:
         self._connection = connection
-        self._sent: dict[int, clients.Call] = {}
+        self._sent: dict[int, clients.Request] = {}
 
-    def add(self, call: clients.Call) -> None:
+    def add(self, request: clients.Request) -> None:
         """Remember a request that was sent."""
         self._sent = {n: c for n, c in self._sent.items() if self._connection.waits_for(n) is not None}
-        self._sent[call.id] = call
+        self._sent[request.id] = request
 
     def body(self, number: int) -> clients.AnyBody | None:
         """Return the request with a number; None if it is not remembered."""
-        call = self._sent.get(number)
-        return call.body if call is not None else None
+        request = self._sent.get(number)
+        return request.body if request is not None else None
 
     def ask_again(self) -> None:
         """Repeat requests whose answer was lost if that changes nothing; fail the others."""
         asked, self._sent = self._sent, {}
-        for call in asked.values():
-            future = self._connection.waits_for(call.id)
+        for request in asked.values():
+            future = self._connection.waits_for(request.id)
             if future is None or future.done():
                 continue
-            if isinstance(call.body, REPEATABLE):
-                self._connection.send(call)
-            elif not isinstance(call.body, clients.Run | clients.Follow):
+            if isinstance(request.body, REPEATABLE):
+                self._connection.send(request)
+            elif not isinstance(request.body, clients.Run | clients.Follow):
                 text = f"The connection to {self._connection.record.name} broke before it answered."
                 future.set_exception(
                     Unreachable(text, "The request may have gone through: check the state of the cluster.")

@@ -38,7 +38,7 @@ class Watchers:
     def __init__(self, connection: Client) -> None:
         self._connection = connection
         self._called: list[Callable[[Cluster], None]] = []
-        self._renewer: supervision.Handle | None = None
+        self._renewer: supervision.BackgroundTask | None = None
 
     def add(self, changed: Callable[[Cluster], None], period_s: float) -> None:
         """Call `changed` on changes, at most every `period_s` seconds, until the connection closes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Protocol
 
-from dtrain_lab.debugger import compared, requests, visible
+from dtrain_lab.debugger import compare_values, requests, visible_names
 from dtrain_lab.debugger.state import Dap, State
 from dtrain_lab.errors import BadRequest
 
@@ -13,7 +13,7 @@ UNREADABLE = "unreadable_expression"
 """Code of the refusal of what is not valid Python: the panel lists no such expression."""
 
 
-class Debugged(Protocol):
+class DebugTarget(Protocol):
     """The world that is being debugged."""
 
     @property
@@ -21,7 +21,7 @@ class Debugged(Protocol):
     async def ask(self, order: requests.Order) -> dict[int, Dap]: ...
 
 
-async def evaluate(world: Debugged, expression: str) -> compared.AcrossRow:
+async def evaluate(world: DebugTarget, expression: str) -> compare_values.AcrossRow:
     """Evaluate an expression on all ranks: in the current frame if paused, in the namespace if idle.
 
     Args:
@@ -45,32 +45,32 @@ async def evaluate(world: Debugged, expression: str) -> compared.AcrossRow:
         raise BadRequest(
             "This expression runs a collective, and not all ranks are paused.", "Pause all ranks first."
         )
-    ranks = _standing(world)
+    ranks = _halted(world)
     arguments = {"expression": expression}
     found, errors = _split(await world.ask(requests.Order("look", {r: arguments for r in ranks})))
     values: dict[int, str | None] = {}
-    wanted = compared.wanted_leaf(found)
+    wanted = compare_values.wanted_leaf(found)
     if wanted is not None:
         leaf, some = wanted
         order = requests.Order("look", {r: {**arguments, "leaf": leaf} for r in some})
         bodies, _ = _split(await world.ask(order))
         values = {rank: body.get("values") for rank, body in bodies.items()}
     state = world.state
-    return compared.row(expression, found, errors, values, tuple(state.running), state.waiting)
+    return compare_values.row(expression, found, errors, values, tuple(state.running), state.waiting)
 
 
-async def names(world: Debugged) -> tuple[visible.Only, ...]:
+async def names(world: DebugTarget) -> tuple[visible_names.Only, ...]:
     """Find the names that only some ranks have, of those that are paused or idle.
 
     Args:
         world: The world that is being debugged.
     """
-    arguments = {"expression": visible.EXPRESSION}
-    found, _ = _split(await world.ask(requests.Order("look", {r: arguments for r in _standing(world)})))
-    return visible.only_on_some(found)
+    arguments = {"expression": visible_names.EXPRESSION}
+    found, _ = _split(await world.ask(requests.Order("look", {r: arguments for r in _halted(world)})))
+    return visible_names.only_on_some(found)
 
 
-def _standing(world: Debugged) -> list[int]:
+def _halted(world: DebugTarget) -> list[int]:
     return [r.rank for r in world.state.ranks if r.attached and r.phase != "running"]
 
 

@@ -10,13 +10,13 @@ from dtrain_lab.debugger import events, replies, requests
 from dtrain_lab.debugger.editor import arguments as asked_for
 from dtrain_lab.debugger.editor import dialect
 from dtrain_lab.debugger.editor.numbering import Numbering
-from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, JobCode, State, rank_of
 from dtrain_lab.debugger.view import notes
 from dtrain_lab.errors import BadRequest, Conflict, DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import Debugging
+from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.services.debugger.editor_points import EditorPoints
 from dtrain_lab.services.debugger.editor_sources import EditorSources
 from dtrain_lab.services.debugger.reattach import Reattach
@@ -48,7 +48,7 @@ class EditorSession:
         self._send = send
         self._seq = 0
         self._who = "An editor"
-        self._debugging: Debugging | None = None
+        self._debugging: DebugSession | None = None
         self._held: list[Dap] | None = None
         """Events held back until a step is answered: only then does an editor regard the ranks as running."""
         self._sources = EditorSources()
@@ -68,7 +68,7 @@ class EditorSession:
             if command == "attach" and answer["success"]:
                 self._post(_event("initialized", {}))
                 self._threads_began(range(len(self._state.ranks)))
-        finally:  # even if the request was cancelled: an event held for ever would make the rank look busy
+        finally:  # even if the request was cancelled: an event held forever would make the rank look busy
             if command in dialect.MOVES:
                 held, self._held = self._held, None
                 for event in held or ():
@@ -168,7 +168,7 @@ class EditorSession:
         if self._debugging is not None:
             raise Conflict("This session is attached already.", "Disconnect first.")
         connection, job = await self._find(arguments)
-        debugging = Debugging(self._who, self._received)
+        debugging = DebugSession(self._who, self._received)
         debugging.state = State(editor=True)
         try:
             await debugging.begin(connection, job)

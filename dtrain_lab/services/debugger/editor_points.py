@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 
-from dtrain_lab.debugger.places import CELL
+from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import Dap
 
 

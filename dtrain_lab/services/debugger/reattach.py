@@ -9,7 +9,7 @@ from dtrain_lab.debugger.state import JobCode, State
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.services.debugger.debugging import Debugging
+from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 
@@ -31,7 +31,7 @@ class Reattach:
 
     def __init__(
         self,
-        debugging: Debugging,
+        debugging: DebugSession,
         connection: Connection,
         job: JobCode | None,
         began: Callable[[Sequence[int]], None],
@@ -44,7 +44,7 @@ class Reattach:
         self._over = over
         self._polls = 0
 
-    def keep(self) -> supervision.Handle:
+    def keep(self) -> supervision.BackgroundTask:
         """Poll every second, until the debugger is released or the returned task is cancelled."""
         return supervision.here().keep("debug.again", self._keep)
 

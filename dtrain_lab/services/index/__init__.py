@@ -1,1 +1,4 @@
-"""The index of jobs: a file that can be made again from the folders of jobs."""
+"""The index of jobs: an SQLite file (`store`, `file`), read off the event loop (`async_index`).
+
+It is a cache: `rebuild` recreates it from the `job.json` in each job's folder.
+"""

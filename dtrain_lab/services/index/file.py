@@ -15,7 +15,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.machine import durable, filesystems
+from dtrain_lab.machine import atomic_files, filesystems
 
 SCHEMA = (
     "CREATE TABLE jobs (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at REAL NOT NULL, "
@@ -147,7 +147,7 @@ class IndexFile:
 
     def _set_aside(self) -> None:
         """Rename the damaged file, and rebuild the index from the jobs' folders."""
-        with durable.locked(self._path.with_name(f"{self._path.name}.lock")):
+        with atomic_files.locked(self._path.with_name(f"{self._path.name}.lock")):
             if not self._is_damaged():  # another process was faster
                 return
             aside = f"{self._path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -18,7 +18,7 @@ from msgspec import Struct
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.errors import DtrainError, NotFound
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.store import Filed
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.codec import lenient

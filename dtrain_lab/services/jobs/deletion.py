@@ -6,7 +6,7 @@ import logging
 
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import Conflict, DtrainError
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.async_index import Index
 from dtrain_lab.wire.jobs.job import JobRecord
 

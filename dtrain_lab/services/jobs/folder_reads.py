@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dtrain_lab.backends.base import ASK_WITHIN_S, Place
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import PATTERNS
 from dtrain_lab.machine import filesystems
 from dtrain_lab.wire.jobs.job import JobRecord

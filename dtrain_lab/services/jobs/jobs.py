@@ -17,19 +17,19 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import DtrainError, NotFound
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.prune import prunable
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs import deletion, resumption
-from dtrain_lab.services.jobs.handover import HandOver
 from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.jobs.reader import JobReader
 from dtrain_lab.services.jobs.status import StateReader, still_runs, unsure
+from dtrain_lab.services.jobs.submission import Submitter
+from dtrain_lab.services.plans.blocking_findings import refuse
+from dtrain_lab.services.plans.plan_store import Plans
 from dtrain_lab.services.plans.planning import Planned, new_id
-from dtrain_lab.services.plans.plans import Plans
-from dtrain_lab.services.plans.refusal import refuse
 from dtrain_lab.services.policy import limits
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest
@@ -53,7 +53,7 @@ class Jobs:
         self._index = async_index.Index(self._store)
         self._states = StateReader(self._index)
         self._plans = Plans(self._index)
-        self._handover = HandOver(self._index, self._states)
+        self._handover = Submitter(self._index, self._states)
 
     # ---- submit
 
@@ -250,7 +250,7 @@ class Jobs:
         return made
 
     async def _ended(self, record: JobRecord, seen: Job | None, *, force: bool) -> Job:
-        """Return the state of a job that has ended, or of which nobody knows if `force` is set."""
+        """Return the state of a job that has ended; with `force`, also of a job whose state is unknown."""
         try:
             made = await self._states.read(record, fresh=True)
         except DtrainError:

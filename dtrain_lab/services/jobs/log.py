@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dtrain_lab.backends.base import Place
 from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.jobs.job import JobRecord, Log
 
 PIECE = 64 << 10

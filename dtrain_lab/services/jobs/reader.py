@@ -9,7 +9,7 @@ import msgspec
 
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import Conflict, NotFound, Unreachable, WireMismatch
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.notebook.sections import sections
 from dtrain_lab.jobs.state import traceback_mark
 from dtrain_lab.services.connection import Connection
@@ -20,7 +20,7 @@ from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, LogPiece
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.stacks import Stack
 
 STACKS_WITHIN_S = 15.0

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import processes
 from dtrain_lab.wire.jobs.job import JobRecord
 

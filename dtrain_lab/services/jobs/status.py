@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import Conflict, DtrainError
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import NOT_ASKED, job
 from dtrain_lab.services.index.async_index import Index

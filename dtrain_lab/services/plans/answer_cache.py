@@ -15,7 +15,7 @@ REFUSED_FOR_S = 10.0
 """Errors are cached for this long, except `SignInNeeded`, which is not cached."""
 
 
-class Recent:
+class AnswerCache:
     """Cache of answers by question.
 
     Args:

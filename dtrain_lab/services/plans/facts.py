@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.services.plans.answer_cache import Recent
+from dtrain_lab.services.plans.answer_cache import AnswerCache
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding
@@ -33,7 +33,7 @@ class Found(Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-async def find(allowed: Allowed, request: JobRequest, recent: Recent, first: JobRecord | None) -> Found:
+async def find(allowed: Allowed, request: JobRequest, recent: AnswerCache, first: JobRecord | None) -> Found:
     """Gather the facts from the nodes and from this machine.
 
     Args:

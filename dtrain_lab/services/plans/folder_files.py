@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dtrain_lab.backends.base import Backend
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.jobs.job import JobRecord
 
 

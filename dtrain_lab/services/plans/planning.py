@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadSize, DtrainError, EnvironmentUnfit
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.check import check, checkpoints
 from dtrain_lab.jobs.check import frameworks as framework_check
 from dtrain_lab.jobs.check.notebook import Around
@@ -26,12 +26,12 @@ from dtrain_lab.placement import layout
 from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.services.plans import facts, folder_files, node_findings, packing
-from dtrain_lab.services.plans.answer_cache import Recent
-from dtrain_lab.services.plans.book import Book, read_book
-from dtrain_lab.services.plans.code import Code
+from dtrain_lab.services.plans.answer_cache import AnswerCache
 from dtrain_lab.services.plans.inputs import Sources
-from dtrain_lab.services.plans.refused import as_finding, of_usual_size
+from dtrain_lab.services.plans.notebook_code import Code
+from dtrain_lab.services.plans.notebook_files import NotebookFiles, read_book
 from dtrain_lab.services.plans.request import settings
+from dtrain_lab.services.plans.request_errors import as_finding, of_usual_size
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding
@@ -67,7 +67,7 @@ async def prepare(
     request: JobRequest,
     file: Path,
     sources: Sources,
-    recent: Recent,
+    recent: AnswerCache,
     first: JobRecord | None,
     refused: list[DtrainError],
 ) -> Planned:
@@ -182,7 +182,7 @@ def new_id() -> str:
 
 
 def _checked(
-    book: Book, record: JobRecord, missing: frozenset[str], *, no_torch: bool
+    book: NotebookFiles, record: JobRecord, missing: frozenset[str], *, no_torch: bool
 ) -> tuple[Finding, ...]:
     """Return what the check of the notebook found.
 
@@ -217,7 +217,7 @@ def _checked(
 
 
 async def _missing(
-    code: Code, record: JobRecord, packed: packing.Packed, recent: Recent
+    code: Code, record: JobRecord, packed: packing.Packed, recent: AnswerCache
 ) -> tuple[frozenset[str], bool]:
     """Return modules that the environment lacks, and whether torch is one, if it is on this machine.
 
@@ -260,7 +260,7 @@ async def _missing(
     return frozenset(missing), no_torch
 
 
-def _files(record: JobRecord, backend: Backend, book: Book, script: Script) -> dict[str, bytes]:
+def _files(record: JobRecord, backend: Backend, book: NotebookFiles, script: Script) -> dict[str, bytes]:
     notebook = record.request.notebook.rpartition("/")[2]
     code = {
         **{f"{job_files.CODE}/{path}": data for path, data in book.packed.files.items()},

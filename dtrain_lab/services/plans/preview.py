@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.command import submit_command
 from dtrain_lab.placement import slurm
 from dtrain_lab.services.plans.planning import Planned

@@ -1,1 +1,1 @@
-"""Administrators' limits, and options of users."""
+"""The administrator's limits (`policy`: their values, `limits`: their checks), and options of users."""

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 
-from dtrain_lab.backends.poll_floor import limits
+from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.policy import policy
 from dtrain_lab.wire.processes.settings import StartOptions

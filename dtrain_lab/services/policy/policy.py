@@ -17,8 +17,8 @@ import msgspec
 import psutil
 
 from dtrain_lab.errors import Forbidden
-from dtrain_lab.machine import durable, processes
-from dtrain_lab.services import folders
+from dtrain_lab.machine import atomic_files, processes
+from dtrain_lab.services import paths
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.processes.settings import OutputLimits, Policy, ServerSettings
 
@@ -96,7 +96,7 @@ def publish(settings: ServerSettings) -> None:
     """Publish settings for this server and for all its descendants."""
     settings = msgspec.structs.replace(settings, started=processes.started())
     _own[os.getpid()] = settings
-    durable.replace(_file(os.getpid()), msgspec.json.encode(settings))
+    atomic_files.replace(_file(os.getpid()), msgspec.json.encode(settings))
 
 
 def apply(settings: ServerSettings) -> None:
@@ -113,7 +113,7 @@ def forget() -> None:
 def _file(pid: int) -> Path:
     # if hosts or containers share the home, servers on several of them may have the same pid
     system = hashlib.sha256(processes.system().encode()).hexdigest()[:12]
-    return folders.private(folders.records() / "servers") / f"{system}-{pid}.json"
+    return paths.private(paths.records() / "servers") / f"{system}-{pid}.json"
 
 
 def _above() -> Iterator[int]:

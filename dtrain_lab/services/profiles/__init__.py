@@ -1,1 +1,1 @@
-"""Profiles on disk, checks of their nodes, and the Python that they run."""
+"""Profiles: their files, the check of their nodes, sign-in to hosts, slots, and the Python that ranks run."""

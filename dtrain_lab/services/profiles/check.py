@@ -14,7 +14,7 @@ from dtrain_lab.services.policy import limits, policy
 from dtrain_lab.services.profiles import environment, speeds
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.kinds import Framework
-from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.node_check import Check
 from dtrain_lab.wire.plan import NodeFacts, Request
 from dtrain_lab.wire.summary import Summary
 

@@ -9,9 +9,9 @@ from msgspec import Struct
 from dtrain_lab.backends import registry
 from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadProfile, DtrainError, NotFound
-from dtrain_lab.machine import durable
+from dtrain_lab.machine import atomic_files
 from dtrain_lab.placement.profile import no_backend, parse
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.names import check as check_name
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.site import Error
@@ -56,7 +56,7 @@ def load(name: str) -> Profile:
     if name in BUILT_IN:
         return BUILT_IN[name]
     known = suggestions.did_you_mean(name, names()) or f"Known ones: {', '.join(names())}."
-    raise NotFound(f'There is no profile "{name}".', f"{known} Profiles are in {folders.profiles()}.")
+    raise NotFound(f'There is no profile "{name}".', f"{known} Profiles are in {paths.profiles()}.")
 
 
 def text(name: str) -> str:
@@ -81,7 +81,7 @@ def write(name: str, content: str) -> Profile:
     path = _path(name)
     profile = _parse(content, name, path.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    durable.swap(path, content.encode())
+    atomic_files.swap(path, content.encode())
     return profile
 
 
@@ -94,7 +94,7 @@ def listing() -> list[Listed]:
     """Return all profiles, invalid ones with their error."""
     found = []
     for name in names():
-        path = folders.profiles() / f"{name}.toml"
+        path = paths.profiles() / f"{name}.toml"
         file = str(path) if path.exists() else None
         try:
             profile = load(name)
@@ -116,11 +116,11 @@ def _parse(text: str, name: str, file: str) -> Profile:
 def _path(name: str) -> Path:
     if "/" in name or "\0" in name or name.startswith(".") or len(name.encode()) > LONGEST_NAME:
         raise NotFound(f'"{name[:80]}" is not the name of a profile.', f"Known ones: {', '.join(names())}.")
-    return folders.profiles() / f"{name}.toml"
+    return paths.profiles() / f"{name}.toml"
 
 
 def _files() -> list[Path]:
-    folder = folders.profiles()
+    folder = paths.profiles()
     return sorted(folder.glob("*.toml")) if folder.is_dir() else []
 
 

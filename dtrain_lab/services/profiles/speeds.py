@@ -9,9 +9,9 @@ import msgspec
 from jupyter_core.paths import jupyter_data_dir
 from msgspec import Struct
 
-from dtrain_lab.machine import durable
-from dtrain_lab.services import folders
-from dtrain_lab.wire.node import Between, MeasuredSpeed
+from dtrain_lab.machine import atomic_files
+from dtrain_lab.services import paths
+from dtrain_lab.wire.node_check import Between, MeasuredSpeed
 from dtrain_lab.wire.profile import Profile
 
 
@@ -30,7 +30,9 @@ def keep(profile: Profile, between: Between) -> None:
         profile: The profile whose nodes were measured.
         between: Latency and bandwidth between two of its nodes.
     """
-    durable.replace(_file(profile), msgspec.json.encode(Measured(time.time(), _network(profile), between)))
+    atomic_files.replace(
+        _file(profile), msgspec.json.encode(Measured(time.time(), _network(profile), between))
+    )
 
 
 def of(profile: Profile) -> MeasuredSpeed | None:
@@ -52,5 +54,5 @@ def _network(profile: Profile) -> str:
 
 
 def _file(profile: Profile) -> Path:
-    folder = folders.private(Path(jupyter_data_dir()) / "dtrain-lab" / "speeds")
+    folder = paths.private(Path(jupyter_data_dir()) / "dtrain-lab" / "speeds")
     return folder / f"{profile.name}.json"

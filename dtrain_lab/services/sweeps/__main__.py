@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import options, policy
-from dtrain_lab.services.report import process_log
 from dtrain_lab.services.sweeps import driver
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.wire.processes.settings import ServerSettings

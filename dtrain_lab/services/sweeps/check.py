@@ -14,11 +14,11 @@ from dtrain_lab.errors import BadRequest, Conflict, DtrainError, EnvironmentUnfi
 from dtrain_lab.jobs.notebook.source import read as cells_of
 from dtrain_lab.services import names
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.plans.book import read_notebook
+from dtrain_lab.services.plans.notebook_files import read_notebook
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import objective, study
-from dtrain_lab.sweeps.notebook import check_names, check_values
+from dtrain_lab.sweeps.notebook_parameters import check_names, check_values
 from dtrain_lab.sweeps.space import Space, first_of, parse, points
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobSize

@@ -17,7 +17,7 @@ from dtrain_lab.machine import private, processes
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.plans import packing
-from dtrain_lab.services.plans.refusal import refuse
+from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.sweeps import check
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.sweeps.space import written

@@ -37,7 +37,7 @@ from dtrain_lab.sweeps.events import (
 )
 from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.wire.jobs.job import Job
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, Report, SweepRecord, Trial
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, ObjectiveValue, SweepRecord, Trial
 
 POLL_S = 0.25
 """Interval at which the trials are polled."""
@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 class _Read(NamedTuple):
     """The part of a job's values that was read. `names`: of the values; `offset`: its end, bytes."""
 
-    reports: tuple[Report, ...] = ()
+    reports: tuple[ObjectiveValue, ...] = ()
     names: frozenset[str] = frozenset()
     offset: int = 0
 
@@ -184,7 +184,7 @@ class Driver:
             log.warning("sweep %s: job %s can't be looked at: %s", self._record.id, trial.job, error)
             return None
         name = self._record.request.objective
-        new = tuple(Report(one.step, float(one.values[name])) for one in logged if name in one.values)
+        new = tuple(ObjectiveValue(one.step, float(one.values[name])) for one in logged if name in one.values)
         names = known.names.union(*(one.values for one in logged))
         read = self._read[trial.job] = _Read((*known.reports, *new), names, offset)
         return Polled(

@@ -14,8 +14,8 @@ import msgspec
 from jupyter_core.paths import jupyter_data_dir
 
 from dtrain_lab.errors import DtrainError, Unreachable, WireMismatch
-from dtrain_lab.machine import durable
-from dtrain_lab.services import folders
+from dtrain_lab.machine import atomic_files
+from dtrain_lab.services import paths
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Asked, SweepRecord, Wish
 
@@ -37,7 +37,7 @@ class Known(NamedTuple):
 
 def base() -> Path:
     """Return the folder of all sweeps' folders; only this user can enter it."""
-    return folders.private(Path(jupyter_data_dir()) / "dtrain-lab" / "sweeps")
+    return paths.private(Path(jupyter_data_dir()) / "dtrain-lab" / "sweeps")
 
 
 def all_of() -> Iterator[Path]:
@@ -84,7 +84,7 @@ def write(folder: Path, record: SweepRecord, *, safely: bool = True) -> None:
     Raises:
         Unreachable: It can't be written; the old one is still there.
     """
-    put = durable.replace if safely else durable.swap
+    put = atomic_files.replace if safely else atomic_files.swap
     try:
         put(folder / RECORD, msgspec.json.encode(record))
     except OSError as error:
@@ -111,9 +111,9 @@ def ask(folder: Path, wish: Wish) -> Asked:
     Returns:
         The request with its number, one above that of the last request.
     """
-    with durable.locked(folder / f"{ASKED}.lock"):
+    with atomic_files.locked(folder / f"{ASKED}.lock"):
         made = Asked(asked(folder).number + 1, wish)
-        durable.replace(folder / ASKED, msgspec.json.encode(made))
+        atomic_files.replace(folder / ASKED, msgspec.json.encode(made))
     return made
 
 

@@ -1,1 +1,1 @@
-"""Worlds of this user: start, find, connect to, stop; warm heads; records by which heads are found."""
+"""This user's clusters: start, find, connect to, resize and stop them; heads kept warm for the next start."""

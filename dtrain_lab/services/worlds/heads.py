@@ -14,15 +14,15 @@ import msgspec
 
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import NotFound, StartFailed, Unreachable
-from dtrain_lab.services import folders
-from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
+from dtrain_lab.services import paths
+from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, head_records
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
-from dtrain_lab.services.worlds import ended
+from dtrain_lab.services.worlds import endings
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
-from dtrain_lab.wire.processes.record import HeadRecord, Remote, Server
+from dtrain_lab.wire.processes.head_record import HeadRecord, Remote, Server
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
 from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from dtrain_lab.wire.profile import Profile
@@ -77,7 +77,7 @@ async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, s
         server_started=server.started,
         remote=Remote(profile, plan, handle, owner),
     )
-    records.write(record)
+    head_records.write(record)
     return record
 
 
@@ -94,20 +94,20 @@ async def spawn(plan: Plan, profile: Profile, *, server: Server, heir: str | Non
         StartFailed: It ended at once, or does not answer; or its folder has no room.
     """
     identity = heir or secrets.token_hex(6)
-    folder = folders.sockets()
+    folder = paths.sockets()
     try:
         return await _spawn(plan, profile, identity, server=server, inherits=heir is not None)
     except OSError as error:
         shutil.rmtree(folder / identity, ignore_errors=True)
-        records.forget(identity)
-        raise folders.no_room(folder, error) from error
+        head_records.forget(identity)
+        raise paths.no_room(folder, error) from error
 
 
 async def _spawn(
     plan: Plan, profile: Profile, identity: str, *, server: Server, inherits: bool
 ) -> HeadRecord:
-    directory = folders.private(folders.sockets() / identity)
-    record = records.path_of(identity)
+    directory = paths.private(paths.sockets() / identity)
+    record = head_records.path_of(identity)
     backend = registry.backend(profile.backend)
     facts = await backend.facts(profile)
     assert isinstance(facts, NodeFacts)
@@ -155,7 +155,7 @@ async def end(connection: Connection, ending: Ending, heir: str = "") -> bool:
     Raises:
         Unreachable: It does not answer and can't be killed; or its connection broke twice.
     """
-    await asyncio.to_thread(ended.note, connection.record.id, ending)
+    await asyncio.to_thread(endings.note, connection.record.id, ending)
     order = clients.Stop(heir, ending)
     try:
         await _stop(connection, order)
@@ -168,7 +168,7 @@ async def end(connection: Connection, ending: Ending, heir: str = "") -> bool:
         if record.remote is not None:
             with suppress(NotFound):  # the scheduler no longer knows it
                 await registry.backend(record.remote.profile.backend).cancel(of_head(record))
-        elif not await asyncio.to_thread(records.kill, record):
+        elif not await asyncio.to_thread(head_records.kill, record):
             raise
         return False
     return True

@@ -14,10 +14,10 @@ import msgspec
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import Conflict
-from dtrain_lab.machine import durable, processes
-from dtrain_lab.services import folders, names
-from dtrain_lab.services.connection import records
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.machine import atomic_files, processes
+from dtrain_lab.services import names, paths
+from dtrain_lab.services.connection import head_records
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 ALONE_WITHIN_S = 1.0
 """Time to wait for other starts, which choose a name within milliseconds."""
@@ -83,7 +83,7 @@ def reserved(wanted: str | None, usual: str) -> Iterator[str]:
     try:
         name, path = _reserve(wanted, usual)
     except OSError as error:
-        raise folders.no_room(folders.records(), error) from error
+        raise paths.no_room(paths.records(), error) from error
     try:
         yield name
     finally:
@@ -92,9 +92,9 @@ def reserved(wanted: str | None, usual: str) -> Iterator[str]:
 
 def _reserve(wanted: str | None, usual: str) -> tuple[str, Path]:
     """Return the name, and the file that reserves it."""
-    folder = folders.records()
+    folder = paths.records()
     with _alone(folder / "names.lock"):
-        running = {r.name: r for r in records.living() if not r.warm}
+        running = {r.name: r for r in head_records.living() if not r.warm}
         starting = {r.name for r in _reservations(folder)}
         name, number = names.check(wanted) if wanted is not None else usual, 2
         while name in running or name in starting:
@@ -103,7 +103,7 @@ def _reserve(wanted: str | None, usual: str) -> tuple[str, Path]:
             name, number = f"{usual}-{number}", number + 1
         path = folder / f"{secrets.token_hex(6)}.name"
         reservation = Reservation(name, os.getpid(), processes.started(), processes.system())
-        durable.swap(path, msgspec.json.encode(reservation))
+        atomic_files.swap(path, msgspec.json.encode(reservation))
         return name, path
 
 

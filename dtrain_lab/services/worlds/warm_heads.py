@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.worlds.heads import spawn
 from dtrain_lab.wire.plan import Request
-from dtrain_lab.wire.processes.record import HeadRecord, Server
+from dtrain_lab.wire.processes.head_record import HeadRecord, Server
 
 
 class WarmHeads:
@@ -106,4 +106,4 @@ class WarmHeads:
 
 
 def _living(key: str) -> list[HeadRecord]:
-    return [r for r in records.living() if r.warm and r.environment == key]
+    return [r for r in head_records.living() if r.warm and r.environment == key]

@@ -18,19 +18,19 @@ from dtrain_lab.backends import ssh_connections
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, StartFailed, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
-from dtrain_lab.services import folders
-from dtrain_lab.services.connection import Connection, records
+from dtrain_lab.services import paths
+from dtrain_lab.services.connection import Connection, head_records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.services.worlds import ended, naming, sizes
+from dtrain_lab.services.worlds import endings, naming, resize
 from dtrain_lab.services.worlds.heads import end, spawn, submit
 from dtrain_lab.services.worlds.warm_heads import WarmHeads
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import LeaseKind
 from dtrain_lab.wire.plan import Plan, Request
-from dtrain_lab.wire.processes.record import HeadRecord, Server
+from dtrain_lab.wire.processes.head_record import HeadRecord, Server
 from dtrain_lab.wire.processes.settings import HEIR
 from dtrain_lab.wire.profile import Profile
 
@@ -94,7 +94,7 @@ class Worlds:
         plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
         here = backend.traits.one_machine
         if here:
-            await asyncio.to_thread(folders.must_have_room)
+            await asyncio.to_thread(paths.must_have_room)
         try:
             with contextlib.ExitStack() as reserved:
                 # in a thread: it waits for other starts, and for the disk
@@ -150,7 +150,7 @@ class Worlds:
 
     def found(self) -> list[HeadRecord]:
         """Return the records of running worlds, oldest first, without warm heads."""
-        return [r for r in records.living() if not r.warm]
+        return [r for r in head_records.living() if not r.warm]
 
     async def connect(self, name: str) -> Connection:
         """Connect to a world by its name or id.
@@ -228,7 +228,7 @@ class Worlds:
         """
         cluster: Cluster = await connection.ask(clients.Info())
         allowed = limits.allowed(profiles.load(cluster.profile))
-        request = sizes.resized(cluster, ranks)
+        request = resize.resized(cluster, ranks)
         facts = await allowed.backend.facts(allowed.profile)
         plan = allowed.plan(facts, request, python="", directory="")
         resized: Cluster = await connection.ask(clients.Resize(plan), within_s=RESIZED_WITHIN_S)
@@ -242,11 +242,11 @@ class Worlds:
             python: Python executable for whose next start torch stays loaded; None: nothing stays.
         """
         heir = self.warm_heads.start_heir(connection.record, python) if python is not None else ""
-        path = str(folders.sockets() / heir / HEIR) if heir else ""
-        if await end(connection, ended.by(self.lease), path):
+        path = str(paths.sockets() / heir / HEIR) if heir else ""
+        if await end(connection, endings.by(self.lease), path):
             await connection.ended()
             connection.close()
-            records.living()
+            head_records.living()
 
     async def release(self) -> None:
         """Release all leases; this client is done with its worlds."""

@@ -16,7 +16,7 @@ from dtrain_lab.machine import cgroup
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.training import ranks
 from dtrain_lab.training.batch_size.saved_state import apart, restored
-from dtrain_lab.training.gradients import accumulations
+from dtrain_lab.training.gradients import active_accumulations
 
 SHARE = 0.8
 """Maximum share of this rank's part of the available memory that is used by default."""
@@ -59,7 +59,7 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
     if memory_bytes is not None and (not isinstance(memory_bytes, int) or memory_bytes < 1):
         raise BadRequest(f"dt.largest_batch: memory_bytes is {memory_bytes!r}; it must be a number of bytes.")
     with ExitStack() as stack:
-        stack.enter_context(accumulations.resting())
+        stack.enter_context(active_accumulations.resting())
         copies = stack.enter_context(restored())
         stack.enter_context(apart())
         on_gpu = torch.cuda.is_available() and memory_bytes is None

@@ -59,8 +59,8 @@ def scale_lr(
 
     The rate begins where it is, and reaches factor × rate (linear) or √factor × rate (sqrt) after
     `warmup_steps` calls of the scheduler's `step()` (Goyal et al., 2017). Schedulers that are made after it
-    begin at the scaled rate: step them beside it, or after it by `SequentialLR`. Only those that compute the
-    rate anew at each step, as LambdaLR does, know nothing of the warm-up. Called again for an optimizer, it
+    begin at the scaled rate: step them beside it, or after it by `SequentialLR`. Those that recompute the
+    rate at each step, as LambdaLR does, ignore the warm-up. Called again for an optimizer, it
     scales from the rate before the first call, and says so.
 
     Args:

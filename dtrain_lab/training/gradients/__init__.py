@@ -1,1 +1,1 @@
-"""Averaging of gradients: less often, in fewer bytes, in buckets of another size."""
+"""Options of `dt.optimize`: gradients averaged less often, in fewer bytes, or in buckets of another size."""

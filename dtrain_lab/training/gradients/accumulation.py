@@ -19,9 +19,9 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.training import ranks
-from dtrain_lab.training.gradients import together
+from dtrain_lab.training.gradients import accumulation_rules
+from dtrain_lab.training.gradients.gradient_sums import GradientSums
 from dtrain_lab.training.gradients.hooks import average, calling, tensors
-from dtrain_lab.training.gradients.sums import GradientSums
 
 _numbers = itertools.count()
 
@@ -238,7 +238,7 @@ class Accumulation:
 
     def _warn_read_ahead(self) -> None:
         if self._over and not self._flushing:
-            ranks.say(together.READ_AHEAD)
+            ranks.say(accumulation_rules.READ_AHEAD)
 
     def skipped(self) -> None:
         """Called when all ranks skip the group's step because of infinite gradients."""
@@ -261,7 +261,7 @@ class Accumulation:
             return
         optimizer = self.optimizer
         if isinstance(self._model(), DistributedDataParallel):
-            together.meet_before_flush(self._model(), self.done)
+            accumulation_rules.meet_before_flush(self._model(), self.done)
         self._zero_grad(set_to_none=True)
         self._sums.put(1 / self.done)
         if isinstance(self._model(), DistributedDataParallel):
@@ -291,8 +291,8 @@ class Accumulation:
 
     def _saved(self, *_: Any) -> None:
         if self.done and not self.resting:  # otherwise it is our own copy, made to restore the state
-            ranks.say(together.saved(self.done, self.every))
+            ranks.say(accumulation_rules.saved(self.done, self.every))
 
     def __del__(self) -> None:
         if self.__dict__.get("done"):
-            ranks.say(together.unfinished(self.done, self.every))
+            ranks.say(accumulation_rules.unfinished(self.done, self.every))

@@ -9,14 +9,14 @@ import torch
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
+from dtrain_lab.training.inference.arguments import Asked, agreed
+from dtrain_lab.training.inference.batch_shares import Plan, plan
 from dtrain_lab.training.inference.inputs import ModelCall, Splitter, placed
 from dtrain_lab.training.inference.loop import Loop
 from dtrain_lab.training.inference.metrics import Metrics, plain
-from dtrain_lab.training.inference.ranks import Ranks, ranks
+from dtrain_lab.training.inference.rank_exchange import Ranks, ranks
 from dtrain_lab.training.inference.results.gather import gathered
-from dtrain_lab.training.inference.results.outputs import Output, parts, retained
-from dtrain_lab.training.inference.setup import Asked, agreed
-from dtrain_lab.training.inference.shares import Plan, plan
+from dtrain_lab.training.inference.results.output_parts import Output, parts, retained
 
 
 def evaluate(
@@ -101,7 +101,7 @@ class _Evaluation:
             self._outputs[number] = parts((predictions, call.target), len(self._plan.batches.of(number)))
 
     def _replay(self) -> None:
-        """Give every rank's metrics all batches, of which there are few; one without any can't be synced."""
+        """Update every rank's metrics with all (few) batches: a metric without a batch can't be synced."""
         self._metrics.keep_apart()
         pairs: dict[int, Any] = {}
         for some in self._here.exchange(self._pairs):

@@ -14,9 +14,9 @@ import torch
 from tqdm import tqdm
 
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.training.inference.batch_shares import Plan
 from dtrain_lab.training.inference.inputs import ModelCall, Splitter, placed
-from dtrain_lab.training.inference.ranks import Ranks, Sums
-from dtrain_lab.training.inference.shares import Plan
+from dtrain_lab.training.inference.rank_exchange import Ranks, Sums
 
 Take = Callable[[int, Any, ModelCall], None]
 """Called with a batch's number, the model's output and the model's arguments."""

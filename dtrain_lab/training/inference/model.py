@@ -13,7 +13,7 @@ from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training.inference.ranks import Ranks
+from dtrain_lab.training.inference.rank_exchange import Ranks
 
 GLANCE = 1024
 """Approximate number of values per tensor that a quick fingerprint reads."""

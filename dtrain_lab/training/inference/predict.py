@@ -10,16 +10,16 @@ from typing import Any
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
-from dtrain_lab.training.inference.code import digest
+from dtrain_lab.training.inference.arguments import Asked, agreed
+from dtrain_lab.training.inference.batch_shares import Plan, plan
+from dtrain_lab.training.inference.code_digest import digest
 from dtrain_lab.training.inference.inputs import ModelCall, Splitter
 from dtrain_lab.training.inference.loop import Loop
-from dtrain_lab.training.inference.ranks import Ranks, ranks
-from dtrain_lab.training.inference.results import tables
+from dtrain_lab.training.inference.rank_exchange import Ranks, ranks
+from dtrain_lab.training.inference.results import arrow_files
 from dtrain_lab.training.inference.results.gather import gathered
-from dtrain_lab.training.inference.results.outputs import Output, parts
-from dtrain_lab.training.inference.results.parts import Parts, State, Writer, folder_of
-from dtrain_lab.training.inference.setup import Asked, agreed
-from dtrain_lab.training.inference.shares import Plan, plan
+from dtrain_lab.training.inference.results.output_parts import Output, parts
+from dtrain_lab.training.inference.results.part_files import Parts, State, Writer, folder_of
 
 
 def predict(
@@ -83,9 +83,9 @@ def _results(here: Ranks, asked: Asked) -> Any:
 
 def _file(here: Ranks, asked: Asked, name: str) -> Path:
     path = Path(name).expanduser().absolute()
-    batches = agreed(here, asked, also=lambda: tables.check(path))
+    batches = agreed(here, asked, also=lambda: arrow_files.check(path))
     mark = models.agree(here, asked.model, whole=True)
-    here.everyone(lambda: tables.make_folder(path) if here.number == 0 else None)
+    here.everyone(lambda: arrow_files.make_folder(path) if here.number == 0 else None)
     folder = here.everyone(lambda: folder_of(path, name))[0]
     # rank 0's: what a function reads may differ between ranks, such as a device
     code = here.everyone(lambda: digest(asked.model, asked.collate_fn) if here.number == 0 else "")[0]

@@ -9,21 +9,28 @@ from msgspec import Struct
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.cells import CellRecord, CellResult
 from dtrain_lab.wire.cells import Output as ClusterOutput
-from dtrain_lab.wire.clients.body import Body
+from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.clients.cells import (
-    TURN_KEPT_S,
+    RANKS_HELD_S,
+    AcquireRanks,
     Comm,
     Complete,
     Diagnose,
     Follow,
-    GiveTurn,
     ListCells,
     ReadOutput,
+    ReleaseRanks,
     Run,
-    TakeTurn,
     TryAdvice,
 )
-from dtrain_lab.wire.clients.debugger import NOT_YET, Debug, HoldDebugger, LeaveDebugger, ReadHistory, Stacks
+from dtrain_lab.wire.clients.debugger import (
+    NOT_YET,
+    AcquireDebugger,
+    DebugRequest,
+    ReadHistory,
+    ReleaseDebugger,
+    Stacks,
+)
 from dtrain_lab.wire.clients.world import (
     BEGUN,
     AcquireLease,
@@ -54,44 +61,44 @@ from dtrain_lab.wire.stacks import Stack
 __all__ = [
     "BEGUN",
     "NOT_YET",
+    "RANKS_HELD_S",
     "RESULTS",
-    "TURN_KEPT_S",
+    "AcquireDebugger",
     "AcquireLease",
+    "AcquireRanks",
     "Advise",
     "Answer",
     "AnyBody",
     "Body",
-    "Call",
     "CellEnded",
     "CellOutput",
     "Changed",
     "Clock",
     "Comm",
     "Complete",
-    "Debug",
     "DebugEvent",
+    "DebugRequest",
     "Diagnose",
     "Engines",
     "Follow",
     "ForecastNodes",
-    "GiveTurn",
-    "HoldDebugger",
     "Info",
     "Interrupt",
     "Launch",
     "Lease",
-    "LeaveDebugger",
     "ListCells",
     "OutputMissing",
     "ReadHistory",
     "ReadOutput",
     "Release",
+    "ReleaseDebugger",
+    "ReleaseRanks",
+    "Request",
     "Resize",
     "Restart",
     "Run",
     "Stacks",
     "Stop",
-    "TakeTurn",
     "ToClient",
     "TryAdvice",
     "Watch",
@@ -115,8 +122,8 @@ AnyBody = (
     | Run
     | Follow
     | ListCells
-    | TakeTurn
-    | GiveTurn
+    | AcquireRanks
+    | ReleaseRanks
     | Comm
     | Complete
     | Interrupt
@@ -126,14 +133,14 @@ AnyBody = (
     | Stacks
     | ReadOutput
     | ReadHistory
-    | HoldDebugger
-    | LeaveDebugger
-    | Debug
+    | AcquireDebugger
+    | ReleaseDebugger
+    | DebugRequest
     | Engines
 )
 
 
-class Call(Struct, frozen=True, tag="call", tag_field="k"):
+class Request(Struct, frozen=True, tag="call", tag_field="k"):
     """A request. `version` is the client's."""
 
     id: int
@@ -142,7 +149,7 @@ class Call(Struct, frozen=True, tag="call", tag_field="k"):
 
 
 class Answer(Struct, frozen=True, tag="answer", tag_field="k"):
-    """The answer to a `Call`: the packed result, or an error as `DtrainError.as_dict` plus `kind`."""
+    """The answer to a `Request`: the packed result, or an error as `DtrainError.as_dict` plus `kind`."""
 
     id: int
     result: bytes = b""
@@ -179,7 +186,7 @@ class DebugEvent(Struct, frozen=True, tag="debug_event", tag_field="k"):
 ToClient = Answer | CellOutput | OutputMissing | CellEnded | Changed | DebugEvent
 """A `CellOutput` is forwarded to the client that runs the cell exactly as the rank packed it."""
 
-decode_to_head = decode.decoder(Call, "The client")
+decode_to_head = decode.decoder(Request, "The client")
 decode_to_client = decode.decoder(ToClient, "The cluster's head")
 
 RESULTS: dict[type[Body], Any] = {
@@ -196,8 +203,8 @@ RESULTS: dict[type[Body], Any] = {
     Run: None,
     Follow: CellResult,
     ListCells: list[CellRecord],
-    TakeTurn: None,
-    GiveTurn: None,
+    AcquireRanks: None,
+    ReleaseRanks: None,
     Comm: None,
     Complete: bytes,
     Interrupt: Cluster,
@@ -207,9 +214,9 @@ RESULTS: dict[type[Body], Any] = {
     Stacks: list[Stack],
     ReadOutput: list[ClusterOutput],
     ReadHistory: list[Point],
-    HoldDebugger: int,
-    LeaveDebugger: None,
-    Debug: dict[int, bytes],
+    AcquireDebugger: int,
+    ReleaseDebugger: None,
+    DebugRequest: dict[int, bytes],
     Engines: str,
 }
 """Request type → type of its result."""

@@ -1,25 +1,27 @@
-"""Requests about cells: running and following them, turns, comms, completion, output."""
+"""Requests about cells: running and following them, exclusive use of ranks, comms, completion, output."""
 
 from __future__ import annotations
 
-from dtrain_lab.wire.clients.body import Body
+from msgspec import field
+
+from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.kinds import CommKind
 
 
 class Diagnose(Body, frozen=True, tag="diagnose"):
-    """Measure what takes a training step's time; takes a turn like a cell.
+    """Measure what takes a training step's time; queued like a cell.
 
-    `cell`: id of that turn. A request with the id of an earlier one waits for the same measurement.
+    `cell`: its id in the queue. A request with the id of an earlier one waits for the same measurement.
     """
 
     cell: str
 
 
 class TryAdvice(Body, frozen=True, tag="try_advice"):
-    """Measure the gain of advice, in steps that are undone; takes a turn like a cell.
+    """Measure the gain of advice, in steps that are undone; queued like a cell.
 
-    `cell`: id of that turn, as in `Diagnose`. `advice`: id of the advice.
+    `cell`: its id in the queue, as in `Diagnose`. `advice`: id of the advice.
     """
 
     cell: str
@@ -65,27 +67,27 @@ class ListCells(Body, frozen=True, tag="list_cells"):
     last: bool = False
 
 
-TURN_KEPT_S = 60.0
+RANKS_HELD_S = 60.0
 
 
-class TakeTurn(Body, frozen=True, tag="take_turn"):
-    """Queue for exclusive use of ranks by something other than a cell (a view's call); answered in turn.
+class AcquireRanks(Body, frozen=True, tag="take_turn"):
+    """Queue for exclusive use of ranks by something other than a cell (a view's calls).
 
-    `pid`: the process that holds the turn; the turn is released when that process ends. Where the head can't
-    see the process (another `system`), the turn expires unless it is renewed within `TURN_KEPT_S` once it has
-    begun.
+    Answered once all earlier cells on these ranks have ended. `name`: of the lock on the ranks. `pid`: the
+    process that holds the lock, which is released when that process ends. If the head can't see the process
+    (another `system`), the lock expires unless it is renewed within `RANKS_HELD_S` once it is acquired.
     """
 
-    turn: str
+    name: str = field(name="turn")
     pid: int
     ranks: tuple[int, ...] | None = None
     system: str = ""
 
 
-class GiveTurn(Body, frozen=True, tag="give_turn"):
-    """Release a turn."""
+class ReleaseRanks(Body, frozen=True, tag="give_turn"):
+    """Release the lock of this name on its ranks."""
 
-    turn: str
+    name: str = field(name="turn")
 
 
 class Comm(Body, frozen=True, tag="comm"):

@@ -1,8 +1,8 @@
-"""Requests to look into ranks: debugger, stacks, the figures' past."""
+"""Requests to look into ranks: debugger, stacks, the metrics' history."""
 
 from __future__ import annotations
 
-from dtrain_lab.wire.clients.body import Body
+from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.codec.encode import encode as encode
 
 
@@ -26,7 +26,7 @@ NOT_YET = "has not come yet"
 """Part of the head's error for a job's rank that has not registered with it yet."""
 
 
-class HoldDebugger(Body, frozen=True, tag="hold_debugger"):
+class AcquireDebugger(Body, frozen=True, tag="hold_debugger"):
     """Take exclusive use of the world's debugger.
 
     Unless it is renewed within 10 s, paused ranks continue and the debugger is released. `who`: shown to
@@ -39,11 +39,11 @@ class HoldDebugger(Body, frozen=True, tag="hold_debugger"):
     system: str = ""
 
 
-class LeaveDebugger(Body, frozen=True, tag="leave_debugger"):
+class ReleaseDebugger(Body, frozen=True, tag="leave_debugger"):
     """Release the debugger; paused ranks continue."""
 
 
-class Debug(Body, frozen=True, tag="debug"):
+class DebugRequest(Body, frozen=True, tag="debug"):
     """Send a debugger command to ranks, with arguments per rank.
 
     Answered once all ranks have answered, or after `within_s` seconds.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dtrain_lab.wire.clients.body import Body
+from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import LeaseKind
-from dtrain_lab.wire.node import MeasuredSpeed
+from dtrain_lab.wire.node_check import MeasuredSpeed
 from dtrain_lab.wire.plan import Plan, Request
 
 

@@ -13,7 +13,7 @@ def encode(message: Any) -> bytes:
     """Encode a message as msgpack.
 
     A lone surrogate (from a file name or an exception's message) can't be encoded and becomes a question
-    mark, as in the output of ranks. Failing instead would leave the receiver waiting for ever.
+    mark, as in the output of ranks. Failing instead would leave the receiver waiting forever.
     """
     try:
         return _encode(message)

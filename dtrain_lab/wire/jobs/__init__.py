@@ -1,1 +1,1 @@
-"""Jobs: request, plan, record, state, findings; and the messages of hosts that start one together."""
+"""Jobs: request, plan, record, state and findings; and messages between the hosts of one job (`gang`)."""

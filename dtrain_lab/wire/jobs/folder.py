@@ -10,7 +10,7 @@ from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.job import JobError
 from dtrain_lab.wire.loop_failures import Trouble
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.node_use import Node
 
 
 class Doing(Struct, frozen=True):

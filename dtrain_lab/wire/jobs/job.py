@@ -16,9 +16,9 @@ from dtrain_lab.wire.jobs.quota import Budget, FreeSpace
 from dtrain_lab.wire.kinds import JobLauncher, JobState
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.plan import Plan
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.summary import Summary
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dtrain_lab.wire.codec import decode as guard
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links.agents import LeaveWorld, LoopFailed, NodeHello, Preloaded, ReserveSlots
+from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.links.cells import (
     CellReply,
     Comm,
@@ -15,10 +16,9 @@ from dtrain_lab.wire.links.cells import (
     ValuesLogged,
     WidgetHandled,
 )
-from dtrain_lab.wire.links.debugger import Debug, DebugEvent, Debugged
+from dtrain_lab.wire.links.debugger import DebugEvent, DebugRequest, DebugResponse
 from dtrain_lab.wire.links.groups import Abort, FormGroup, GroupFormed, GroupSpec, StoreAnswer, StoreCall
-from dtrain_lab.wire.links.launched import AskEnd, Attempt, RanksLaunched, Stand
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.job_attempts import AskEnd, Attempt, RanksLaunched, Stand
 from dtrain_lab.wire.links.network import Listen, Listening, Probe, Probed, StopListening, Target
 from dtrain_lab.wire.links.output import (
     CellOutput,
@@ -41,7 +41,7 @@ from dtrain_lab.wire.links.processes import (
     Registered,
     Signal,
 )
-from dtrain_lab.wire.links.samples import RankFigures, RankSample, Samples
+from dtrain_lab.wire.links.samples import RankMetrics, RankSample, Samples
 from dtrain_lab.wire.links.stacks import AskStacks, AskWhere, RankLocation
 
 __all__ = [
@@ -56,9 +56,9 @@ __all__ = [
     "Comm",
     "Complete",
     "Completed",
-    "Debug",
     "DebugEvent",
-    "Debugged",
+    "DebugRequest",
+    "DebugResponse",
     "Diagnose",
     "End",
     "Execute",
@@ -84,9 +84,9 @@ __all__ = [
     "Preloaded",
     "Probe",
     "Probed",
-    "RankFigures",
     "RankHello",
     "RankLocation",
+    "RankMetrics",
     "RankSample",
     "RankSpec",
     "RanksLaunched",
@@ -105,7 +105,7 @@ __all__ = [
     "ToRank",
     "ValuesLogged",
     "WidgetHandled",
-    "decode_from_attached_rank",
+    "decode_from_job_rank",
     "decode_to_agent",
     "decode_to_head",
     "decode_to_rank",
@@ -138,7 +138,7 @@ ToAgent = (
     | AskStacks
     | ReadPendingOutput
     | LeaveWorld
-    | Debug
+    | DebugRequest
     | Attempt
 )
 FromRank = (
@@ -152,7 +152,7 @@ FromRank = (
     | RankLocation
     | Completed
     | WidgetHandled
-    | Debugged
+    | DebugResponse
     | DebugEvent
 )
 ToRank = (
@@ -166,11 +166,11 @@ ToRank = (
     | OutputConfirmed
     | Comm
     | Complete
-    | Debug
+    | DebugRequest
     | End
 )
 
 decode_to_head = guard.decoder(FromAgent | FromRank, "A rank or a node agent")
-decode_from_attached_rank = guard.decoder(Debugged | DebugEvent, "A rank")
+decode_from_job_rank = guard.decoder(DebugResponse | DebugEvent, "A rank")
 decode_to_agent = guard.decoder(ToAgent, "The cluster's head")
 decode_to_rank = guard.decoder(ToRank, "The cluster's head")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.loop_failures import Trouble
-from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.node_check import Check
 
 # ---- node agent → head
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import field
+
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.kinds import CommKind
+from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.links.groups import GroupSpec
-from dtrain_lab.wire.links.message import Message
-from dtrain_lab.wire.metrics.collective import Call
-from dtrain_lab.wire.metrics.diagnosis import Change, Report
+from dtrain_lab.wire.metrics.collective import CollectiveCall
+from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings
 from dtrain_lab.wire.stacks import Frame
 
 
@@ -27,12 +29,12 @@ class CellReply(Message, frozen=True, tag="reply"):
     """False if the cell destroyed the default group."""
     sequence: int | None = None
     """Number of collectives issued in the default group."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[CollectiveCall, ...] = ()
     """The last collectives of a rank whose cell failed."""
     groups: tuple[GroupSpec, ...] = ()
     group_count: int = 0
     detail: tuple[str, ...] = ()
-    report: Report | None = None
+    timings: StepTimings | None = field(default=None, name="report")
     """Answers `Diagnose`."""
     steps: int | None = None
     """Training steps of this process so far; None without a monitor."""
@@ -84,7 +86,7 @@ class Execute(Message, frozen=True, tag="execute"):
 
 
 class Diagnose(Message, frozen=True, tag="diagnose"):
-    """Time training steps, instead of a cell; its reply has the `Report`.
+    """Time training steps, instead of a cell; its reply has the `StepTimings`.
 
     `change`: advice to try; None for both checks of `diagnose`.
     """

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.base import Message
 
 
-class Debugged(Message, frozen=True, tag="debugged"):
-    """Answers `Debug`: the debugger's response as JSON."""
+class DebugResponse(Message, frozen=True, tag="debugged"):
+    """Answers `DebugRequest`: the debugger's response as JSON."""
 
     rank: int
     id: int
@@ -22,7 +22,7 @@ class DebugEvent(Message, frozen=True, tag="debug_event"):
     paused: bool = False
 
 
-class Debug(Message, frozen=True, tag="debug"):
+class DebugRequest(Message, frozen=True, tag="debug"):
     """A request to a rank's debugger: of the debug adapter protocol or our own (`rank.debugger.debugger`)."""
 
     rank: int

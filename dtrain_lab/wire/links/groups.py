@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.base import Message
 
 GroupSpec = tuple[str, tuple[int, ...], str]
 """A process group, the same on all of its ranks: name, global ranks, description."""

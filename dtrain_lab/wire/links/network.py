@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.base import Message
 
 
 class Listening(Message, frozen=True, tag="listening"):

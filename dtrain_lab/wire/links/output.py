@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.kinds import CellOutputKind
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.base import Message
 
 
 class OutputTail(Struct, frozen=True):

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.links.output import OutputTail
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.processes.endpoints import Keys
 
 
@@ -29,7 +29,7 @@ class Exited(Message, frozen=True, tag="exited"):
     words: tuple[OutputTail, ...] = ()
     fault: str = ""
     """The traceback of a crash inside C code, with cells by name."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[CollectiveCall, ...] = ()
     """Its last collectives."""
     how: str = ""
     """Description of how the process ended, if the exit code does not show it."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.message import Message
-from dtrain_lab.wire.metrics.collective import Call
-from dtrain_lab.wire.metrics.figures import StepFigures
+from dtrain_lab.wire.links.base import Message
+from dtrain_lab.wire.metrics.collective import CollectiveCall
+from dtrain_lab.wire.metrics.definitions import StepMetrics
 from dtrain_lab.wire.metrics.world import Epoch
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 
 
-class RankFigures(StepFigures, frozen=True, omit_defaults=True):
-    """Figures of a rank over the window; times in seconds per step, None after too few steps.
+class RankMetrics(StepMetrics, frozen=True, omit_defaults=True):
+    """Metrics of a rank over the window; times in seconds per step, None after too few steps.
 
     `exposed_s` is the time waited for communication, `exposed_error_s` its error (None if it wasn't
     measured). `on_processor` is the share of the computing time in which the training thread ran.
@@ -32,7 +32,7 @@ class RankFigures(StepFigures, frozen=True, omit_defaults=True):
     batch: int | None = None
 
 
-class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
+class RankSample(RankMetrics, frozen=True, omit_defaults=True, kw_only=True):
     """Recent measurements of one rank, taken on its node. Units are seconds and bytes; shares are 0 to 1."""
 
     rank: int
@@ -52,7 +52,7 @@ class RankSample(RankFigures, frozen=True, omit_defaults=True, kw_only=True):
     """A signal has stopped the process."""
     throttled: str = ""
     """Why its GPU is slowed down."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[CollectiveCall, ...] = ()
     """Its last collectives in this cell, or in the last one; only sent while it is in one, or inactive."""
     calls_noted: int = 0
     """Collectives of the same cell; `calls` has the last of them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.links.message import Message
+from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.stacks import Frame
 
 

@@ -1,1 +1,1 @@
-"""Figures of ranks and worlds, verdicts on them, and their history, as clients see them."""
+"""Metrics of ranks and worlds, verdicts on them, and their history, as clients see them."""

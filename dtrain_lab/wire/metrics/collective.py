@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Call(Struct, frozen=True):
+class CollectiveCall(Struct, frozen=True):
     """A collective call of one rank. It must be the same on all ranks of the group, or they hang.
 
     `group`: checksum of the group's name. `number`: the call's number within the group. `root`: the rank that

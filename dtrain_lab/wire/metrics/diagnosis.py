@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Report(Struct, frozen=True):
-    """Measurements of one rank, in seconds per step, one value per cycle.
+class StepTimings(Struct, frozen=True):
+    """Step times that one rank measured, in seconds per step, one value per cycle.
 
     `with_sync` and `without_sync` are steps that repeat the same batch with and without averaging, `real` are
     steps with the loader. `loop_s` is the step time of the user's own loop; None after too few steps.

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Forecast(Struct, frozen=True):
-    """Predicted figures of the loop that trained last, on another number of nodes.
+    """Predicted metrics of the loop that trained last, on another number of nodes.
 
     The batch of each rank stays. `gain`: throughput of all ranks over today's, give or take `gain_error`.
     `step_s`, `transfer_s`: a step, and its averaging that computation does not hide, seconds. `text` says the

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.wire.metrics.figures import At, Figures, Generation, MemoryBytes, NetworkBytesPerS, Step
+from dtrain_lab.wire.metrics.definitions import (
+    At,
+    Generation,
+    LoopMetrics,
+    MemoryBytes,
+    NetworkBytesPerS,
+    Step,
+)
 
 
-class Point(Figures, frozen=True):
+class Point(LoopMetrics, frozen=True):
     """Metrics of a cluster or a job at one time. Units are in the field names; unknown values are None.
 
     `values`: the user's values from `dt.log`, as of `step`.

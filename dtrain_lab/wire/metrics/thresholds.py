@@ -1,4 +1,4 @@
-"""Thresholds at which a figure is worded differently: declared once, for Python and for the page.
+"""Thresholds at which a value is worded differently: declared once, for Python and for the page.
 
 `make types` writes them to `src/api/thresholds.ts`; a test fails if that file is stale.
 """
@@ -22,7 +22,7 @@ FEW_BATCHES: Final = 12
 
 
 def typescript() -> str:
-    """Return these figures as the text of `src/api/thresholds.ts`."""
+    """Return these thresholds as the text of `src/api/thresholds.ts`."""
     lines = ["// Generated from dtrain_lab/wire/metrics/thresholds.py by `make types`: do not edit."]
     lines += [f"export const {n} = {v};" for n, v in globals().items() if n.isupper()]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Judgements from figures: problems with the ranks at fault, and advice on what would be faster."""
+"""Judgements from metrics: problems with the ranks at fault, and advice on what would be faster."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.stacks import Where
 
 
-class Standing(Struct, frozen=True):
-    """Ranks at the same place: in the same collective, or outside any.
+class HangPosition(Struct, frozen=True):
+    """Ranks at the same position in a hang: in the same collective, or outside any.
 
     `blamed`: whether the other ranks wait for them.
     """
@@ -46,7 +46,7 @@ class Verdict(Struct, frozen=True):
     since_s: float | None = None
     hint: str = ""
     actions: tuple[str, ...] = ()
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[HangPosition, ...] = ()
 
 
 class Advice(Struct, frozen=True):

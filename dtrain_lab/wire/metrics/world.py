@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.wire.metrics.figures import (
+from dtrain_lab.wire.metrics.definitions import (
     CommOverhead,
     CommOverheadError,
-    Figures,
+    LoopMetrics,
     SamplesPerS,
     StepS,
     TokensPerS,
@@ -32,7 +32,7 @@ class Epoch(Struct, frozen=True):
 
 
 class Last(Struct, frozen=True):
-    """The last metrics of a training loop that no longer runs: the figures of its headline, without parts."""
+    """The last metrics of a training loop that no longer runs: the metrics of its headline, without parts."""
 
     samples_per_s: SamplesPerS = None
     tokens_per_s: TokensPerS = None
@@ -48,7 +48,7 @@ class Last(Struct, frozen=True):
     epoch: Epoch | None = None
 
 
-class Metrics(Figures, frozen=True):
+class Metrics(LoopMetrics, frozen=True):
     """Metrics of all ranks; the step is that of the median rank, parts of it are means over the ranks.
 
     A step is data + compute (forward, backward) + transfer and wait (communication that is not hidden by

@@ -14,8 +14,8 @@ from dtrain_lab.wire.processes.endpoints import Keys
 HEIR = "heir"
 """Name of the socket at which an agent takes over a fork server."""
 HEIR_WITHIN_S = 10.0
-"""Seconds within which that agent has to listen: Python starts twice, for the head and for the agent. Where
-that takes long, the processor is busy, and loading torch anew would take much longer."""
+"""Seconds within which that agent has to listen: Python starts twice, for the head and for the agent. If
+that takes long, the processor is busy, and loading torch again would take much longer."""
 
 
 class RemoteHead(Struct, frozen=True):

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.plan import Plan
-from dtrain_lab.wire.processes.record import Handle, HeadRecord
+from dtrain_lab.wire.processes.head_record import Handle, HeadRecord
 from dtrain_lab.wire.processes.settings import HeadSettings
 from dtrain_lab.wire.profile import Profile
 

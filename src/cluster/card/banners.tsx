@@ -5,7 +5,7 @@ import React, { useEffect, useReducer } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { IClusters, ISelection, Stopped } from '../../tokens';
-import { formatSpan } from '../../ui/figures/format';
+import { formatSpan } from '../../ui/metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
 import { usedBy } from '../model/notebookCluster';

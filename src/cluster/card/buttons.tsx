@@ -5,11 +5,11 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Cluster, Verdict } from '../../tokens';
-import { Action } from '../../ui/action';
-import { formatRanks } from '../../ui/figures/format';
+import { Action } from '../../ui/actionButton';
+import { formatRanks } from '../../ui/metrics/format';
 import { alarmOf, isHang } from '../../ui/verdicts/verdict';
 import { goOnText, leaveOut } from '../model/shrink';
-import { isStarting } from './progress';
+import { isStarting } from './startProgress';
 
 /** A button of the card. */
 interface IButton {
@@ -107,19 +107,19 @@ function ofHang(
     found.push({ label: trans.__('Stacks'), command: CommandIDs.showStacks });
   }
   // a rank that has finished the cell, or never started it, has no position and no stack to look at
-  const standing = stuck.ranks.filter(n => cluster.ranks[n]?.state !== 'idle');
-  const stoppable = standing.find(n => !isInCollective(n, stuck));
+  const busy = stuck.ranks.filter(n => cluster.ranks[n]?.state !== 'idle');
+  const stoppable = busy.find(n => !isInCollective(n, stuck));
   if (stoppable !== undefined && canDebug(cluster, commands)) {
     found.push(debug(stoppable, trans));
   }
-  if (standing.length && may.has('restart')) {
+  if (busy.length && may.has('restart')) {
     found.push({
       label:
-        standing.length === 1
-          ? trans.__('Restart rank %1…', standing[0])
-          : trans.__('Restart ranks %1…', formatRanks(standing)),
+        busy.length === 1
+          ? trans.__('Restart rank %1…', busy[0])
+          : trans.__('Restart ranks %1…', formatRanks(busy)),
       command: CommandIDs.restartRanks,
-      args: { ranks: standing, ask: true }
+      args: { ranks: busy, ask: true }
     });
   }
   found.push({

@@ -3,11 +3,11 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
-import { notebookName } from '../../places/kernelPath';
+import { notebookName } from '../../locations/kernelPath';
 import { Cluster, IPoint, ISelection, Verdict } from '../../tokens';
 import { AdviceCard } from '../../ui/advice/card';
-import { Action } from '../../ui/action';
-import { formatSpan, unbroken } from '../../ui/figures/format';
+import { Action } from '../../ui/actionButton';
+import { formatSpan, unbroken } from '../../ui/metrics/format';
 import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { Headline } from '../../ui/verdicts/headline';
 import { recovered } from '../../ui/verdicts/recovered';
@@ -20,13 +20,13 @@ import {
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { busyNote, headlines } from '../../ui/verdicts/texts';
 import { Actions } from './buttons';
-import { Figures } from './figures';
+import { ClusterMetrics } from './metrics';
 import { LostFacts } from './lostRanks';
 import { Alternatives, expected, PendingFacts } from './pending';
 import { CellLink } from './cellLink';
-import { isStarting, Progress, StartBar } from './progress';
-import { Next } from './next';
-import { VerdictFacts } from './verdict';
+import { isStarting, Progress, StartBar } from './startProgress';
+import { Next } from './nextStep';
+import { VerdictFacts } from './verdictFacts';
 
 export interface ICardProps {
   cluster: Cluster;
@@ -36,7 +36,7 @@ export interface ICardProps {
   trans: TranslationBundle;
 }
 
-/** State of a cluster: sentence, actions, progress or figures. */
+/** State of a cluster: sentence, actions, progress or metrics. */
 export function ClusterCard(
   props: ICardProps & {
     selection: ISelection;
@@ -53,7 +53,7 @@ export function ClusterCard(
     >
       <ClusterHead {...props} />
       {!dead && !isStarting(cluster) && (
-        <Figures cluster={cluster} history={history} trans={trans} />
+        <ClusterMetrics cluster={cluster} history={history} trans={trans} />
       )}
       <ShownAdvice {...props} />
     </div>
@@ -74,7 +74,7 @@ export function ShownAdvice(
     return null; // what is being measured may change it
   }
   if (!metrics.advice.length) {
-    // while a loop runs, its figures are still changing
+    // while a loop runs, its metrics are still changing
     return metrics.no_advice && !metrics.current ? (
       <p className="jp-DtrainUi-noAdvice">
         {unbroken(metrics.no_advice)}{' '}

@@ -4,11 +4,11 @@ import { ReadonlyJSONObject } from '@lumino/coreutils';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
-import { cellName } from '../../places/texts';
-import { unbroken } from '../../ui/figures/format';
+import { cellName } from '../../locations/texts';
+import { unbroken } from '../../ui/metrics/format';
 
 /** A cell of a notebook, with an optional line. */
-export interface ICellPlace {
+export interface ICellLocation {
   cell: string;
   notebook?: string | null;
   cell_id?: string | null;
@@ -17,7 +17,7 @@ export interface ICellPlace {
 
 /** Link to a cell, labelled with its name. */
 export function CellLink(props: {
-  place: ICellPlace;
+  place: ICellLocation;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element {

@@ -2,10 +2,10 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
-import { formatClock } from '../../ui/figures/format';
+import { formatClock } from '../../ui/metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { sentence } from '../../ui/verdicts/sentence';
-import { Figures } from './figures';
+import { ClusterMetrics } from './metrics';
 
 /** Text if there was no cluster when the server last answered; whether there is one now is unknown. */
 export function PastEmpty(props: {
@@ -69,7 +69,7 @@ export function PastCard(props: {
           )}
         </p>
       )}
-      <Figures cluster={cluster} history={history} trans={trans} />
+      <ClusterMetrics cluster={cluster} history={history} trans={trans} />
     </div>
   );
 }

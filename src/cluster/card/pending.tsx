@@ -4,14 +4,14 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Cluster } from '../../tokens';
-import { Action } from '../../ui/action';
+import { Action } from '../../ui/actionButton';
 import { FactList } from '../../ui/lists/factList';
 import {
   formatClock,
   formatSpan,
   formatTime,
   unbroken
-} from '../../ui/figures/format';
+} from '../../ui/metrics/format';
 
 interface IPendingProps {
   cluster: Cluster;

@@ -4,9 +4,9 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../../commands';
 import { Advice, Cluster, IClusterActions, ISelection } from '../../tokens';
-import { TOAST_MS } from '../../ui/action';
+import { TOAST_MS } from '../../ui/actionButton';
 import { adviceOf } from '../../ui/advice/card';
-import { showChange } from './change';
+import { showChange } from './showChange';
 
 /** Arguments of a command. */
 export type Args = ReadonlyPartialJSONObject;

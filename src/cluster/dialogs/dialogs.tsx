@@ -5,7 +5,7 @@ import { Widget } from '@lumino/widgets';
 import { RequestError } from '../../request/rest';
 import { Cluster, Diagnosis } from '../../tokens';
 import { signedIn } from './signin';
-import { countFault, Faults, FormBody, FormDialog } from './form';
+import { countFault, Faults, FormBody, FormDialog } from './formDialog';
 import { openDialog } from '../../ui/dialog';
 
 /** Ask for confirmation before variables are lost. */

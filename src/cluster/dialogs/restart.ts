@@ -2,10 +2,10 @@ import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Message } from '@lumino/messaging';
 
-import { parseRanks, rankSet } from '../../ui/ranks';
+import { parseRanks, rankSet } from '../../ui/rankSets';
 import { Cluster } from '../../tokens';
-import { formatRanks } from '../../ui/figures/format';
-import { Faults, FormBody, setLabel, wrapsBack } from './form';
+import { formatRanks } from '../../ui/metrics/format';
+import { Faults, FormBody, setLabel, wrapsBack } from './formDialog';
 
 /** Ranks to restart, and the rank whose variables they get; null for none. */
 export interface IRestart {

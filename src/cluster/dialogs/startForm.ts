@@ -2,7 +2,13 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { RequestError } from '../../request/rest';
 import { Cluster, IClusters, StartRequest } from '../../tokens';
-import { countFault, Faults, FormBody, FormDialog, nameFault } from './form';
+import {
+  countFault,
+  Faults,
+  FormBody,
+  FormDialog,
+  nameFault
+} from './formDialog';
 import { questionsOf, signedIn, signIn } from './signin';
 
 type Filled = Partial<StartRequest>;

@@ -19,9 +19,9 @@ import {
   Stopped,
   Verdict
 } from '../../tokens';
-import { asOfNow } from '../../ui/figures/currentMetrics';
+import { asOfNow } from '../../ui/metrics/currentMetrics';
 import { IgnoredVerdicts, Store, withoutIgnored } from './ignoredVerdicts';
-import { Past } from './history';
+import { Past } from './metricsHistory';
 
 /** Types as in the settings' schema. */
 export const DEFAULT_PREFERENCES: IPreferences = {
@@ -270,7 +270,7 @@ export class ClustersModel implements IClusters, IDisposable {
   private _whole: readonly Cluster[] = [];
 }
 
-/** Whether only figures differ, so that the frame may be skipped. */
+/** Whether only metrics differ, so that the frame may be skipped. */
 function isSame(now: Cluster, before: Cluster | undefined): boolean {
   return (
     now.id === before?.id &&

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { isNotebook } from '../../places/find';
-import { notebookName, serverRoot } from '../../places/kernelPath';
+import { isNotebook } from '../../locations/location';
+import { notebookName, serverRoot } from '../../locations/kernelPath';
 import { Cluster, ICurrentNotebook } from '../../tokens';
 
 /**

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster } from '../../tokens';
-import { formatRanks } from '../../ui/figures/format';
+import { formatRanks } from '../../ui/metrics/format';
 
 /** How a world continues without its lost ranks. */
 export interface ILeave {

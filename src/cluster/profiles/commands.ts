@@ -8,11 +8,11 @@ import { CommandIDs } from '../../commands';
 import { onceAtATime } from '../../request/once';
 import { request, RequestError } from '../../request/rest';
 import { IClusters, Profile } from '../../tokens';
-import { TOAST_MS } from '../../ui/action';
-import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/form';
+import { TOAST_MS } from '../../ui/actionButton';
+import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/formDialog';
 import { reportErrors } from '../commands/reportErrors';
 import { openDialog } from '../../ui/dialog';
-import { Report, reportText } from './room';
+import { ProfileCheck, reportText } from './capacity';
 
 /** A profile's file as text, with its error. */
 class Editor extends Widget implements Dialog.IBodyWidget<string> {
@@ -212,7 +212,7 @@ async function check(
   trans: TranslationBundle
 ): Promise<void> {
   const path = `profiles/${encodeURIComponent(name)}/check`;
-  const asked = request<Report>(settings, 'POST', path, {});
+  const asked = request<ProfileCheck>(settings, 'POST', path, {});
   const id = Notification.emit(
     trans.__('Asking the nodes of %1…', name),
     'in-progress',

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Profile } from '../../tokens';
-import { Action } from '../../ui/action';
+import { Action } from '../../ui/actionButton';
 import { openContextMenu } from '../../ui/menu';
 import { AddProfile } from '../card/addProfile';
 
@@ -19,7 +19,7 @@ export function ProfileList(props: {
   const run = (command: string, name: string): void =>
     void commands.execute(command, { name });
   return (
-    <div className="jp-DtrainCluster-places">
+    <div className="jp-DtrainCluster-profileList">
       <ul className="jp-DtrainCluster-profiles">
         {profiles.map(({ name, backend, error, file }) => (
           <li

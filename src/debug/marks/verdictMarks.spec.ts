@@ -3,14 +3,14 @@ import { expect, it } from 'vitest';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeCluster, makeVerdict } from '../../testing/clusters';
-import { Standing } from '../../tokens';
+import { HangPosition } from '../../tokens';
 import { notebookOf } from '../model/notebookOf';
 import { marksOfVerdict } from './verdictMarks';
 
 const trans = nullTranslator.load('');
 const NOTEBOOK = '/home/me/work/train.ipynb';
 
-function stands(more: Partial<Standing>): Standing {
+function stands(more: Partial<HangPosition>): HangPosition {
   return {
     ranks: [0],
     blamed: false,
@@ -22,7 +22,7 @@ function stands(more: Partial<Standing>): Standing {
   };
 }
 
-function at(cell: string | null, line: number): Standing['where'] {
+function at(cell: string | null, line: number): HangPosition['where'] {
   return {
     notebook: NOTEBOOK,
     cell,

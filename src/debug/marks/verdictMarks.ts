@@ -2,10 +2,10 @@ import { Cell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { IPlace } from '../../places/find';
-import { indexIn, openNotebookOf } from '../../places/open';
+import { ILocation } from '../../locations/location';
+import { indexIn, openNotebookOf } from '../../locations/open';
 import { Cluster, IClusters } from '../../tokens';
-import { formatRanks } from '../../ui/figures/format';
+import { formatRanks } from '../../ui/metrics/format';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { IMark, LineMarks } from './lineMarks';
 
@@ -14,7 +14,7 @@ const MOST_NAMED = 16;
 
 /** A mark, and the cell that it belongs to. */
 export interface IPlacedMark extends IMark {
-  place: IPlace;
+  place: ILocation;
 }
 
 /** Marks at the lines of cells while ranks are stuck; none otherwise. */
@@ -87,7 +87,7 @@ export class VerdictMarks {
     this._marked = new Set(wanted.keys());
   }
 
-  private _cell(place: IPlace): Cell | null {
+  private _cell(place: ILocation): Cell | null {
     const panel: NotebookPanel | null = openNotebookOf(
       this._tracker,
       place.notebook

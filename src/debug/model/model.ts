@@ -2,7 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { components } from '../../api/types';
-import { ask, IAnswer, Refused } from './ask';
+import { ask, IAnswer, Refused } from './kernelRequest';
 import { KernelEnd } from './kernelEnd';
 import {
   AcrossRow,
@@ -11,7 +11,7 @@ import {
   IDifferences,
   Only,
   variablesOf
-} from './variables';
+} from './compareVariables';
 
 export type DebugView = components['schemas']['DebugView'];
 export type RankView = components['schemas']['RankView'];

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { GlyphKind } from '../../ui/icons/glyph';
-import { formatRanks } from '../../ui/figures/format';
+import { formatRanks } from '../../ui/metrics/format';
 import { DebugView, RankView } from './model';
 
 /** Whether the whole cluster or job has ended, which loses no rank. */

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useRef, useState } from 'react';
 
-import { unbroken } from '../../ui/figures/format';
+import { unbroken } from '../../ui/metrics/format';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { IPoint } from '../model/breakpoints';
 

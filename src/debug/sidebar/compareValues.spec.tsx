@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { BEGINNING } from '../model/variables';
+import { BEGINNING } from '../model/compareVariables';
 import { RankView } from '../model/model';
 import { differencesText, loneIn } from './compareValues';
 import { sorted } from './onlyOnSome';

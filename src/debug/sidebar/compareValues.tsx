@@ -1,10 +1,10 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId, useState } from 'react';
 
-import { formatRanks, formatValue, unbroken } from '../../ui/figures/format';
+import { formatRanks, formatValue, unbroken } from '../../ui/metrics/format';
 import { DebugModel, DebugView } from '../model/model';
-import { AcrossRow } from '../model/variables';
-import { IDifferences } from '../model/variables';
+import { AcrossRow } from '../model/compareVariables';
+import { IDifferences } from '../model/compareVariables';
 import { runningText } from '../model/texts';
 import { OnlyOnSome } from './onlyOnSome';
 

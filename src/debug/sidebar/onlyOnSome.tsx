@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatRanks } from '../../ui/figures/format';
+import { formatRanks } from '../../ui/metrics/format';
 import { RankView } from '../model/model';
-import { Only } from '../model/variables';
+import { Only } from '../model/compareVariables';
 
 interface IProps {
   only: readonly Only[];

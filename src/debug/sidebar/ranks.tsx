@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef, useState } from 'react';
 
-import { formatRanks, unbroken } from '../../ui/figures/format';
+import { formatRanks, unbroken } from '../../ui/metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
-import { ByNumber } from './byNumber';
+import { ByNumber } from './rankByNumber';
 import { StepMode } from './stepMode';
 import { DebugModel, DebugView, MANY, RankView } from '../model/model';
 import {
@@ -200,7 +200,7 @@ function Places({ model, view, cells, trans, onError }: ISending): JSX.Element {
         trans={trans}
         look={rank => void model.focus(rank).catch(onError)}
       />
-      <ul className="jp-DtrainDebug-places">
+      <ul className="jp-DtrainDebug-positions">
         {byPlace(view, cells, trans).map(group => (
           <li key={`${group.glyph} ${group.place}`}>
             <button

@@ -1,14 +1,14 @@
 import { IDebugger } from '@jupyterlab/debugger';
 import { AccordionPanel, Panel } from '@lumino/widgets';
 
-import { ContentHeights, LEAST } from './heights';
+import { ContentHeights, LEAST } from './sectionHeights';
 import {
   CompareValuesSection,
   IDebugWidgets,
   PointsSection,
   RanksSection,
   WhoseVariables
-} from './widgets';
+} from './sectionWidgets';
 
 /** Parts of JupyterLab's sidebar that are not in its interface. */
 interface IParts {
@@ -49,13 +49,13 @@ export function addSections(
   );
   const whole = { least: LEAST, most: 1, firm: true };
   ranks.onContent = element =>
-    heights.follow(ranks, element, { ...whole, beside: BESIDE, turn: 1 });
+    heights.follow(ranks, element, { ...whole, beside: BESIDE, priority: 1 });
   // any number of expressions: variables and stack keep some room
   across.onContent = element =>
     heights.follow(across, element, {
       beside: BESIDE,
       least: LEAST_ACROSS,
-      turn: 3,
+      priority: 3,
       most: 0.75,
       firm: false
     });
@@ -67,7 +67,7 @@ export function addSections(
       heights.follow(breakpoints, element, {
         ...whole,
         beside: BESIDE_POINTS,
-        turn: 2,
+        priority: 2,
         first: () => element.querySelector('form')?.closest('li') ?? null
       });
   }

@@ -3,7 +3,7 @@ import React from 'react';
 
 import { labelOf } from './labels';
 import { IForm } from '../model/request';
-import { IProblem, Row } from './row';
+import { IProblem, Row } from './fieldRow';
 
 /** Fields with one line of text. */
 export type TextField = Exclude<keyof IForm, 'launcher' | 'files' | 'stage'>;

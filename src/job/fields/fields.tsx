@@ -3,13 +3,13 @@ import React, { useState } from 'react';
 
 import { RequestError } from '../../request/rest';
 import { Finding, JobPlan, Profile } from '../../tokens';
-import { Environment, Files, Framework } from './content';
+import { Environment, Files, Framework } from './environment';
 import { IPart, LineRow, Problems, TextRow } from './controls';
-import { IFault } from './faults';
+import { IFault } from './fieldErrors';
 import { Parameters } from './parameters';
-import { IProblem } from './row';
+import { IProblem } from './fieldRow';
 import { FIELDS } from '../model/request';
-import { Where } from './where';
+import { Where } from './whereFields';
 
 /** Problems by field: from the form itself, from the server's refusal, and from its check. */
 export function problemsOf(

@@ -8,7 +8,7 @@ import {
   withValue
 } from '../model/assignments';
 import { labelOf } from './labels';
-import { IProblem, Row } from './row';
+import { IProblem, Row } from './fieldRow';
 
 /** A field for each parameter of the tagged cell, or all as text. */
 export function Parameters(props: {

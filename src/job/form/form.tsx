@@ -5,19 +5,19 @@ import React, { useMemo, useRef, useState } from 'react';
 import { reportErrors } from '../../cluster/commands/reportErrors';
 import { CommandIDs } from '../../commands';
 import { Finding, IClusters, JobPlan } from '../../tokens';
-import { SubmitBar } from './bar';
-import { useCheck, useJobPlan, useSending, wantedWith } from './check';
+import { SubmitBar } from './submitBar';
+import { useCheck, useJobPlan, useSending, wantedWith } from './checkForm';
 import { useOneColumn } from './columns';
 import { IDrafts, ITyped } from './drafts';
-import { faultsOf } from '../fields/faults';
+import { faultsOf } from '../fields/fieldErrors';
 import { Fields, problemsOf } from '../fields/fields';
-import { useForm } from './filled';
-import { FormFrame, Reading } from './frame';
+import { useForm } from './initialForm';
+import { FormFrame, Reading } from './formFrame';
 import { Jobs } from '../model/model';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from './preview';
 import { alsoOf, refusalOf } from '../model/refusal';
-import { Report } from './report';
+import { CheckFindings } from './findings';
 import { FIELDS, IForm } from '../model/request';
 
 /** A job with more ranks has to be confirmed. */
@@ -120,7 +120,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     }
   };
   const report = (
-    <Report
+    <CheckFindings
       plan={faults.length ? null : plan}
       faults={faults}
       error={error}

@@ -8,8 +8,8 @@ import { CommandRegistry } from '@lumino/commands';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { namesIn } from '../../notebook/kernel';
-import { currentFile } from '../../places/kernelPath';
-import { openFile } from '../../places/open';
+import { currentFile } from '../../locations/kernelPath';
+import { openFile } from '../../locations/open';
 import { defaultsOf } from '../model/assignments';
 
 /** The notebook that is submitted. */

@@ -3,9 +3,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId } from 'react';
 
 import { JobPlan } from '../../tokens';
-import { TOAST_MS } from '../../ui/action';
+import { TOAST_MS } from '../../ui/actionButton';
 import { Code, Highlight } from './code';
-import { tabsOf } from './tabs';
+import { tabsOf } from './previewTabs';
 
 export type { Highlight } from './code';
 

@@ -2,7 +2,7 @@ import React, { act } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
-import { useSending } from './check';
+import { useSending } from './checkForm';
 
 it('sends what is asked for during a check right after it, once, and not what is edited meanwhile', async () => {
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);

@@ -3,7 +3,7 @@ import { useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
-import { formatValue } from '../../ui/figures/format';
+import { formatValue } from '../../ui/metrics/format';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { IMenuItem } from '../../ui/menu';
 import { useViewState } from '../../ui/viewState';

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { LogLine } from '../../tokens';
 import { useFind } from './find';
 import { rowsOf } from './lines';
-import { IReader } from './reader';
+import { IReader } from './logReader';
 
 const lines = (...texts: string[]): LogLine[] =>
   texts.map((text, n) => ({ time: n, rank: 0, text, error: false }));

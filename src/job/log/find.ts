@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 import { plain } from '../../output/lines/ansi';
 import { useViewState } from '../../ui/viewState';
 import { ILogRow } from './lines';
-import { IReader } from './reader';
+import { IReader } from './logReader';
 
 /** The searched text, and the row of the last match. */
 export interface IHit {

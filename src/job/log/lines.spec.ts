@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { LogLine } from '../../tokens';
 import { nextRow } from './find';
 import { rowsOf } from './lines';
-import { extended } from './reader';
+import { extended } from './logReader';
 
 const line = (rank: number, text: string, time = 0): LogLine => ({
   time,

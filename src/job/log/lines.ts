@@ -1,7 +1,7 @@
 import { LogLine } from '../../tokens';
-import { formatRanks } from '../../ui/figures/format';
-import { followingLines, ICause } from './follows';
-import { OneNumber } from './numbers';
+import { formatRanks } from '../../ui/metrics/format';
+import { followingLines, ICause } from './causedErrors';
+import { OneNumber } from './foldNumbers';
 import { foldTracebacks, isHead, markFailed } from './tracebacks';
 
 /** A displayed row of the log; equal lines of several ranks are one row. */

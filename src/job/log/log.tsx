@@ -5,12 +5,12 @@ import React, { useEffect, useMemo, useRef } from 'react';
 import { Job } from '../../tokens';
 import { useViewState, useViewStateRef } from '../../ui/viewState';
 import { useFind } from './find';
-import { causeOf } from './follows';
+import { causeOf } from './causedErrors';
 import { goesOn, isOf, rowsOf } from './lines';
-import { LogRow } from './logrow';
+import { LogRow } from './logRow';
 import { Jobs } from '../model/model';
-import { useLog } from './reader';
-import { LogToolbar } from './logtoolbar';
+import { useLog } from './logReader';
+import { LogToolbar } from './logToolbar';
 import { hasEnded, whyNoError } from '../model/texts';
 
 const ROW_HEIGHT = 19;

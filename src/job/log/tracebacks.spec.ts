@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { LogLine } from '../../tokens';
-import { followsFrom } from './follows';
+import { followsFrom } from './causedErrors';
 import { goesOn, placeOf, rowsOf } from './lines';
 
 const line = (rank: number, text: string, time = 0): LogLine => ({

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job, JobPlan } from '../../tokens';
-import { formatClock, formatGiB } from '../../ui/figures/format';
+import { formatClock, formatGiB } from '../../ui/metrics/format';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { headlines } from '../../ui/verdicts/texts';

@@ -1,17 +1,21 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { numbers } from '../../cluster/model/history';
+import { numbers } from '../../cluster/model/metricsHistory';
 import { TimeChart } from '../../ranks/charts/chart';
-import { aggregateOf, loggedAt, namesOf } from '../../ranks/charts/values';
+import {
+  aggregateOf,
+  loggedAt,
+  namesOf
+} from '../../ranks/charts/loggedValues';
 import { Job, JobMetrics } from '../../tokens';
 import {
   formatGiB,
   formatRate,
   formatValue,
   UNKNOWN
-} from '../../ui/figures/format';
-import { shareInText } from '../../ui/figures/share';
+} from '../../ui/metrics/format';
+import { shareInText } from '../../ui/metrics/share';
 import { isPaused, jobState } from '../model/texts';
 
 /** px; low, because the log is more important. */
@@ -60,7 +64,7 @@ export function Charts(props: {
       <JobChart
         {...chart}
         title={trans.__('Throughput')}
-        figure={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
+        value={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
         words={trans.__(
           'samples/s, communication %1',
           shareInText(last.comm_overhead, last.comm_overhead_error, trans)
@@ -75,7 +79,7 @@ export function Charts(props: {
       <JobChart
         {...chart}
         title={trans.__('Memory')}
-        figure={formatGiB(last.memory_bytes)}
+        value={formatGiB(last.memory_bytes)}
         words={trans.__('GiB, the rank with most')}
         label={trans.__('GiB')}
         values={points.map(p =>
@@ -91,14 +95,14 @@ export function Charts(props: {
         .map(name => {
           const { times, values } = loggedAt(points, name);
           // as in the facts above
-          const figure = formatValue(values.filter(v => v !== null).pop());
+          const value = formatValue(values.filter(v => v !== null).pop());
           return (
             <JobChart
               {...chart}
               times={times}
               key={name}
               title={name}
-              figure={figure}
+              value={value}
               words={aggregateOf(
                 name,
                 job.metrics.averaged,
@@ -107,7 +111,7 @@ export function Charts(props: {
               )}
               label={name}
               values={values}
-              summary={trans.__('%1: %2, latest', name, figure)}
+              summary={trans.__('%1: %2, latest', name, value)}
             />
           );
         })}
@@ -115,23 +119,23 @@ export function Charts(props: {
   );
 }
 
-/** A chart with its last figure in the heading. */
+/** A chart with its last value in the heading. */
 function JobChart(
   props: Omit<React.ComponentProps<typeof TimeChart>, 'series' | 'height'> & {
     title: string;
-    figure: string;
+    value: string;
     words: string;
     label: string;
     values: (number | null)[];
   }
 ): JSX.Element {
-  const { title, figure, words, label, values, ...chart } = props;
+  const { title, value, words, label, values, ...chart } = props;
   return (
     <section className="jp-DtrainJob-chartBox">
       <h2>
         {title}
         <span>
-          <b>{figure}</b> {words}
+          <b>{value}</b> {words}
         </span>
       </h2>
       <TimeChart

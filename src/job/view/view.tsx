@@ -4,7 +4,7 @@ import React, { useEffect, useReducer, useState } from 'react';
 
 import { IClusters, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
-import { JobsPast } from '../../ui/past';
+import { JobsPast } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
 import { busyNote, headlines } from '../../ui/verdicts/texts';
 import { Actions } from './actions';

@@ -237,7 +237,7 @@ export function counts(
 const MOST_COMPARED = 64;
 
 /**
- * Fold lines of different ranks that differ in one number, or in an integer that stands at several places, into
+ * Fold lines of different ranks that differ in one number, or in an integer that occurs at several places, into
  * the lowest rank's.
  *
  * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came

@@ -2,7 +2,12 @@ import { CodeCell, ICodeCellModel } from '@jupyterlab/cells';
 import { KernelMessage } from '@jupyterlab/services';
 import { ISignal } from '@lumino/signaling';
 
-import { forgetRequest, isDistributed, requestOf, write } from './document';
+import {
+  forgetRequest,
+  isDistributed,
+  requestOf,
+  write
+} from './notebookDocument';
 import { showState } from './olderCells';
 import { readOutputs } from './cellOutput';
 import { SummaryPart } from './outcome';

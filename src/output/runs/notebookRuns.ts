@@ -12,12 +12,12 @@ import {
   put,
   requestOf,
   write
-} from './document';
+} from './notebookDocument';
 import { JournalOutputs } from './journalOutputs';
 import { KernelRestarts } from './kernelRestarts';
 import { SummaryPart } from './outcome';
 import { IReading, readJournal } from './readJournal';
-import { CellRecords } from './records';
+import { CellRecords } from './cellRecords';
 import { IFound, INotebook, IRun, isOver } from './run';
 import { misses, numberOf, readRun, RUN_KEY } from './run';
 import { CellWatch } from './cellEvents';

@@ -2,8 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
-import { formatRanks, listed, NBSP } from '../../ui/figures/format';
-import { ranksIn } from '../../ui/ranks';
+import { formatRanks, listed, NBSP } from '../../ui/metrics/format';
+import { ranksIn } from '../../ui/rankSets';
 import { clusterStopped } from '../../ui/verdicts/endings';
 
 /** One part of a cell's result: its code and values, and its English text if known. */

@@ -1,4 +1,4 @@
-import { labPath } from '../../places/find';
+import { labPath } from '../../locations/location';
 import { CellRecord, Cluster } from '../../tokens';
 import { SummaryPart } from './outcome';
 

@@ -11,7 +11,7 @@ import {
   valueTicks
 } from './axis';
 import { alone, withGaps } from './gaps';
-import { drawNone } from './none';
+import { drawNone } from './emptyChart';
 
 /** One line or area of a chart; shares or numbers, null for gaps. */
 export interface ISeries {

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
-import { batchText, weakScaling } from '../../ui/figures/batch';
+import { batchText, weakScaling } from '../../ui/metrics/batch';
 import {
   formatClock,
   formatRate,
@@ -10,20 +10,20 @@ import {
   formatTime,
   unbroken,
   UNKNOWN
-} from '../../ui/figures/format';
-import { shownFigures } from '../../ui/figures/currentMetrics';
+} from '../../ui/metrics/format';
+import { shownMetrics } from '../../ui/metrics/currentMetrics';
 import {
   isVague,
   lastShare,
   plusMinus,
   shareAsKnown,
   vagueText
-} from '../../ui/figures/share';
-import { splitOf } from '../../ui/figures/split';
+} from '../../ui/metrics/share';
+import { splitOf } from '../../ui/metrics/split';
 import { InView } from '../../ui/inView';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { IMark, TimeChart } from './chart';
-import { rebuilds } from '../model/figures';
+import { rebuilds } from '../model/rankMetrics';
 
 /** The time axis that all charts of a view share. */
 export interface IAxis {
@@ -96,7 +96,7 @@ function Sections(props: IChartsProps): JSX.Element {
   const { cluster, points, axis, trans } = props;
   const { metrics } = cluster;
   const error = metrics.comm_overhead_error;
-  const now = shownFigures(metrics);
+  const now = shownMetrics(metrics);
   const was = !now.current && now.samples !== null;
   // as in the panel: nothing is trained while ranks are stuck
   const rate = was
@@ -130,7 +130,7 @@ function Sections(props: IChartsProps): JSX.Element {
         <h3>
           {trans.__('Throughput')}
           <span
-            className="jp-DtrainRanks-chartFigures"
+            className="jp-DtrainRanks-chartMetrics"
             title={weakScaling(cluster, trans) ?? undefined}
           >
             <b>{rate}</b>

@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
-import { doing } from './facts';
+import { doing } from './rankFacts';
 import { differs, listed, markedFirst, rankGlyph, rankWord } from './texts';
 
 const trans = nullTranslator.load('dtrain_lab');

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Rank } from '../../tokens';
 import { GlyphKind } from '../../ui/icons/glyph';
-import { ranksIn } from '../../ui/ranks';
+import { ranksIn } from '../../ui/rankSets';
 import { stateWord } from '../../ui/verdicts/sentence';
 
 /** The glyph of a rank: slow is a mark, and the text keeps the state. */

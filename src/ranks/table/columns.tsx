@@ -8,18 +8,18 @@ import {
   formatRate,
   formatShare,
   UNKNOWN
-} from '../../ui/figures/format';
+} from '../../ui/metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
-import { doing, standsAt } from '../model/facts';
-import { IRankFigures } from '../model/figures';
+import { doing, standsAt } from '../model/rankFacts';
+import { IRankMetrics } from '../model/rankMetrics';
 import { rankGlyph, rankWord } from '../model/texts';
 
 /** A column of the table of ranks: its sort key, and its content. */
 export interface IColumn {
   key: string;
   head: string;
-  value: (f: IRankFigures) => number | string | null;
-  show: (f: IRankFigures) => React.ReactNode;
+  value: (f: IRankMetrics) => number | string | null;
+  show: (f: IRankMetrics) => React.ReactNode;
   number?: boolean;
   /** Grid track. */
   width: string;
@@ -28,8 +28,10 @@ export interface IColumn {
 }
 
 /** Times of a step in milliseconds, or in seconds for long steps. */
-export function unitOf(figures: readonly IRankFigures[]): ['s' | 'ms', number] {
-  const most = Math.max(0, ...figures.map(f => f.own ?? 0));
+export function unitOf(
+  rankMetrics: readonly IRankMetrics[]
+): ['s' | 'ms', number] {
+  const most = Math.max(0, ...rankMetrics.map(f => f.own ?? 0));
   return most >= 10 ? ['s', 1] : ['ms', 1e3];
 }
 
@@ -60,7 +62,7 @@ export function columnsOf(
   const time = (
     key: string,
     head: string,
-    value: (f: IRankFigures) => number | null
+    value: (f: IRankMetrics) => number | null
   ): IColumn => ({
     key,
     head: `${head} ${unit}`,
@@ -69,11 +71,11 @@ export function columnsOf(
     number: true,
     width: 'minmax(86px, 0.9fr)'
   });
-  const memory = (f: IRankFigures): number | null =>
+  const memory = (f: IRankMetrics): number | null =>
     gpus ? f.rank.device_memory_bytes : f.rank.memory_bytes;
-  const doingNow = (f: IRankFigures): string =>
+  const doingNow = (f: IRankMetrics): string =>
     alarm ? standsAt(f.rank, alarm, trans) : doing(f.rank, trans);
-  const busyShare = (f: IRankFigures): number | null =>
+  const busyShare = (f: IRankMetrics): number | null =>
     gpus ? f.rank.device_utilization : f.rank.cpu_utilization;
   return [
     {
@@ -93,8 +95,8 @@ export function columnsOf(
           {
             key: 'node',
             head: trans.__('Node'),
-            value: (f: IRankFigures) => f.rank.node,
-            show: (f: IRankFigures) => f.rank.node,
+            value: (f: IRankMetrics) => f.rank.node,
+            show: (f: IRankMetrics) => f.rank.node,
             width: 'minmax(72px, 1fr)'
           }
         ]

@@ -1,12 +1,12 @@
 import React, { useState } from 'react';
 
 import { Rank } from '../../tokens';
-import { formatTime } from '../../ui/figures/format';
+import { formatTime } from '../../ui/metrics/format';
 import { useViewState } from '../../ui/viewState';
-import { moveFocus } from '../../ui/roving';
-import { ownTimes, shownNow } from '../../ui/figures/ownTime';
-import { tintOf } from '../charts/heat';
-import { RankGrid } from './grid';
+import { moveFocus } from '../../ui/rovingFocus';
+import { ownTimes, shownNow } from '../../ui/metrics/ownTime';
+import { tintOf } from '../charts/heatMap';
+import { RankGrid } from './rankGrid';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/texts';
 

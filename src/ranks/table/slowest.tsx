@@ -2,11 +2,11 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef } from 'react';
 
 import { Cluster } from '../../tokens';
-import { formatTime } from '../../ui/figures/format';
+import { formatTime } from '../../ui/metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
-import { useSteadyOrder } from '../../ui/order';
-import { ownTimes } from '../../ui/figures/ownTime';
-import { RankMap } from '../charts/map';
+import { useSteadyOrder } from '../../ui/steadyOrder';
+import { ownTimes } from '../../ui/metrics/ownTime';
+import { RankMap } from '../charts/rankMap';
 import { IPicks } from '../model/picks';
 import { differs, markedFirst, rankGlyph, rankWord } from '../model/texts';
 

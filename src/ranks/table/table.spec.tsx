@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
-import { figuresOf } from '../model/figures';
+import { rankMetricsOf } from '../model/rankMetrics';
 import { RankTable } from './table';
 
 // nothing has a height here, and nothing of no height is drawn
@@ -37,7 +37,7 @@ function table(): (own: readonly number[], slow?: number) => string[] {
     act(() =>
       root.render(
         <RankTable
-          figures={figuresOf(makeCluster({ ranks }))}
+          rankMetrics={rankMetricsOf(makeCluster({ ranks }))}
           selected={null}
           onSelect={() => undefined}
           onMenu={() => undefined}

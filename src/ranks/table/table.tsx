@@ -4,11 +4,11 @@ import React, { useRef } from 'react';
 
 import { InView } from '../../ui/inView';
 import { useViewState } from '../../ui/viewState';
-import { settled, SortValue, useSteadyOrder } from '../../ui/order';
-import { moveFocus } from '../../ui/roving';
+import { settled, SortValue, useSteadyOrder } from '../../ui/steadyOrder';
+import { moveFocus } from '../../ui/rovingFocus';
 import { Verdict } from '../../tokens';
 import { columnsOf, IColumn, unitOf } from './columns';
-import { IRankFigures } from '../model/figures';
+import { IRankMetrics } from '../model/rankMetrics';
 import { IPicks } from '../model/picks';
 import { weightOf } from '../model/texts';
 
@@ -28,39 +28,39 @@ interface IHeld {
  */
 export function RankTable(
   props: IPicks & {
-    figures: readonly IRankFigures[];
+    rankMetrics: readonly IRankMetrics[];
     /** The verdict that keeps them from continuing. */
     alarm: Verdict | null;
     trans: TranslationBundle;
   }
 ): JSX.Element {
-  const { figures, selected, trans } = props;
+  const { rankMetrics, selected, trans } = props;
   const [sort, setSort] = useViewState('sort', { key: 'own', down: true });
   const scroll = useRef<HTMLDivElement>(null);
   const held = useRef<IHeld>({ key: '', values: new Map() });
-  const gpus = figures.some(f => f.rank.device.startsWith('cuda'));
-  const nodes = new Set(figures.map(f => f.rank.node)).size;
+  const gpus = rankMetrics.some(f => f.rank.device.startsWith('cuda'));
+  const nodes = new Set(rankMetrics.map(f => f.rank.node)).size;
   const columns = columnsOf(
     trans,
     gpus,
-    unitOf(figures),
+    unitOf(rankMetrics),
     nodes,
     props.alarm,
-    figures.some(f => f.rank.asleep_s)
+    rankMetrics.some(f => f.rank.asleep_s)
   );
   const column = columns.find(c => c.key === sort.key) ?? columns[0];
   // a rank that the head calls slow comes first at once, whatever its current time
-  const weight = (f: IRankFigures): number =>
+  const weight = (f: IRankMetrics): number =>
     sort.key === 'own' && sort.down ? weightOf(f.rank) : 0;
   const order = useSteadyOrder(
     () => {
       const { key, values } = held.current;
-      const now = new Map(figures.map(f => [f.rank.rank, column.value(f)]));
+      const now = new Map(rankMetrics.map(f => [f.rank.rank, column.value(f)]));
       held.current = {
         key: sort.key,
         values: settled(key === sort.key ? values : new Map(), now)
       };
-      return [...figures]
+      return [...rankMetrics]
         .sort(
           (a, b) =>
             weight(a) - weight(b) ||
@@ -68,10 +68,10 @@ export function RankTable(
         )
         .map(f => f.rank.rank);
     },
-    `${sort.key} ${sort.down} ${figures.map(f => `${f.rank.rank} ${weight(f)}`).join()}`,
+    `${sort.key} ${sort.down} ${rankMetrics.map(f => `${f.rank.rank} ${weight(f)}`).join()}`,
     scroll
   );
-  const byRank = new Map(figures.map(f => [f.rank.rank, f]));
+  const byRank = new Map(rankMetrics.map(f => [f.rank.rank, f]));
   const rows = order.map(rank => byRank.get(rank)!);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -201,7 +201,7 @@ export function RankTable(
               style={{ top: item.start }}
               onClick={() => props.onSelect(f.rank.rank)}
               onContextMenu={event => props.onMenu(event, [f.rank.rank])}
-              draw={() => <Cells columns={columns} figures={f} />}
+              draw={() => <Cells columns={columns} rankMetrics={f} />}
             />
           );
         })}
@@ -213,12 +213,12 @@ export function RankTable(
 /** The cells of a row. */
 function Cells(props: {
   columns: readonly IColumn[];
-  figures: IRankFigures;
+  rankMetrics: IRankMetrics;
 }): JSX.Element {
   return (
     <>
       {props.columns.map(c => {
-        const shown = c.show(props.figures);
+        const shown = c.show(props.rankMetrics);
         return (
           <span
             key={c.key}
@@ -258,8 +258,8 @@ function titleOf(shown: React.ReactNode): string | undefined {
  */
 function compare(
   values: ReadonlyMap<number, SortValue>,
-  a: IRankFigures,
-  b: IRankFigures,
+  a: IRankMetrics,
+  b: IRankMetrics,
   down: boolean
 ): number {
   const x = values.get(a.rank.rank) ?? null;

@@ -4,23 +4,23 @@ import React, { useEffect, useMemo, useRef, useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { linesOf } from '../../job/model/assignments';
-import { useCheck, useSending } from '../../job/form/check';
+import { useCheck, useSending } from '../../job/form/checkForm';
 import { useOneColumn } from '../../job/form/columns';
 import { LineRow } from '../../job/fields/controls';
 import { IDrafts, ITyped } from '../../job/form/drafts';
-import { faultSentence, faultsOf } from '../../job/fields/faults';
+import { faultSentence, faultsOf } from '../../job/fields/fieldErrors';
 import { problemsOf } from '../../job/fields/fields';
-import { useForm } from '../../job/form/filled';
-import { FormFrame, Reading } from '../../job/form/frame';
+import { useForm } from '../../job/form/initialForm';
+import { FormFrame, Reading } from '../../job/form/formFrame';
 import { Jobs } from '../../job/model/model';
 import { labelOf } from '../../job/fields/labels';
 import { INotebook } from '../../job/form/notebook';
 import { alsoOf, refusalOf } from '../../job/model/refusal';
-import { Report } from '../../job/form/report';
+import { CheckFindings } from '../../job/form/findings';
 import { FIELDS, IForm } from '../../job/model/request';
-import { Where } from '../../job/fields/where';
+import { Where } from '../../job/fields/whereFields';
 import { Finding, IClusters, ISweeps } from '../../tokens';
-import { SweepBar } from './bar';
+import { SweepBar } from './sweepBar';
 import { Search } from './search';
 import {
   refusedIn,
@@ -28,7 +28,7 @@ import {
   whyNot,
   withoutOwn,
   wordsOfSweep
-} from './check';
+} from './checkSweep';
 import {
   emptySweep,
   ISweepFault,
@@ -190,7 +190,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
     trans
   };
   const report = (
-    <Report
+    <CheckFindings
       plan={plan && !faults.length ? { ...plan, findings: found } : null}
       own={own
         .filter(fault => !lacking.includes(fault))

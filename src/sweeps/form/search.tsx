@@ -1,6 +1,6 @@
 import React, { useId } from 'react';
 
-import { Row } from '../../job/fields/row';
+import { Row } from '../../job/fields/fieldRow';
 import { ISweepFault, SweepField, trialsOf } from '../model/request';
 import { IPartOfSweep } from './searchSpaceFields';
 import { combinations } from '../model/searchSpace';

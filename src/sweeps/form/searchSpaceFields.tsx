@@ -7,8 +7,8 @@ import {
   NoAssignment,
   withValue
 } from '../../job/model/assignments';
-import { IFault } from '../../job/fields/faults';
-import { Row } from '../../job/fields/row';
+import { IFault } from '../../job/fields/fieldErrors';
+import { Row } from '../../job/fields/fieldRow';
 import { ISweepFault, ISweepForm } from '../model/request';
 import { around, IVary, VaryKind } from '../model/searchSpace';
 import { faultText } from '../model/texts';

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Sweep, Trial } from '../../tokens';
-import { formatValue } from '../../ui/figures/format';
+import { formatValue } from '../../ui/metrics/format';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { ISweepFault, SweepField } from './request';
 

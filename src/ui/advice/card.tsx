@@ -3,7 +3,7 @@ import React from 'react';
 
 import { Advice, Metrics } from '../../tokens';
 import { adviceTitle, gainNote, helped, rateText } from './tried';
-import { unbroken } from '../figures/format';
+import { unbroken } from '../metrics/format';
 import { Icon } from '../icons/icon';
 import { useViewState } from '../viewState';
 import { cellOf, words } from './texts';

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Advice } from '../../tokens';
-import { formatCount, formatShare } from '../figures/format';
+import { formatCount, formatShare } from '../metrics/format';
 
 /**
  * Advice in the user's language, as the head words it in English; that text if its id is unknown. A test compares

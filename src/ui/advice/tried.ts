@@ -14,7 +14,7 @@ import {
   formatFixed,
   formatRate,
   formatShare
-} from '../figures/format';
+} from '../metrics/format';
 
 /**
  * How well a gain is known: well, by a range, by a range that says too little, or only that there may be one.

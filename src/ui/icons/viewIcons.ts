@@ -23,7 +23,7 @@ export const jobIcon = icon(
     '<path d="M5.2 4.6h3.2v1.3H5.2Zm0 2.8h5.6v1.3H5.2Zm0 2.8h4.2v1.3H5.2Z"/>'
 );
 
-/** All ranks of a cluster: rows with their figures. */
+/** All ranks of a cluster: rows with their metrics. */
 export const ranksIcon = icon(
   'ranks',
   '<path d="M1.5 2.5h2.6v2.6H1.5Zm0 4.2h2.6v2.6H1.5Zm0 4.2h2.6v2.6H1.5ZM5.8 3.1h8.7v1.4H5.8Zm0 4.2h5.6v1.4H5.8Zm0 4.2h7.4v1.4H5.8Z"/>'

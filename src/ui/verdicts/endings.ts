@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { formatClock, formatSpan } from '../figures/format';
+import { formatClock, formatSpan } from '../metrics/format';
 
 /** Values of a summary that say who has stopped a cluster, and when. */
 type Values = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import React from 'react';
 
-import { unbroken } from '../figures/format';
+import { unbroken } from '../metrics/format';
 
 /** Where one sentence ends and the next begins. */
 const BETWEEN = /(?<=[.!?])\s+/;

@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Verdict } from '../../tokens';
-import { formatCount, formatRanks, formatSpan } from '../figures/format';
+import { formatCount, formatRanks, formatSpan } from '../metrics/format';
 import { GlyphKind } from '../icons/glyph';
-import { ranksIn } from '../ranks';
+import { ranksIn } from '../rankSets';
 import { stoppedText } from './endings';
 import { alarmOf, isHang } from './verdict';
 

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Verdict } from '../../tokens';
-import { formatCount, formatRanks, formatShare } from '../figures/format';
+import { formatCount, formatRanks, formatShare } from '../metrics/format';
 
 /**
  * A verdict as short text after a colon: "rank 5 is stuck".
@@ -80,12 +80,12 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
   }
 }
 
-/** Whether a verdict is the headline; uncertainty of figures is a note below it. */
+/** Whether a verdict is the headline; uncertainty of metrics is a note below it. */
 export function headlines(verdict: Pick<Verdict, 'code'>): boolean {
   return verdict.code !== 'too_busy';
 }
 
-/** Note below the headline of ranks that wait for cores: the reliability of their figures. */
+/** Note below the headline of ranks that wait for cores: the reliability of their metrics. */
 export function busyNote(
   { values }: Verdict,
   trans: TranslationBundle

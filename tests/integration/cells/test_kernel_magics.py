@@ -21,7 +21,7 @@ from dtrain_lab.api.start import connect
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.kernel.output.cell_display import PATIENT_S
 from dtrain_lab.services import notebook_clusters
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 from tests.faults import note
 from tests.waiting import wait_until
 
@@ -103,7 +103,7 @@ def notebook() -> Iterator[Notebook]:
     assert notebook.run("%load_ext dtrain_lab").status == "ok"
     yield notebook
     notebook.close()
-    wait_until(lambda: not records.living(), 10, "the kernel's clusters to end with it")
+    wait_until(lambda: not head_records.living(), 10, "the kernel's clusters to end with it")
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,9 @@ def test_a_cell_without_a_cluster_starts_the_default_one_and_says_so() -> None:
         assert "[1] hello 1\n" in ran.stdout
     finally:
         notebook.close()
-    wait_until(lambda: not [r for r in records.living() if r.name == "local-2"], 10, "its cluster to end")
+    wait_until(
+        lambda: not [r for r in head_records.living() if r.name == "local-2"], 10, "its cluster to end"
+    )
 
 
 def test_output_is_labelled_and_values_are_shown(started: Notebook) -> None:
@@ -234,7 +236,7 @@ def test_a_notebook_that_is_run_twice_keeps_its_cluster(started: Notebook, again
     ran = started.run(f"%distributed start {again}")
     assert ran.stdout == "nb is already running: 2 ranks on 1 node; variables are kept.\n"
     assert by_rank(started.run("%%distributed\nprint(once)").stdout) == {0: ["0"], 1: ["1"]}
-    assert [r.name for r in records.living() if not r.warm] == ["nb"]
+    assert [r.name for r in head_records.living() if not r.warm] == ["nb"]
 
 
 def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(started: Notebook) -> None:
@@ -259,9 +261,9 @@ def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(star
             "This notebook has no cluster: mine was stopped by a Python program at 12:04. Running: nb.",
             "To stop nb: %distributed attach nb, then %distributed stop; or start one: %distributed start",
         ]
-        assert [r.name for r in records.living() if not r.warm] == ["nb"]
+        assert [r.name for r in head_records.living() if not r.warm] == ["nb"]
         # the panel has started one for it
-        [nb] = [r for r in records.living() if not r.warm]
+        [nb] = [r for r in head_records.living() if not r.warm]
         notebook_clusters.remember("/my/ended.ipynb", notebook_clusters.Used(nb.id, begun=True))
         assert by_rank(mine.run("%%distributed\nprint(world_size)").stdout) == {0: ["2"], 1: ["2"]}
     finally:
@@ -297,11 +299,13 @@ def test_a_cluster_of_others_is_shared_with_a_word_and_never_ended_or_changed(st
         )
         assert other.run("%distributed stop").stdout == "second is stopped.\n"
         assert "no cluster: second was stopped by this notebook at " in other.run("%distributed stop").error
-        assert {r.name for r in records.living() if not r.warm} == {"nb", "own"}
+        assert {r.name for r in head_records.living() if not r.warm} == {"nb", "own"}
     finally:
         one.close()
         other.close()
-    wait_until(lambda: "own" not in {r.name for r in records.living()}, 10, "the kernel's clusters to end")
+    wait_until(
+        lambda: "own" not in {r.name for r in head_records.living()}, 10, "the kernel's clusters to end"
+    )
 
 
 def test_a_cluster_that_another_notebook_uses_is_not_taken(started: Notebook) -> None:
@@ -318,7 +322,7 @@ def test_a_cluster_that_another_notebook_uses_is_not_taken(started: Notebook) ->
 
 
 def test_a_cluster_that_the_panel_has_started_for_a_notebook_is_used_by_its_start(started: Notebook) -> None:
-    [running] = [r for r in records.living() if not r.warm]
+    [running] = [r for r in head_records.living() if not r.warm]
     paths = ["/panel/one.ipynb", "/panel/other.ipynb"]
     for path in paths:  # as the server does
         notebook_clusters.remember(path, notebook_clusters.Used(running.id, begun=True))
@@ -392,7 +396,7 @@ def test_a_second_notebook_attaches_to_the_same_cluster(started: Notebook) -> No
 
 
 def test_a_head_that_stands_holds_up_no_notebook(started: Notebook) -> None:
-    [head] = [r.pid for r in records.living() if not r.warm]
+    [head] = [r.pid for r in head_records.living() if not r.warm]
     [cluster] = dt.clusters()
     interrupted: list[float] = []
     free = threading.Event()
@@ -445,7 +449,7 @@ def test_after_a_stop_the_next_start_takes_over_the_fork_server() -> None:
         notebook.run("%load_ext dtrain_lab\n%distributed start --ranks 2 --name first")
         before = notebook.run(fork_server).stdout
         assert notebook.run("%distributed stop").stdout == "first is stopped.\n"
-        assert "first" not in {r.name for r in records.living()}
+        assert "first" not in {r.name for r in head_records.living()}
         notebook.run("%distributed start --ranks 3 --name second")
         assert notebook.run(fork_server).stdout == before, "torch is still loaded there"
         assert by_rank(notebook.run("%%distributed\nprint(world_size)").stdout) == {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 from tests.integration.cells.test_kernel_magics import Notebook, by_rank
 from tests.waiting import wait_until
 
@@ -27,7 +27,7 @@ def notebook() -> Iterator[Notebook]:
     notebook.close()
     # other tests of this process may have clusters of their own
     ended = "the kernel's cluster to end with it"
-    wait_until(lambda: "queue" not in {record.name for record in records.living()}, 10, ended)
+    wait_until(lambda: "queue" not in {record.name for record in head_records.living()}, 10, ended)
 
 
 def test_a_cell_goes_on_by_itself_and_is_waited_for(notebook: Notebook) -> None:
@@ -67,7 +67,7 @@ def test_cells_behind_one_that_fails_are_not_run(notebook: Notebook) -> None:
     notebook.run("%%distributed --no-wait\nran.append(1)")
     assert "ValueError: first" in notebook.run("%distributed wait").error
     refused = notebook.run("%distributed wait").error
-    assert re.search(r"This cell was not run\. Cell \[\d+\] failed before its turn\.", refused)
+    assert re.search(r"This cell was not run\. Cell \[\d+\], queued before it, failed\.", refused)
     assert notebook.run("%%distributed 0\nprint(ran)").stdout == "[0] []\n"
 
 

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from dtrain_lab.machine import logs, processes
-from dtrain_lab.services import folders
-from dtrain_lab.services.connection import records
+from dtrain_lab.services import paths
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION, loop_failures
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 SECRET = "PLANTED0123456789"
 
@@ -30,7 +30,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path / name.lower()))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("WANDB_API_KEY", f"{SECRET}env")
-    profiles = folders.profiles()
+    profiles = paths.profiles()
     profiles.mkdir(parents=True)
     (profiles / "mine.toml").write_text(
         f'# {SECRET}comment\nbackend = "slurm"\nworkdir = "/work"\n'
@@ -54,20 +54,20 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         created_at=1.0,
         version=VERSION,
     )
-    records.write(record)
+    head_records.write(record)
     (world / "head.log").write_text(f"it ran with {SECRET}variable\nssh://me:{SECRET}url@host\n")
     (world / "head.events.log").write_text("2026-01-01T00:00:00Z INFO dtrain_lab.head[1] ready\n")
     (world / "rank.0.log").write_text(f"{SECRET}printed by the user")
-    (Path(folders.records()) / "jpserver-1.json").write_text(json.dumps({"token": f"{SECRET}token"}))
-    (folders.records().parent / "jpserver-1.json").write_text(json.dumps({"token": f"{SECRET}token"}))
-    handler = logs.to_file(folders.logs() / f"server.1{logs.SUFFIX}", "dtrain_lab.planted")
+    (Path(paths.records()) / "jpserver-1.json").write_text(json.dumps({"token": f"{SECRET}token"}))
+    (paths.records().parent / "jpserver-1.json").write_text(json.dumps({"token": f"{SECRET}token"}))
+    handler = logs.to_file(paths.logs() / f"server.1{logs.SUFFIX}", "dtrain_lab.planted")
     logging.getLogger("dtrain_lab.planted").warning(
         "GET /lab?token=%s, again %s", f"{SECRET}x", f"{SECRET}token"
     )
     logging.getLogger("dtrain_lab.planted").removeHandler(handler)
     handler.close()
     trouble = loop_failures.noted(None, "server.keep", f"OSError: {SECRET}env", time.time())
-    (folders.logs() / "troubles.server.1.json").write_bytes(msgspec.json.encode((trouble,)))
+    (paths.logs() / "troubles.server.1.json").write_bytes(msgspec.json.encode((trouble,)))
     return tmp_path
 
 
@@ -101,9 +101,9 @@ def test_a_bundle_has_what_helps_and_no_secret(planted: Path) -> None:
 
 
 def test_a_record_that_can_not_be_read_hides_no_other(planted: Path) -> None:
-    (folders.records() / "a-folder.json").mkdir()  # reading it is an OSError, whoever we are
-    (folders.records() / "of-another-version.json").write_text("{}")
-    assert [r.name for r in records.living()] == ["told"]
+    (paths.records() / "a-folder.json").mkdir()  # reading it is an OSError, whoever we are
+    (paths.records() / "of-another-version.json").write_text("{}")
+    assert [r.name for r in head_records.living()] == ["told"]
 
 
 def test_a_bundle_that_can_not_be_written_is_an_error(planted: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.machine import processes
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.worlds import heads
 from tests.waiting import wait_until
 
@@ -159,7 +159,7 @@ def test_a_head_that_hangs_is_stopped_all_the_same(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_bad_profile_is_listed_with_line_and_nearest_key() -> None:
-    folder = folders.profiles()
+    folder = paths.profiles()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "broken.toml"
     path.write_text('backend = "local"\nranks_per_nod = 4\n')
@@ -176,7 +176,7 @@ def test_a_bad_profile_is_listed_with_line_and_nearest_key() -> None:
 def test_a_machine_without_a_scheduler_says_so_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = folders.profiles()
+    folder = paths.profiles()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "hpc.toml"
     path.write_text('backend = "slurm"\n')

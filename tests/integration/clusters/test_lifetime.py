@@ -16,7 +16,7 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.errors import CellFailed, Conflict, DtrainError, EnvironmentUnfit, StartFailed, Unreachable
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.profiles import files as profiles
 from tests.conftest import ours
 from tests.waiting import wait_until
@@ -101,7 +101,7 @@ def test_an_orderly_end_of_the_last_holder_stops_the_cluster(alone: None) -> Non
 def test_a_killed_holder_leaves_the_cluster_to_be_adopted(alone: None) -> None:
     with _holder("orphan") as process:
         process.kill()
-    names = [r.name for r in records.living() if not r.warm]
+    names = [r.name for r in head_records.living() if not r.warm]
     assert names == ["orphan"]
     cluster = dt.clusters()[0]
     assert cluster.run("print(rank)", timeout=30).stdout[1] == "1\n"
@@ -142,7 +142,7 @@ def test_a_warm_head_is_claimed_by_the_next_start(alone: None) -> None:
     portal = Portal.get()
     assert portal.call(portal.worlds.warm_heads.start(python=sys.executable))
     assert not portal.call(portal.worlds.warm_heads.start(python=sys.executable))
-    warm = next(r for r in records.living() if r.warm)
+    warm = next(r for r in head_records.living() if r.warm)
     assert dt.clusters() == []
     with dt.start(ranks=2) as cluster:
         assert cluster.id == warm.id
@@ -154,9 +154,9 @@ def test_a_warm_head_that_another_process_claims_ends_with_that_process(alone: N
 
     portal = Portal.get()
     assert portal.call(portal.worlds.warm_heads.start(python=sys.executable))
-    warm = next(r for r in records.living() if r.warm)
+    warm = next(r for r in head_records.living() if r.warm)
     with _holder("claims") as process:
-        assert [(r.id, r.name) for r in records.living()] == [(warm.id, "claims")]
+        assert [(r.id, r.name) for r in head_records.living()] == [(warm.id, "claims")]
         process.communicate("", timeout=10)
     wait_until(lambda: not ours(), 5, "the cluster to end with its holder")
 
@@ -178,7 +178,7 @@ def test_a_start_takes_the_head_that_is_still_warming(alone: None) -> None:
         portal.worlds.warm_heads.start(python=sys.executable)
     )  # as %load_ext does, one cell above the start
     with dt.start(ranks=2) as cluster:
-        assert [r.id for r in records.living()] == [cluster.id]
+        assert [r.id for r in head_records.living()] == [cluster.id]
 
 
 def test_an_environment_without_torch_says_how_to_mend_it(alone: None, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_torch_that_can_not_be_imported_fails_the_start_with_the_reason(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(StartFailed, match=r"libc10\.so: cannot open"):
         dt.start(ranks=2)
-    for record in records.living():
+    for record in head_records.living():
         os.kill(record.pid, signal.SIGTERM)
     wait_until(lambda: not ours(), 5, "the failed head to end")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.rank.debugger.points import BELOW, MOVED
+from dtrain_lab.rank.debugger.breakpoints import BELOW, MOVED
 from tests.dap import Editor
 from tests.integration.debugger.cells import RIGHT, STEPS, Running
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.api import target
+from dtrain_lab.api import debug_target
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.adapter.stdio import vscode_entry
 from dtrain_lab.services.debugger.editor import EditorSession
@@ -145,8 +145,8 @@ def test_a_file_that_only_the_ranks_have_is_shown_as_their_source(
     monkeypatch.setattr("dtrain_lab.services.debugger.editor_sources.is_here", lambda _: False)
     portal, said = Portal.get(), []
 
-    async def find(arguments: dict[str, Any]) -> target.Target:
-        return await target.find(portal, arguments["cluster"], None)
+    async def find(arguments: dict[str, Any]) -> debug_target.Target:
+        return await debug_target.find(portal, arguments["cluster"], None)
 
     session = EditorSession(find, said.append)
 

@@ -30,7 +30,7 @@ from tornado.websocket import websocket_connect
 import dtrain_lab as dt
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.debugger.reattach import Reattach
 from dtrain_lab.wire import VERSION, clients
@@ -56,7 +56,7 @@ OF_OTHER_HOSTS = ("node.link", "client.link", "ssh.cut")
 OF_THE_WAY = ("client.reach",)
 OF_A_SERVER = ("server.keep", "server.jobs", "server.feeds", "server.panel")
 OF_A_JOB = ("node.look", "node.samples", "node.output", "node.debugger")
-OF_A_TURN = ("turn.end",)
+OF_AN_ADMISSION = ("admission.end",)
 OF_A_JOBS_START = ("node.head",)
 """Those that last for a moment get all faults as they begin."""
 
@@ -64,7 +64,7 @@ OF_A_JOBS_START = ("node.head",)
 def test_each_loop_is_walked() -> None:
     walked = [*OF_A_CLUSTER, *OF_AN_EDITOR, *OF_ITS_START, *OF_OTHER_HOSTS, *OF_THE_WAY, *OF_A_SERVER]
     # samples are taken in both
-    assert {*walked, *OF_A_JOB, *OF_A_TURN, *OF_A_JOBS_START} == set(LOOPS)
+    assert {*walked, *OF_A_JOB, *OF_AN_ADMISSION, *OF_A_JOBS_START} == set(LOOPS)
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_garbage_and_other_versions_are_answered_or_dropped(pair: dt.Cluster) ->
             link.send(data)
         began = time.monotonic()
         client.send(msgspec.msgpack.encode(newer))
-        client.send(msgspec.msgpack.encode(clients.Call(6, clients.Clock(), version=VERSION + 3)))
+        client.send(msgspec.msgpack.encode(clients.Request(6, clients.Clock(), version=VERSION + 3)))
         answers = {a.id: a for a in (clients.decode_to_client(client.recv()) for _ in range(2))}
         for number in (5, 6):
             assert answers[number].error["code"] == "wire_mismatch", answers
@@ -293,7 +293,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                             f"{kind} in {name}",
                         )
             _asks_its_head(folder)
-            throw_all(faults, OF_A_TURN)
+            throw_all(faults, OF_AN_ADMISSION)
             then = dt.submit(
                 write(tmp_path / "then.ipynb", ["print('then')"]), ranks=1, profile="throws", after=job
             )
@@ -302,7 +302,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             def begun_anew() -> bool:
                 text = waiting.read_text() if waiting.exists() else ""
                 return all(
-                    text.count(f"{x} failed; restarting it") == len(throwing.FAULTS) for x in OF_A_TURN
+                    text.count(f"{x} failed; restarting it") == len(throwing.FAULTS) for x in OF_AN_ADMISSION
                 )
 
             wait_until(begun_anew, 30, "all faults of a job that waits for its turn")

@@ -19,7 +19,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.machine.cgroup import ROOT
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from tests.books import write
 from tests.faults import note
 from tests.integration.jobs.test_local_jobs import terminal
@@ -140,13 +140,13 @@ def test_a_start_on_a_full_disk_says_so_and_leaves_nothing(
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", small], check=True)
         try:
             monkeypatch.setenv("DTRAIN_LAB_RUNTIME_DIR", small)
-            home = folders.sockets()  # as an earlier cluster has left it
-            known = set(folders.records().glob("*.json"))
+            home = paths.sockets()  # as an earlier cluster has left it
+            known = set(paths.records().glob("*.json"))
             with contextlib.suppress(OSError), Path(small, "data").open("wb", 0) as file:
                 while True:
                     file.write(bytes(4096))
             if filled == "meanwhile":  # after the look
-                monkeypatch.setattr(folders, "must_have_room", lambda: None)
+                monkeypatch.setattr(paths, "must_have_room", lambda: None)
             began = time.monotonic()
             with pytest.raises(StartFailed, match=f"disk of {small}.* is full") as refused:
                 dt.start(ranks=2, name="nowhere")
@@ -160,7 +160,7 @@ def test_a_start_on_a_full_disk_says_so_and_leaves_nothing(
             )
             assert "DTRAIN_LAB_RUNTIME_DIR" in refused.value.hint
             assert list(home.iterdir()) == []
-            assert set(folders.records().glob("*.json")) <= known
+            assert set(paths.records().glob("*.json")) <= known
             assert "nowhere" not in [cluster.name for cluster in dt.clusters()]
             wait_until(lambda: not processes_with(small), 20, "what was started to end")
         finally:

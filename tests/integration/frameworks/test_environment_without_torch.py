@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from tests.books import write
 from tests.fakes.stub_environment import without_torch
 
@@ -30,12 +30,12 @@ def profiles(environment: Path) -> Iterator[None]:
         "own": text,
         "own-torch": f'framework = "torch"\n{text}',
     }
-    folders.profiles().mkdir(parents=True, exist_ok=True)
+    paths.profiles().mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
-        (folders.profiles() / f"{name}.toml").write_text(content)
+        (paths.profiles() / f"{name}.toml").write_text(content)
     yield
     for name in made:
-        (folders.profiles() / f"{name}.toml").unlink()
+        (paths.profiles() / f"{name}.toml").unlink()
 
 
 def cli(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement.frameworks import tensorflow
 from tests.books import write
 
@@ -78,7 +78,7 @@ def test_an_agent_whose_port_is_taken_starts_no_rank_and_names_it(tmp_path: Path
             "MASTER_PORT": str(port),
             "DTRAIN_SIZE": "2",
         }
-        agent = [sys.executable, "-P", "-m", "dtrain_lab.node", "attached", str(tmp_path), "0", "2"]
+        agent = [sys.executable, "-P", "-m", "dtrain_lab.node", "ranks", str(tmp_path), "0", "2"]
         done = subprocess.run(agent, env={**os.environ, **told}, timeout=60, check=False)
     assert done.returncode == 1
     error = json.loads((tmp_path / job_files.error(0)).read_text())

@@ -331,7 +331,7 @@ def test_its_head_may_die_and_its_agent_takes_the_ranks_along(tmp_path: Path) ->
 
     other: Job = dt.submit(write(tmp_path / "agent.ipynb", ["import time\ntime.sleep(600)"]), ranks=1)
     wait_until(lambda: named(other.id, "dtrain_lab.rank"), 30, "its rank")
-    for process in named(other.id, "attached"):
+    for process in named(other.id, "ranks"):
         process.kill()
     assert other.wait(60) == "failed"
     wait_until(lambda: not of_job(other.id), 10, "its end")

@@ -149,7 +149,7 @@ time.sleep(60)
 
 
 def test_a_rank_that_nobody_can_reach_ends_and_is_told(pair: dt.Cluster) -> None:
-    """Its connection broke, as after a failed send: it would be there, and deaf for ever."""
+    """Its connection broke, as after a failed send: it would be there, and deaf forever."""
     began = time.monotonic()
     result = pair.run(CUT, ranks=[1], check=False, timeout=30)
     note(

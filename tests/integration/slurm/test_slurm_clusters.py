@@ -24,11 +24,11 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed, Unreachable
 from dtrain_lab.machine import processes
-from dtrain_lab.services.connection import Connection, records
+from dtrain_lab.services.connection import Connection, head_records
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import Request
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
@@ -100,12 +100,12 @@ def test_the_file_with_the_keys_is_gone_once_all_have_joined(cluster: Any, hosts
     assert not (folder / "endpoints.json").exists()
     assert not (folder / "head.json").exists()
     assert (folder.stat().st_mode & 0o777, (folder / "job.sh").stat().st_mode & 0o777) == (0o700, 0o600)
-    assert records.path_of(cluster._connection.record.id).stat().st_mode & 0o777 == 0o600
+    assert head_records.path_of(cluster._connection.record.id).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_client_that_was_waiting_when_the_file_went_finds_the_head(cluster: Any, hosts: Hosts) -> None:
     """As a kernel that starts a world while the server of its page looks for the same one."""
-    record = records.read(cluster.id)
+    record = head_records.read(cluster.id)
     assert record is not None
     assert record.remote is not None
     early = replace(record.remote, handle=replace(record.remote.handle, endpoints=None))
@@ -151,7 +151,7 @@ def test_scancel_from_outside_is_told_and_leaves_nothing(cluster: Any, hosts: Ho
     took = time.monotonic() - began
     for name in hosts.names:
         wait_until(partial(empty, hosts, name), 10, f"{name} to be empty")
-    assert not records.path_of(cluster._connection.record.id).exists()
+    assert not head_records.path_of(cluster._connection.record.id).exists()
     with pytest.raises(Unreachable) as ended:
         cluster.run("1")
     note(

@@ -20,7 +20,7 @@ import zmq
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import EnvironmentUnfit, SignInNeeded, StartFailed, Unreachable
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire import clients
@@ -53,7 +53,7 @@ def hosts() -> Iterator[Hosts]:
 
 
 def write_profile(name: str, text: str) -> None:
-    folder = folders.profiles()
+    folder = paths.profiles()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.toml").write_text(text)
 
@@ -310,7 +310,7 @@ def test_a_strangers_key_and_none_at_all_get_no_answer(cluster: Any) -> None:
                     socket.curve_serverkey = endpoints.keys.server.encode()
                     socket.curve_publickey, socket.curve_secretkey = public, secret
                 socket.connect(url)
-                socket.send(clients.encode(clients.Call(1, clients.Info())))
+                socket.send(clients.encode(clients.Request(1, clients.Info())))
                 assert not socket.poll(700), (url, keys)
                 socket.close()
     finally:

@@ -48,8 +48,8 @@ def alive(hosts: Hosts, job: str) -> list[Any]:
 
 HOLD = """
 import sys
-from dtrain_lab.machine import tickets
-tickets.hold("other", "somebody", {0})
+from dtrain_lab.machine import slot_tickets
+slot_tickets.acquire("other", "somebody", {0})
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -76,7 +76,7 @@ def test_a_job_waits_for_all_of_its_hosts_and_says_for_which(hosts: Hosts, tmp_p
         assert info["state"] == "queued"
         assert "cluster somebody holds" in info["reason"]["message"]
         at = {
-            (node, "node turn" in " ".join(command_line(process)))
+            (node, "node admit" in " ".join(command_line(process)))
             for node in ("node1", "node2")
             for process in hosts.running(node, job.id)
             if listening(process)

@@ -24,7 +24,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound
 from dtrain_lab.machine import processes
-from dtrain_lab.node.sources import warm_client
+from dtrain_lab.node.sources import trial_forkserver_client
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
@@ -215,7 +215,7 @@ def test_a_killed_trial_goes_on_and_an_unknown_objective_ends_the_sweep(
 
     folder = next(job for job in dt.jobs() if job.id == sweep.trials()[0]["job"]).info()["directory"]
     agents = [
-        p for p in psutil.process_iter(["cmdline"]) if {"attached", folder} <= {*(p.info["cmdline"] or ())}
+        p for p in psutil.process_iter(["cmdline"]) if {"ranks", folder} <= {*(p.info["cmdline"] or ())}
     ]
     assert len(agents) == 1
     agents[0].kill()
@@ -408,18 +408,20 @@ async def test_a_warm_rank_is_like_a_child_and_ends_with_its_agent(
     }.items():  # fmt: skip
         monkeypatch.setenv(key, value)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    at = warm_client.path()
+    at = trial_forkserver_client.path()
     assert at is not None
     kept = SpawnedRank(1, 0)
     files = (kept.metrics, kept.stacks, kept.its_debugger.fileno())
-    assert await warm_client.rank(at, ["rank", str(tmp_path)], os.environ, files) is None, "nobody is there"
-    warm_client.start(at)
+    assert await trial_forkserver_client.rank(at, ["rank", str(tmp_path)], os.environ, files) is None, (
+        "nobody is there"
+    )
+    trial_forkserver_client.start(at)
     wait_until(lambda: Path(at).exists(), 60, "torch to be loaded")
 
-    async def run(code: str) -> warm_client.WarmRank:
+    async def run(code: str) -> trial_forkserver_client.WarmRank:
         (tmp_path / "code" / "dtrain_main.py").write_text(f"# %% cell [1] a\n{code}\n")
         environment = {**os.environ, "RANK": "1"}
-        made = await warm_client.rank(at, ["rank", str(tmp_path)], environment, files)
+        made = await trial_forkserver_client.rank(at, ["rank", str(tmp_path)], environment, files)
         assert made is not None
         return made
 

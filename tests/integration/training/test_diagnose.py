@@ -13,7 +13,7 @@ import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, Conflict, NotFound
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import speeds
-from dtrain_lab.wire.node import Between, Speed
+from dtrain_lab.wire.node_check import Between, Speed
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(150)]

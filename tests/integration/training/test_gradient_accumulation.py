@@ -15,7 +15,7 @@ import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training import ranks
 from dtrain_lab.training.batch_size import saved_state
-from dtrain_lab.training.gradients import accumulations
+from dtrain_lab.training.gradients import active_accumulations
 from tests.gloo import on_ranks
 
 pytestmark = pytest.mark.processes
@@ -159,7 +159,7 @@ def steps_through(pairs: Any) -> Any:
         optimizer.zero_grad()
         plain(model, x).backward()
         optimizer.step()
-    return accumulations.of(optimizer), optimizer
+    return active_accumulations.of(optimizer), optimizer
 
 
 def ahead(loader: Any) -> Iterator[torch.Tensor]:
@@ -205,11 +205,11 @@ def test_a_group_goes_on_after_steps_that_were_taken_back(
     optimizer.zero_grad()
     plain(model, one).backward()
     optimizer.step()
-    with accumulations.resting(), saved_state.restored():  # as dt.largest_batch does
+    with active_accumulations.resting(), saved_state.restored():  # as dt.largest_batch does
         optimizer.zero_grad()
         plain(model, two).backward()
         optimizer.step()
-    assert accumulations.of(optimizer).done == 1  # type: ignore[union-attr]
+    assert active_accumulations.of(optimizer).done == 1  # type: ignore[union-attr]
     assert "is saved" not in capsys.readouterr().err, "a copy of ours is nobody's checkpoint"
     optimizer.state_dict()
     assert "is saved" in capsys.readouterr().err

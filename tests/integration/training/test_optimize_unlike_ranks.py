@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, IterableDataset
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training import ranks, store_exchange
-from dtrain_lab.training.gradients import accumulations
+from dtrain_lab.training.gradients import active_accumulations
 from tests.gloo import on_ranks
 
 pytestmark = pytest.mark.processes
@@ -126,14 +126,14 @@ def incomplete(flush: bool) -> None:
 
 def left_over() -> tuple[bool, bool, int]:
     incomplete(flush=True)
-    accumulations.tell_unfinished()
+    active_accumulations.tell_unfinished()
     gc.collect()
     quiet = not ranks._said
     model, optimizer = optimized(net(), gradient_accumulation_steps=3)
     for _ in range(2):
         model(torch.ones(2, 6)).sum().backward()
         optimizer.step()
-        accumulations.tell_unfinished()
+        active_accumulations.tell_unfinished()
     at_end = any("last 2 of 3 batches" in text for text in ranks._said) or ranks.rank() > 0
     optimizer.flush()
     incomplete(flush=False)

@@ -14,15 +14,15 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from dtrain_lab.rank.diagnosis import change
-from dtrain_lab.rank.diagnosis.change import (
+from dtrain_lab.rank.diagnosis import try_advice
+from dtrain_lab.rank.diagnosis.measure import cannot_repeat
+from dtrain_lab.rank.diagnosis.try_advice import (
     _accumulating,
     _cannot_apply,
     _compressing,
     _with_averaging,
     _with_workers,
 )
-from dtrain_lab.rank.diagnosis.measure import cannot_repeat
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.wire.metrics.diagnosis import Change
 from tests.gloo import on_ranks
@@ -133,16 +133,16 @@ def test_workers_gain_nothing_by_what_they_read_while_no_step_runs(
     seen: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ranks exchange more than their steps do: workers must not be credited with what they read then."""
-    exchange = change.of_all
+    exchange = try_advice.of_all
 
     def slowly(value: Any) -> Any:
         time.sleep(10 * ITEM_S)
         return exchange(value)
 
-    monkeypatch.setattr(change, "of_all", slowly)
+    monkeypatch.setattr(try_advice, "of_all", slowly)
     # however slow this machine is, no step is left out for its time
-    monkeypatch.setattr(change, "WARM_UP_S", 3600.0)
-    monkeypatch.setattr(change, "FED_S", 3600.0)
+    monkeypatch.setattr(try_advice, "WARM_UP_S", 3600.0)
+    monkeypatch.setattr(try_advice, "FED_S", 3600.0)
     seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
     seen.loader = torch.utils.data.DataLoader(Slow())
     report = _with_workers(seen, (True,), Change("workers", 2))
@@ -156,7 +156,7 @@ def test_a_loader_that_is_too_slow_is_left(
     seen: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has no bound by itself: its workers read ahead before anything is timed."""
-    monkeypatch.setattr(change, "WARM_UP_S", 2 * ITEM_S)
+    monkeypatch.setattr(try_advice, "WARM_UP_S", 2 * ITEM_S)
     seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
     seen.loader = torch.utils.data.DataLoader(Slow(), batch_size=3)
     report = _with_workers(seen, (True,), Change("workers", 2))
@@ -169,7 +169,7 @@ def test_a_loader_that_is_too_slow_is_left(
 def test_a_slow_loader_is_timed_over_few_steps(
     seen: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change, "FED_S", ITEM_S)
+    monkeypatch.setattr(try_advice, "FED_S", ITEM_S)
     seen.arguments, seen.autocast = lambda: ((torch.ones(2, 4),), {}), None
     seen.loader = torch.utils.data.DataLoader(Slow(), batch_size=3)
     report = _with_workers(seen, (True,), Change("workers", 2))

@@ -102,7 +102,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     report.get_by_role("tab", name="As a command").click()
     code.get_by_text("dtrain-lab submit").wait_for()
     report.get_by_role("tab", name="Job file").click()
-    report.get_by_text("dtrain_lab.node attached").first.wait_for()
+    report.get_by_text("dtrain_lab.node ranks").first.wait_for()
     page.locator(".jp-DtrainJob-submitBar").get_by_text("2 nodes × 1 = 2 ranks").wait_for()
     shot(page, "submit")
 

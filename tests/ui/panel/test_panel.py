@@ -60,7 +60,7 @@ class Panel:
         self.node.get_by_role("button", name=name, exact=True).click()
 
     def figure(self, name: str) -> str:
-        found: str = self.node.locator(f"[data-figure={name}]").inner_text()
+        found: str = self.node.locator(f"[data-metric={name}]").inner_text()
         return found
 
 

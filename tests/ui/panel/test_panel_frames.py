@@ -137,7 +137,7 @@ def test_without_a_notebook_every_button_answers(screen: Screen) -> None:
     page.locator(".jp-Dialog").wait_for(state="detached")
     panel.locator("button[aria-label='Start']:focus").wait_for()
     panel.get_by_role("button", name="Profiles").click()
-    panel.locator(".jp-DtrainCluster-places").get_by_role("button", name="Edit…").click()
+    panel.locator(".jp-DtrainCluster-profileList").get_by_role("button", name="Edit…").click()
     page.locator(".jp-Dialog textarea").fill("bakend = 1")
     page.get_by_role("button", name="Save").click()
     page.locator(".jp-Dialog [role=alert]").get_by_text("Did you mean backend?").wait_for()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
-from dtrain_lab.debugger.state import Breakpoint, Collective, Outcome, Place, RankView, Wrong
+from dtrain_lab.debugger.compare_values import AcrossGroup, AcrossRow
+from dtrain_lab.debugger.state import Breakpoint, Collective, Outcome, RankView, SourceLocation, Wrong
 from dtrain_lab.debugger.state import State as Debugged
 from dtrain_lab.debugger.view import view
 from dtrain_lab.wire.cluster import Cluster, World
@@ -20,7 +20,7 @@ from tests.ui.states.state import DEBUGGER, NOTEBOOK, State
 from tests.ui.states.worlds import cluster_of, paused, ranks_of, resting
 
 CELL = "/tmp/ipykernel_1/1772453191.py"
-HERE = Place(CELL, 10, "<module>")
+HERE = SourceLocation(CELL, 10, "<module>")
 WAITS = Collective("all_reduce", 412)
 RANKS = tuple(
     RankView(rank, "running", True, operation=WAITS, place=HERE)
@@ -37,7 +37,7 @@ PAUSED = Debugged(
 )
 MANY = Debugged(
     ranks=tuple(
-        RankView(rank, "paused", True, "step", place=Place("/home/ada/sft/model.py", 42, "forward"))
+        RankView(rank, "paused", True, "step", place=SourceLocation("/home/ada/sft/model.py", 42, "forward"))
         if rank == 7
         else RankView(rank, "paused", True, "step", place=HERE)
         for rank in range(96)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.metrics.verdicts import Standing, Verdict
+from dtrain_lab.wire.metrics.verdicts import HangPosition, Verdict
 from dtrain_lab.wire.stacks import Stack, StackFrame, Where
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states.notebooks import trains
@@ -17,7 +17,7 @@ from tests.ui.states.worlds import LAST, metrics_of, past, ranks_of, training
 PEERS = (0, 1, 2, 3, 4, 6, 7)
 HERE = Where("train.ipynb", "[7]", None, "<module>", 6, "cell-2")
 THERE = replace(HERE, line=10)
-WAIT = Standing(PEERS, False, "all_reduce", 22093, 25 * 2**20, THERE)
+WAIT = HangPosition(PEERS, False, "all_reduce", 22093, 25 * 2**20, THERE)
 STUCK = Verdict(
     id="stuck-all_reduce-22093",
     kind="stuck",
@@ -34,7 +34,7 @@ STUCK = Verdict(
     hint="It never entered all_reduce no. 22,093 and is in the data loader. Often its data ended early, or a "
     "branch skipped a step on this rank alone.",
     actions=("interrupt", "stacks", "restart"),
-    standings=(Standing((5,), True, where=HERE), WAIT),
+    standings=(HangPosition((5,), True, where=HERE), WAIT),
 )
 MISMATCH = replace(
     STUCK,
@@ -48,7 +48,7 @@ MISMATCH = replace(
     operation="broadcast",
     where=replace(HERE, line=9),
     standings=(
-        Standing((3,), True, "broadcast", 22093, 4096, replace(HERE, line=9)),
+        HangPosition((3,), True, "broadcast", 22093, 4096, replace(HERE, line=9)),
         replace(WAIT, ranks=(0, 1, 2, 4, 5, 6, 7)),
     ),
     hint="Ranks have to call the same collectives in the same order.",

@@ -17,7 +17,7 @@ from dtrain_lab.wire.site import Error
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import (
     Importance,
-    Report,
+    ObjectiveValue,
     Rung,
     SweepPlan,
     SweepRecord,
@@ -58,7 +58,7 @@ def _trial(number: int) -> Trial:
     lr, width = RATES[number], (64, 128, 32, 256)[number % 4]
     value = 0.21 + 0.3 * abs(math.log10(lr / 0.002)) + 8 / width
     began = NOW - 3000 + 300 * (number // 4) + 20 * (number % 4)
-    curve = tuple(Report(10 * n, value + 1.6 / (n + 1)) for n in range(12))
+    curve = tuple(ObjectiveValue(10 * n, value + 1.6 / (n + 1)) for n in range(12))
     return Trial(
         number,
         "succeeded",
@@ -101,7 +101,7 @@ RUNNING = _sweep(
             state="failed",
             value=None,
             curve=(),
-            reason=reasons.not_finite("loss", Report(110, math.nan)),
+            reason=reasons.not_finite("loss", ObjectiveValue(110, math.nan)),
         ),
         *ALL[3:9],
         replace(ALL[9], resumes=1, resumed_step=40, jobs=("job9", "job9b"), job="job9b"),

@@ -14,7 +14,7 @@ from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Epoch, Metrics
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states import jobs
 from tests.ui.states.notebooks import trains

@@ -13,7 +13,7 @@ from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster, Rank, World
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Last, Metrics
-from dtrain_lab.wire.nodes import Node
+from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.profile import Environment, Profile, Slurm
 from dtrain_lab.wire.site import Site
 from dtrain_lab.wire.summary import Summary

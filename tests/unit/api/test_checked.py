@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab as dt
-from dtrain_lab.api.checked import checked
+from dtrain_lab.api.validation import checked
 from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.wire.sweeps import SweepRequest
 

@@ -14,7 +14,7 @@ from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.backends.transport import Here
 from dtrain_lab.machine import processes
 from dtrain_lab.wire.plan import NodePlan, Plan
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
 

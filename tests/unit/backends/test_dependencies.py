@@ -14,7 +14,7 @@ from dtrain_lab.jobs.state import job
 from dtrain_lab.services.jobs import dependencies
 from dtrain_lab.wire.jobs.folder import Found
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile, Ssh
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits

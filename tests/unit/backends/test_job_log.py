@@ -16,8 +16,8 @@ from dtrain_lab.backends.local_transport import Here
 from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.ssh_transport import Login
 from dtrain_lab.backends.transport import Transport
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.node.sources.output import Output
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.node.sources.job_log import Output
 from dtrain_lab.services.jobs import log as job_log
 
 LINES = (

@@ -27,7 +27,7 @@ from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.plan import NodePlan
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile, Ssh
 from dtrain_lab.wire.status import Status

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.backends import forwards
+from dtrain_lab.backends import ssh_forwards
 
 
 class Link:
@@ -29,8 +29,8 @@ async def test_a_forward_has_one_local_folder_however_often_it_is_asked_for(
     async def connection(_: str) -> Any:
         return links[0]
 
-    monkeypatch.setattr(forwards.ssh_connections, "connection", connection)
-    mine = forwards.Forwards()
+    monkeypatch.setattr(ssh_forwards.ssh_connections, "connection", connection)
+    mine = ssh_forwards.Forwards()
     first = await mine.path("login", "/head/client")
     assert await mine.path("login", "/head/client") == first
     links.pop(0)

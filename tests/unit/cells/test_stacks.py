@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dtrain_lab.cells.stacks import NONE_WAIT, StackTexts, Waiting, folded, place
+from dtrain_lab.cells.stacks import NONE_WAIT, StackTexts, Waiting, folded, position
 from dtrain_lab.wire.stacks import Stack, StackFrame, Where
 
 LINE = StackFrame(Where(cell="[7]", function="<module>", line=3), "    loss.backward()")
@@ -8,9 +8,9 @@ TORCH = StackFrame(Where(file="/site-packages/torch/_tensor.py", function="backw
 
 
 def test_a_rank_is_at_a_line_of_the_users_own_or_idle() -> None:
-    assert place(Stack(0, "…", frames=(LINE, TORCH))) == "cell [7], line 3, in <module>"
-    assert place(Stack(0, "…")) == "idle"
-    assert place(Stack(0, None, "It has ended.")) == "It has ended."
+    assert position(Stack(0, "…", frames=(LINE, TORCH))) == "cell [7], line 3, in <module>"
+    assert position(Stack(0, "…")) == "idle"
+    assert position(Stack(0, None, "It has ended.")) == "It has ended."
 
 
 WAITS = "  cell [7], line 3, in <module>\n    loss.backward()\n  in torch: backward"

@@ -22,7 +22,7 @@ from dtrain_lab.cli.main import main
 from dtrain_lab.cli.show import reports_errors
 from dtrain_lab.errors import BadRequest, NotFound, StartFailed
 from dtrain_lab.machine import RUNTIME_VARIABLE
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.policy import options
 
 
@@ -55,15 +55,15 @@ def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_disk_that_takes_no_record_is_told_before_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    folders.must_have_room()
+    paths.must_have_room()
 
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(StartFailed) as refused:
-        folders.must_have_room()
-    assert refused.value.message.startswith(f"{folders.records()} can't be written: No space left on device.")
+        paths.must_have_room()
+    assert refused.value.message.startswith(f"{paths.records()} can't be written: No space left on device.")
 
 
 def test_a_path_that_sockets_cant_have_is_told_before_a_start(
@@ -71,7 +71,7 @@ def test_a_path_that_sockets_cant_have_is_told_before_a_start(
 ) -> None:
     monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / ("x" * machine.LONGEST)))
     with pytest.raises(StartFailed, match="is too long a path for a cluster's sockets"):
-        folders.must_have_room()
+        paths.must_have_room()
 
 
 def test_the_longest_paths_fit_what_sockets_may_have() -> None:

@@ -9,8 +9,8 @@ import pytest
 from dtrain_lab.debugger.requests import Order
 from dtrain_lab.debugger.state import Dap, State
 from dtrain_lab.errors import Conflict, DtrainError, Unreachable
-from dtrain_lab.services.debugger import debugging, holder
-from dtrain_lab.services.debugger.holder import Holder
+from dtrain_lab.services.debugger import debug_session, debugger_lock
+from dtrain_lab.services.debugger.debugger_lock import DebuggerLock
 from dtrain_lab.wire import clients
 from tests.unit.debugger.test_dap import paused
 
@@ -55,15 +55,15 @@ class World:
         return {rank: {"success": rank not in self.released} for rank in order.arguments}
 
     async def run(self) -> list[str]:
-        order = clients.HoldDebugger("a.ipynb", 1, "here")
+        order = clients.AcquireDebugger("a.ipynb", 1, "here")
         ends = (lambda: self.happened.append("ended"), lambda: self.happened.append("lost"))
-        await Holder(self, self, order, *ends).renew()  # type: ignore[arg-type]
+        await DebuggerLock(self, self, order, *ends).renew()  # type: ignore[arg-type]
         return self.happened
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holder, "RENEW_S", 0.0)
+    monkeypatch.setattr(debugger_lock, "RENEW_S", 0.0)
 
 
 async def test_a_head_that_is_gone_ends_it() -> None:
@@ -84,9 +84,9 @@ async def test_ranks_that_were_let_go_meanwhile_are_attached_again() -> None:
 
 
 async def test_whoever_looks_at_running_ranks_waits_for_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debugging, "POLL_S", 0.0)
+    monkeypatch.setattr(debug_session, "POLL_S", 0.0)
     told: list[Dap] = []
-    client = debugging.Debugging("a.ipynb", told.append)
+    client = debug_session.DebugSession("a.ipynb", told.append)
     client.state = paused(2, 0)
     asked = 0
 
@@ -107,5 +107,5 @@ async def test_whoever_looks_at_running_ranks_waits_for_the_claim(monkeypatch: p
 async def test_another_client_takes_it_only_where_nothing_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await World(None, TAKEN, None).run() == ["lost"]
     assert await World(BROKE, TAKEN, None, TAKEN, None).run() == ["attach []", "lost"]
-    monkeypatch.setattr(holder, "PATIENT_S", -1.0)
+    monkeypatch.setattr(debugger_lock, "PATIENT_S", -1.0)
     assert await World(BROKE, TAKEN, None).run() == ["lost"]

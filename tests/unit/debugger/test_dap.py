@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.debugger import compared, conditions, events, replies, requests
-from dtrain_lab.debugger.places import runs_at
+from dtrain_lab.debugger import compare_values, conditions, events, replies, requests
+from dtrain_lab.debugger.collective_waits import waits_for
+from dtrain_lab.debugger.sources import runs_at
 from dtrain_lab.debugger.state import (
     FIRST_THREAD,
     Breakpoint,
@@ -24,7 +25,6 @@ from dtrain_lab.debugger.state import (
     to_rank,
 )
 from dtrain_lab.debugger.view import view
-from dtrain_lab.debugger.waiting import waits_for
 from dtrain_lab.errors import BadRequest, Conflict
 
 CELL = "/tmp/ipykernel_1/77.py"
@@ -561,7 +561,7 @@ def numbers(*values: float) -> str:
 
 def test_equal_values_are_one_group() -> None:
     answers = {r: glance("412", ["", "value", "int", [], "412"]) for r in range(3)}
-    row = compared.row("step", answers, {}, {})
+    row = compare_values.row("step", answers, {}, {})
     assert (row.same, row.text) == (True, "412 on all")
 
 
@@ -571,8 +571,8 @@ def test_what_differs_first_is_named_with_how_far() -> None:
         return glance("Net", same, ["fc.weight", "tensor", "float32", [2], digest])
 
     answers = {0: model("a"), 1: model("b"), 2: model("a")}
-    assert compared.wanted_leaf(answers) == ("fc.weight", (0, 1))
-    row = compared.row("model", answers, {}, {0: numbers(1, 2), 1: numbers(1, 2.5)})
+    assert compare_values.wanted_leaf(answers) == ("fc.weight", (0, 1))
+    row = compare_values.row("model", answers, {}, {0: numbers(1, 2), 1: numbers(1, 2.5)})
     assert row.first == "fc.weight"
     assert row.text == "differs first in fc.weight (float32[2])"
     assert [(g.ranks, g.outlier, g.max_abs) for g in row.groups] == [((0, 2), False, None), ((1,), True, 0.5)]
@@ -580,11 +580,11 @@ def test_what_differs_first_is_named_with_how_far() -> None:
 
 def test_numbers_are_a_range_and_nan_an_outlier() -> None:
     answers = {r: glance(t, ["", "value", "float", [], t]) for r, t in enumerate(["1.7", "1.8", "nan"])}
-    row = compared.row("loss", answers, {}, {})
+    row = compare_values.row("loss", answers, {}, {})
     assert row.text == "1.7 to 1.8"
     assert [g.outlier for g in row.groups] == [False, False, True]
     answers = {r: glance("0", ["", "value", "int", [], str(r)]) for r in range(3)}
-    own = compared.row("rank", answers, {}, {})
+    own = compare_values.row("rank", answers, {}, {})
     assert [g.outlier for g in own.groups] == [False] * 3, "no rank stands out where each has its own"
 
 
@@ -593,13 +593,13 @@ def test_shapes_that_differ_are_said() -> None:
         leaf = ["", "tensor", "float32", [n, 4], str(n)]
         return glance(f"float32[{n}, 4]", leaf, tensor={"shape": [n, 4], "dtype": "float32", "device": "cpu"})
 
-    row = compared.row("x", {0: batch(32), 1: batch(32), 2: batch(17)}, {}, {})
+    row = compare_values.row("x", {0: batch(32), 1: batch(32), 2: batch(17)}, {}, {})
     assert row.text == "shape (32, 4) on ranks 0–1"
     assert row.groups[1].ranks == (2,)
 
 
 def test_errors_are_grouped_and_ranks_that_run_are_said() -> None:
-    row = compared.row("y", {}, {0: "name 'y' is not defined", 1: "name 'y' is not defined"}, {}, (2,))
+    row = compare_values.row("y", {}, {0: "name 'y' is not defined", 1: "name 'y' is not defined"}, {}, (2,))
     assert [g.ranks for g in row.groups] == [(0, 1)]
     assert row.groups[0].error
     assert row.running == (2,)
@@ -607,27 +607,30 @@ def test_errors_are_grouped_and_ranks_that_run_are_said() -> None:
 
 def test_ranks_that_run_are_not_said_to_have_the_value_of_the_others() -> None:
     answers = {r: glance("412", ["", "value", "int", [], "412"]) for r in range(3)}
-    row = compared.row("step", answers, {}, {}, (3,))
+    row = compare_values.row("step", answers, {}, {}, (3,))
     assert (row.same, row.text) == (False, "412 on ranks 0–2")
-    alone = compared.row("step", {0: answers[0]}, {}, {}, (1, 2, 3))
+    alone = compare_values.row("step", {0: answers[0]}, {}, {}, (1, 2, 3))
     assert (alone.same, alone.text) == (False, "412 on rank 0")
 
 
 def test_where_all_ranks_run_it_is_not_said_that_none_has_the_value() -> None:
-    assert compared.row("x", {}, {}, {}, (0, 1)).text == "not looked at: ranks 0–1 run"
-    assert compared.row("x", {}, {}, {}, (1,)).text == "not looked at: rank 1 runs"
-    assert compared.row("x", {}, {}, {}, (0, 1, 2), {1}).text == "not looked at: ranks 0, 2 run, rank 1 waits"
-    assert compared.row("x", {}, {}, {}).text == "no rank has it"
+    assert compare_values.row("x", {}, {}, {}, (0, 1)).text == "not looked at: ranks 0–1 run"
+    assert compare_values.row("x", {}, {}, {}, (1,)).text == "not looked at: rank 1 runs"
+    assert (
+        compare_values.row("x", {}, {}, {}, (0, 1, 2), {1}).text
+        == "not looked at: ranks 0, 2 run, rank 1 waits"
+    )
+    assert compare_values.row("x", {}, {}, {}).text == "no rank has it"
 
 
 def test_objects_that_differ_by_their_address_alone_are_not_compared() -> None:
     leaf = ["", "object", "Thing", [], ""]
     answers = {r: {**glance("<Thing object>", leaf), "opaque": True} for r in range(2)}
-    row = compared.row("thing", answers, {}, {})
+    row = compare_values.row("thing", answers, {}, {})
     assert (row.same, row.comparable, row.text) == (False, False, "<Thing object>, not compared")
     other = {**answers, 1: {**glance("[1]", ["[0]", "value", "int", [], "1"])}}
-    row = compared.row("thing", other, {}, {})
+    row = compare_values.row("thing", other, {}, {})
     assert (row.comparable, len(row.groups)) == (True, 2), "what differs all the same is told"
     figures = {r: glance("<Figure>", ["", "object", "Figure", [], str(r), "looks"]) for r in range(2)}
-    row = compared.row("fig", figures, {}, {})
+    row = compare_values.row("fig", figures, {}, {})
     assert (row.same, row.comparable, row.text) == (False, False, "<Figure>, not compared")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.cli.adapter.stdio import vscode_entry
 from dtrain_lab.debugger import events, framing, replies, requests
-from dtrain_lab.debugger.compared import AcrossGroup, AcrossRow
+from dtrain_lab.debugger.compare_values import AcrossGroup, AcrossRow
 from dtrain_lab.debugger.editor import arguments, dialect
 from dtrain_lab.debugger.editor.numbering import Numbering
 from dtrain_lab.debugger.state import Breakpoint, State, Step

@@ -6,8 +6,8 @@ import pytest
 
 from dtrain_lab.debugger.requests import Order
 from dtrain_lab.debugger.state import Dap, RankView, State
-from dtrain_lab.services.debugger import gathering
-from dtrain_lab.services.debugger.gathering import Gathering
+from dtrain_lab.services.debugger import step_to_collective
+from dtrain_lab.services.debugger.step_to_collective import Gathering
 
 WAITS = {"operation": {"name": "barrier", "ranks": [0, 1]}, "sequences": {"g": 2}}
 
@@ -33,7 +33,7 @@ async def test_a_rank_whose_step_does_not_end_is_paused_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = World()
-    monkeypatch.setattr(gathering, "STOOD_S", 0.0)
+    monkeypatch.setattr(step_to_collective, "STOOD_S", 0.0)
     await Gathering(world).meet()
     assert [(o.command, list(o.arguments)) for o in world.orders] == [("next", [0]), ("pause", [0])]
     assert world.state.paused == (0,)

@@ -6,22 +6,22 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-from dtrain_lab.debugger import visible
+from dtrain_lab.debugger import visible_names
 from dtrain_lab.debugger.state import Dap
 from dtrain_lab.rank.debugger import plain_summary, value_summary
-from dtrain_lab.services.debugger.debugging import Debugging
+from dtrain_lab.services.debugger.debug_session import DebugSession
 from tests.unit.debugger.test_dap import paused
 
 
-def debugging(size: int, *, head_ended: bool) -> tuple[Debugging, list[Dap]]:
+def debugging(size: int, *, head_ended: bool) -> tuple[DebugSession, list[Dap]]:
     emitted: list[Dap] = []
-    made = Debugging("a.ipynb", emitted.append)
+    made = DebugSession("a.ipynb", emitted.append)
     made.state = paused(size)
     made._connection = SimpleNamespace(head_ended=head_ended)  # type: ignore[assignment]
     return made, emitted
 
 
-def phases(made: Debugging) -> list[Any]:
+def phases(made: DebugSession) -> list[Any]:
     return [r.phase for r in made.state.ranks]
 
 
@@ -50,11 +50,14 @@ def test_a_cluster_whose_head_has_gone_has_ended() -> None:
 def test_names_that_only_some_ranks_have_are_found_among_ranks_in_the_same_module() -> None:
     def told(names: str, module: str = "__main__") -> Any:
         seen = dict.fromkeys([*names.split(), "In", "_x"], 0)
-        return json.loads(value_summary.glance(visible.Visible({**seen, "__name__": module})))
+        return json.loads(value_summary.glance(visible_names.Visible({**seen, "__name__": module})))
 
     # as in a frame: some are global there, some local
-    seen = eval(visible.EXPRESSION, {"__name__": "__main__", "only0": 5}, {"x": 0})
+    seen = eval(visible_names.EXPRESSION, {"__name__": "__main__", "only0": 5}, {"x": 0})
     first = json.loads(plain_summary.glance(seen))
     assert first == told("only0 x")
     found = {0: first, 1: told("x n"), 2: told("x n"), 3: told("self", "train")}
-    assert visible.only_on_some(found) == (visible.Only((0,), ("only0",)), visible.Only((1, 2), ("n",)))
+    assert visible_names.only_on_some(found) == (
+        visible_names.Only((0,), ("only0",)),
+        visible_names.Only((1, 2), ("n",)),
+    )

@@ -31,7 +31,7 @@ date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt
 
-# watches the ranks: figures, stacks, hangs; the job does not need it
+# watches the ranks: metrics, stacks, hangs; the job does not need it
 nice /venv/bin/python -P -m dtrain_lab.head observe "$folder" > head.log 2>&1 &
 head=$!
 
@@ -40,7 +40,7 @@ if ! /venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   echo "dtrain-lab is not installed here, and the ranks of MindSpore need it" >&2
   kill $head; printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1
 fi
-rank=(/venv/bin/python -P -m dtrain_lab.node attached "$folder")
+rank=(/venv/bin/python -P -m dtrain_lab.node ranks "$folder")
 port=$((20000 + SLURM_JOB_ID % 12000))
 for _ in {1..12000}; do (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break; port=$((port < 31999 ? port + 1 : 20000)); done
 export MASTER_PORT=$port

@@ -15,7 +15,7 @@ mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"
 export MASTER_ADDR=127.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
 
 # wait for room, on all hosts at once
-exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node turn "$folder")
+exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node admit "$folder")
 read -r first devices <&3 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; exec 3<&-
 [ -z "$devices" ] || [ -n "${CUDA_VISIBLE_DEVICES+given}" ] || export CUDA_DEVICE_ORDER=PCI_BUS_ID
 [ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices
@@ -26,7 +26,7 @@ trap 'touch "$folder/warned"' USR2
 date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 
-# watches the ranks: figures, stacks, hangs; the job does not need it
+# watches the ranks: metrics, stacks, hangs; the job does not need it
 nice /venv/bin/python -P -m dtrain_lab.head observe "$folder" > head.log 2>&1 &
 head=$!
 
@@ -37,8 +37,8 @@ for attempt in $(seq 0 0); do
   for _ in {1..12000}; do (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break; port=$((port < 31999 ? port + 1 : 20000)); done
   export MASTER_PORT=$port
   pids=()
-  /venv/bin/python -P -m dtrain_lab.node attached "$folder" 0 2 & pids+=($!)
-  /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 & pids+=($!)
+  /venv/bin/python -P -m dtrain_lab.node ranks "$folder" 0 2 & pids+=($!)
+  /venv/bin/python -P -m dtrain_lab.node ranks "$folder" 1 2 & pids+=($!)
   code=0
   for pid in "${pids[@]}"; do
     # a signal ends `wait`, not the process

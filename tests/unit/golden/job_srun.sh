@@ -53,13 +53,13 @@ date +%s.%N > started
 head -c 65536 /dev/zero > .reserve  # room to say how it ended, on a full disk
 echo ${SLURM_RESTART_COUNT:-0} > attempt
 
-# watches the ranks: figures, stacks, hangs; the job does not need it
+# watches the ranks: metrics, stacks, hangs; the job does not need it
 nice /scratch/me/venv/bin/python -P -m dtrain_lab.head observe "$folder" > head.log 2>&1 &
 head=$!
 
 # without dtrain-lab on the nodes the plain script runs
 if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
-  rank=(/scratch/me/venv/bin/python -P -m dtrain_lab.node attached "$folder")
+  rank=(/scratch/me/venv/bin/python -P -m dtrain_lab.node ranks "$folder")
 else
   echo "dtrain-lab is not installed here: no metrics, no executed.ipynb" >&2
   cd code; rank=(/scratch/me/venv/bin/python -u dtrain_main.py)

@@ -15,7 +15,7 @@ export DTRAIN_NODES='10.0.0.1 10.0.0.2'
 export MASTER_ADDR=10.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''
 
 # wait for room, on all hosts at once
-exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node turn "$folder" 1)
+exec 3< <(exec /venv/bin/python -P -m dtrain_lab.node admit "$folder" 1)
 read -r first devices <&3 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit.1 && mv .exit.1 exit.1; exit 1; }; exec 3<&-
 [ -z "$devices" ] || [ -n "${CUDA_VISIBLE_DEVICES+given}" ] || export CUDA_DEVICE_ORDER=PCI_BUS_ID
 [ -z "$devices" ] || export CUDA_VISIBLE_DEVICES=$devices
@@ -32,7 +32,7 @@ for attempt in $(seq 0 0); do
   port=$((20000 + (first - 20000 + attempt * 4) % 11997))
   export MASTER_PORT=$port
   pids=()
-  /venv/bin/python -P -m dtrain_lab.node attached "$folder" 1 2 apart & pids+=($!)
+  /venv/bin/python -P -m dtrain_lab.node ranks "$folder" 1 2 apart & pids+=($!)
   code=0
   for pid in "${pids[@]}"; do
     # a signal ends `wait`, not the process

@@ -14,7 +14,7 @@ from dtrain_lab.backends.base import Way
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.services.connection.connection import Connection
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 
 class Head:

@@ -14,7 +14,7 @@ import pytest
 import zmq
 
 from dtrain_lab.head import sockets
-from dtrain_lab.head.ownership.peers import Peers
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Requests
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.machine import supervision
@@ -150,7 +150,7 @@ async def test_last_words_of_a_rank_are_read_and_its_stream_is_closed(tmp_path: 
     rank = Stream(made, lambda _: None)
     rank.send((b"hello",))
     await until(lambda: got)
-    peers = Peers(router.send, router.read_last)
+    peers = RankRoutes(router.send, router.read_last)
     peers.joined(0, got[0][0])
     rank.send((b"last words",))
     kept = os.dup(made.fileno())  # as a child of the rank has it: there is no end to read
@@ -215,7 +215,7 @@ async def test_an_answer_that_is_too_long_is_refused_in_words(monkeypatch: pytes
         return "y" * 501
 
     requests = Requests({clients.Info: long}, {}, lambda _, frame: answers.append(frame))
-    requests.received(b"client", clients.encode(clients.Call(1, clients.Info())))
+    requests.received(b"client", clients.encode(clients.Request(1, clients.Info())))
     await until(lambda: answers)
     answer = clients.decode_to_client(answers[0])
     assert isinstance(answer, clients.Answer)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.jobs.check import Around, check, imports, machine
-from dtrain_lab.jobs.check.parsed import parse
+from dtrain_lab.jobs.check import Around, check, imports, portability
+from dtrain_lab.jobs.check.parsed_cells import parse
 from dtrain_lab.jobs.notebook.source import Cell, read
 
 NOTEBOOKS = sorted((Path(__file__).parents[3] / "notebooks").rglob("*.ipynb"))
@@ -377,7 +377,7 @@ def test_a_parameter_that_the_notebook_lacks_and_a_fraction_of_a_whole_number_ar
 def test_a_file_that_does_not_exist_is_told_where_nothing_may_make_it(
     sources: tuple[str, ...], missing: bool
 ) -> None:
-    read_only = frozenset(machine.read_only([one for one in map(parse, cells(*sources)) if one]))
+    read_only = frozenset(portability.read_only([one for one in map(parse, cells(*sources)) if one]))
     assert bool(read_only) is missing
     found = check(cells(*sources), Around(shared=True, absent=read_only))
     told = [f.message for f in found if f.code == "file_missing"]

@@ -12,7 +12,7 @@ import pytest
 from dtrain_lab.backends.local_transport import Here
 from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.ssh_transport import Login
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 
 FILES = {job_files.JOB: b"{}", "code/train.ipynb": b"{}"}
 

@@ -15,7 +15,7 @@ from dtrain_lab.wire.jobs.folder import End, Found, Live
 from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobRequest
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import NodePlan, Plan
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile, Slurm
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits

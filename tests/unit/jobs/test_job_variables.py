@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 import dtrain_lab
-from dtrain_lab.jobs import files as job_files
-from dtrain_lab.jobs import variables
-from dtrain_lab.jobs.variables import Monitored
+from dtrain_lab.jobs import environment_variables
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs.environment_variables import Monitored
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 
 PACKAGE = Path(dtrain_lab.__file__).parent
-PLACES = {"jobs/files.py", "jobs/variables.py", "backends/script.py"}
+PLACES = {"jobs/file_names.py", "jobs/environment_variables.py", "backends/script.py"}
 """Where they are named, read, and written."""
 
 
@@ -30,17 +30,17 @@ PLACES = {"jobs/files.py", "jobs/variables.py", "backends/script.py"}
 )
 def test_ranks_read_the_monitor_that_the_script_names(monitor: Monitored, text: str) -> None:
     assert monitor.text == text
-    assert variables.monitored({job_files.MONITOR_VARIABLE: text}) == monitor
-    assert variables.monitored({}) == Monitored()
+    assert environment_variables.monitored({job_files.MONITOR_VARIABLE: text}) == monitor
+    assert environment_variables.monitored({}) == Monitored()
 
 
 def test_ranks_read_the_framework_that_the_script_names() -> None:
     plan = FrameworkPlan("tensorflow", "parameter_server", ("chief", "worker", "ps"))
     told = {job_files.FRAMEWORK_VARIABLE: msgspec.json.encode(plan).decode()}
-    assert variables.framework(told) == plan
-    assert variables.of_other_framework(told)
-    assert variables.framework({}) is None
-    assert not variables.of_other_framework({})
+    assert environment_variables.framework(told) == plan
+    assert environment_variables.of_other_framework(told)
+    assert environment_variables.framework({}) is None
+    assert not environment_variables.of_other_framework({})
 
 
 @pytest.mark.parametrize("name", ["FRAMEWORK_VARIABLE", "MONITOR_VARIABLE"])

@@ -13,7 +13,7 @@ from dtrain_lab.jobs.check.frameworks import Chosen
 from dtrain_lab.jobs.check.notebook import imports, running
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import Cell
-from dtrain_lab.services.plans.code import Code
+from dtrain_lab.services.plans.notebook_code import Code
 from dtrain_lab.services.plans.packing import Packed
 
 TORCH = "import torch.distributed as dist\ndef total(x):\n    dist.all_reduce(x)\n"

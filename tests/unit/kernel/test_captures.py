@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.kernel.output.captures import Captures
+from dtrain_lab.kernel.output.output_widgets import OutputWidgets
 from dtrain_lab.wire.links import CellOutput
 
 PARENT = {"header": {"msg_id": "asked"}}
@@ -20,7 +20,7 @@ def text(rank: int) -> CellOutput:
 
 
 def test_each_piece_of_a_rank_goes_into_its_own_widget() -> None:
-    captures = Captures(PARENT, alone=False)
+    captures = OutputWidgets(PARENT, alone=False)
     assert captures.see(0, names("a", "cell of the rank"))
     assert captures.see(1, names("b", "cell of the rank"))
     assert captures.holds(text(0))
@@ -36,7 +36,7 @@ def test_each_piece_of_a_rank_goes_into_its_own_widget() -> None:
 
 
 def test_a_widget_within_a_widget_takes_what_comes_until_it_ends() -> None:
-    captures = Captures(PARENT, alone=False)
+    captures = OutputWidgets(PARENT, alone=False)
     captures.see(0, names("outer", "x"))
     captures.see(0, names("inner", "x"))
     assert captures.around(text(0))[0] == ("comm_msg", names("inner", "asked"))
@@ -45,7 +45,7 @@ def test_a_widget_within_a_widget_takes_what_comes_until_it_ends() -> None:
 
 
 def test_a_rank_alone_says_it_itself_with_the_message_that_it_does_not_know() -> None:
-    captures = Captures(PARENT, alone=True)
+    captures = OutputWidgets(PARENT, alone=True)
     content = names("a", "cell of the rank")
     assert captures.see(0, content)
     assert content == names("a", "asked")
@@ -53,7 +53,7 @@ def test_a_rank_alone_says_it_itself_with_the_message_that_it_does_not_know() ->
 
 
 def test_other_news_of_widgets_is_none_of_its_business() -> None:
-    captures = Captures(PARENT, alone=False)
+    captures = OutputWidgets(PARENT, alone=False)
     moved = {"comm_id": "a", "data": {"method": "update", "state": {"value": 3}}}
     whole = {"comm_id": "a", "data": {"method": "update", "state": {"msg_id": "", "outputs": []}}}
     assert not captures.see(0, moved)

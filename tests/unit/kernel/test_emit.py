@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from dtrain_lab.kernel.output.emit import Emitter
+from dtrain_lab.kernel.output.emitter import Emitter
 
 
 class Outgoing(list[Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.kernel.reports import rank_lines
+from dtrain_lab.kernel.command_output import rank_lines
 from dtrain_lab.wire.cluster import Rank
 from tests.ui.states.worlds import training
 

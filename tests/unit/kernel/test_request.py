@@ -8,8 +8,8 @@ from typing import Any
 
 from ipykernel import compiler
 
-from dtrain_lab.debugger.places import cell_name
-from dtrain_lab.kernel.request import ExecuteRequest
+from dtrain_lab.debugger.sources import cell_name
+from dtrain_lab.kernel.execute_request import ExecuteRequest
 
 CELL = "%%distributed\npass"
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.kernel import which
+from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.stacks import Where
 from tests.unit.metrics.test_advice import cluster
 
-LAST = which.Ended("local-2", "was stopped at 9:27")
+LAST = cluster_choice.Ended("local-2", "was stopped at 9:27")
 
 
 def named(name: str, *notebooks: str) -> Cluster:
@@ -15,7 +15,7 @@ def named(name: str, *notebooks: str) -> Cluster:
 
 
 def test_the_hint_repeats_the_whole_command() -> None:
-    error = which.not_own(
+    error = cluster_choice.not_own(
         "restart", "restart 1 --from 0", None, [named("nb", "a.ipynb", "b.ipynb")], "c.ipynb"
     )
     assert error.message == "This notebook has no cluster. Running: nb (used by a.ipynb and b.ipynb)."
@@ -27,46 +27,52 @@ def test_the_hint_repeats_the_whole_command() -> None:
 
 def test_a_cluster_that_has_the_name_of_the_ended_one_is_called_another() -> None:
     running = [named("local"), named("local-2", "cnn.ipynb")]
-    assert which.not_own("resize", "resize 3", LAST, running, "b.ipynb").message == (
+    assert cluster_choice.not_own("resize", "resize 3", LAST, running, "b.ipynb").message == (
         "This notebook has no cluster: its earlier local-2 was stopped at 9:27. "
         "Running: local, another local-2 (used by cnn.ipynb)."
     )
-    assert which.ended(LAST, ["local", "local-2"]).message == (
+    assert cluster_choice.ended(LAST, ["local", "local-2"]).message == (
         "The earlier local-2, which this notebook used, was stopped at 9:27. Running: local, another local-2."
     )
-    assert which.stands_in(LAST, "local") == (
+    assert cluster_choice.stands_in(LAST, "local") == (
         "local-2, which this notebook used, was stopped at 9:27. This is about local:"
     )
 
 
 def test_notebooks_that_share_a_cluster_are_named_as_in_a_sentence() -> None:
-    assert which.taken(named("nb", "a.ipynb", "b.ipynb"), "c.ipynb").startswith(
+    assert cluster_choice.taken(named("nb", "a.ipynb", "b.ipynb"), "c.ipynb").startswith(
         "Runs on nb, which a.ipynb and b.ipynb use, too: they share its variables."
     )
-    assert "which a.ipynb uses, too:" in which.taken(named("nb", "a.ipynb", "c.ipynb"), "c.ipynb")
+    assert "which a.ipynb uses, too:" in cluster_choice.taken(named("nb", "a.ipynb", "c.ipynb"), "c.ipynb")
 
 
 def test_a_notebook_is_told_of_all_clusters_and_who_uses_them() -> None:
-    assert which.choice([], "c.ipynb") == "No cluster is running. Start one: %distributed start"
+    assert cluster_choice.choice([], "c.ipynb") == "No cluster is running. Start one: %distributed start"
     running = [named("nb", "d/a.ipynb", "c.ipynb"), named("free")]
-    assert which.choice(running, "c.ipynb").splitlines() == [
+    assert cluster_choice.choice(running, "c.ipynb").splitlines() == [
         "nb: 2 ranks, used by this notebook and a.ipynb",
         "free: 2 ranks, used by no notebook",
         "Use it in this notebook: %distributed attach free",
     ]
-    assert which.choice(running[:1], "c.ipynb") == "nb: 2 ranks, used by this notebook and a.ipynb"
+    assert cluster_choice.choice(running[:1], "c.ipynb") == "nb: 2 ranks, used by this notebook and a.ipynb"
 
 
 def test_advice_on_another_notebooks_loop_says_whose_it_is() -> None:
     of = replace(cluster(loop=Where("d/a.ipynb", "[3]")), name="nb")
-    assert which.about(of, "d/a.ipynb") == which.about(named("nb"), "d/a.ipynb") == []
-    assert which.about(of, "b.ipynb") == ["nb trains in cell [3] of a.ipynb; this is about that loop:"]
+    assert cluster_choice.about(of, "d/a.ipynb") == cluster_choice.about(named("nb"), "d/a.ipynb") == []
+    assert cluster_choice.about(of, "b.ipynb") == [
+        "nb trains in cell [3] of a.ipynb; this is about that loop:"
+    ]
     of = replace(of, metrics=replace(of.metrics, current=False))
-    assert which.about(of, "b.ipynb") == ["nb trained last in cell [3] of a.ipynb; this is about that loop:"]
+    assert cluster_choice.about(of, "b.ipynb") == [
+        "nb trained last in cell [3] of a.ipynb; this is about that loop:"
+    ]
 
 
 def test_who_has_to_choose_a_cluster_is_told_whose_they_are() -> None:
-    told = [which.each([one], None, "b.ipynb") for one in (named("mine", "a.ipynb"), named("local-2"))]
-    error = which.several(told, "mine")
+    told = [
+        cluster_choice.each([one], None, "b.ipynb") for one in (named("mine", "a.ipynb"), named("local-2"))
+    ]
+    error = cluster_choice.several(told, "mine")
     assert error.message == "Several clusters are running: mine (used by a.ipynb), local-2."
     assert error.hint == "Choose one: %distributed attach mine"

@@ -12,13 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.head.lifetime import leases
-from dtrain_lab.machine import processes, slots_folder, tickets
+from dtrain_lab.machine import processes, slot_tickets, slots_folder
 from dtrain_lab.placement.slots import Ticket
 from dtrain_lab.server import live
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.clients import Lease
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 BOOT, _, SPACE = processes.system().partition(" ")
 
@@ -35,10 +35,10 @@ def test_a_ticket_is_removed_only_where_its_process_is_known_to_have_ended(
     system: str, counts: bool, stays: bool
 ) -> None:
     gone = Ticket("gone", "cluster", "gone", "me", 2**22 - 1, 1.0, 1, 0.0, holds=True)
-    tickets.put(gone)
+    slot_tickets.put(gone)
     path = slots_folder() / f"gone.{gone.pid}.json"
     path.write_bytes(msgspec.json.encode(replace(gone, system=system)))
-    assert any(t.id == "gone" for t in tickets.living()) is counts
+    assert any(t.id == "gone" for t in slot_tickets.living()) is counts
     assert path.exists() is stays
     path.unlink(missing_ok=True)
 
@@ -53,11 +53,11 @@ def test_a_record_of_another_system_is_neither_used_nor_removed(system: str, tmp
             directory=str(tmp_path), environment="", warm=False, created_at=0.0, version=VERSION,
             system=system,
         )  # fmt: skip
-        records.write(record)
-        assert record.id not in {r.id for r in records.living()}
-        assert records.read(record.id) == record
+        head_records.write(record)
+        assert record.id not in {r.id for r in head_records.living()}
+        assert head_records.read(record.id) == record
         assert (tmp_path / "client").exists()
-        records.forget(record.id)
+        head_records.forget(record.id)
 
 
 @pytest.mark.parametrize(

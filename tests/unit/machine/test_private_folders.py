@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dtrain_lab.errors import Forbidden
-from dtrain_lab.machine import durable, private
+from dtrain_lab.machine import atomic_files, private
 
 
 def test_a_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
@@ -40,6 +40,6 @@ def test_a_file_is_not_written_through_a_planted_link(tmp_path: Path) -> None:
     victim.write_text("kept")
     (tmp_path / f".file.{os.getpid()}.part").symlink_to(victim)
     with pytest.raises(OSError, match="symbolic link"):
-        durable.swap(tmp_path / "file", b"new")
+        atomic_files.swap(tmp_path / "file", b"new")
     assert victim.read_text() == "kept"
     assert not (tmp_path / "file").exists()

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from dtrain_lab.metrics.advice import REAL_GAIN, advise, reasons, wording
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured, unknown, with_diagnosis
-from dtrain_lab.metrics.figures import world_metrics
+from dtrain_lab.metrics.estimates import world_metrics
 from dtrain_lab.wire.cluster import Cluster, World
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Epoch, Last, Metrics
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.wire.summary import Summary
 
 SAMPLES = [

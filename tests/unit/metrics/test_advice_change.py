@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from dtrain_lab.metrics.advice.code import changed, ddp_name
-from dtrain_lab.metrics.advice.loop import accumulate
+from dtrain_lab.metrics.advice.code_change import changed, ddp_name
+from dtrain_lab.metrics.advice.loop_accumulation import accumulate
 
 CELL = """%%distributed
 model = DDP(build())

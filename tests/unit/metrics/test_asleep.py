@@ -11,7 +11,7 @@ from dtrain_lab.metrics.diagnosis import conclude, from_live
 from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.verdicts.asleep import Asleep, asleep_shares
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.diagnosis import Report
+from dtrain_lab.wire.metrics.diagnosis import StepTimings
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 
@@ -116,7 +116,7 @@ def test_a_loop_that_sleeps_does_not_compute() -> None:
     assert why_none(replace(of, share=0.8, transfer_s=0.08), "").startswith("Communication takes 80 %")
     live = Metrics(step_s=0.1, data_s=0.0, comm_overhead=0.04, comm_overhead_error=0.01)
     assert from_live(live, asleep=0.7).text.startswith(said)
-    report = Report(with_sync=(0.02,) * 5, without_sync=(0.02,) * 5)
-    assert conclude([report, report], asleep=0.7).text.startswith(said), (
+    timings = StepTimings(with_sync=(0.02,) * 5, without_sync=(0.02,) * 5)
+    assert conclude([timings, timings], asleep=0.7).text.startswith(said), (
         "a sleep in the model is repeated, too"
     )

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 from dtrain_lab.metrics.verdicts import hang
 from dtrain_lab.metrics.verdicts.device_waits import BACKWARD, WORLD, inferred
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 SUBGROUP = 7
 BOTH = (0, 1)
 
 
-def called(number: int, operation: str = "all_reduce", group: int = WORLD, root: int = -1) -> Call:
-    return Call(group, number, operation, "float32", root, (1,))
+def called(number: int, operation: str = "all_reduce", group: int = WORLD, root: int = -1) -> CollectiveCall:
+    return CollectiveCall(group, number, operation, "float32", root, (1,))
 
 
-def quiet(rank: int, *calls: Call, averaged: int = 0, seconds: float = 12.0) -> RankSample:
+def quiet(rank: int, *calls: CollectiveCall, averaged: int = 0, seconds: float = 12.0) -> RankSample:
     """A rank whose thread is in no collective, and has been inactive."""
     return RankSample(rank=rank, beat_s=seconds, calls=calls, averaged=averaged)
 

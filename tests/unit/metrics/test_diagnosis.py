@@ -10,7 +10,7 @@ from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
 from dtrain_lab.metrics.diagnosed_loop import Loops
 from dtrain_lab.metrics.diagnosis import (
-    Report,
+    StepTimings,
     conclude,
     denies_waiting_for_data,
     feeding,
@@ -25,15 +25,15 @@ from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.stacks import Where
 
 
-def report(
+def timings(
     rank: int, with_ms: float, without_ms: float, real_ms: float = 0, loop_s: float | None = None
-) -> Report:
+) -> StepTimings:
     real = (real_ms / 1e3,) * 5 if real_ms else ()
-    return Report((with_ms / 1e3,) * 5, (without_ms / 1e3,) * 5, real, loop_s)
+    return StepTimings((with_ms / 1e3,) * 5, (without_ms / 1e3,) * 5, real, loop_s)
 
 
 def test_both_checks_end_in_a_sentence_and_a_number() -> None:
-    found = conclude([report(0, 20, 15, 40), report(1, 20, 15, 40)])
+    found = conclude([timings(0, 20, 15, 40), timings(1, 20, 15, 40)])
     assert found.communication is not None
     assert found.data is not None
     assert found.communication.share == pytest.approx(0.125), "5 of 40 ms"
@@ -49,7 +49,7 @@ def test_both_checks_end_in_a_sentence_and_a_number() -> None:
 
 
 def test_a_step_that_waits_for_data_is_input_bound_however_much_of_the_rest_is_communication() -> None:
-    found = conclude([report(0, 2.7, 0.3, 20), report(1, 2.7, 0.3, 20)])
+    found = conclude([timings(0, 2.7, 0.3, 20), timings(1, 2.7, 0.3, 20)])
     assert found.text == "Input-bound: 86 % of a step waits for data."
     assert found.communication is not None
     assert found.communication.share == pytest.approx(0.12)
@@ -76,7 +76,7 @@ def test_what_workers_read_ahead_is_not_counted_and_no_batch_is_missing() -> Non
 
 
 def test_without_a_loader_communication_is_of_the_step_that_repeats_a_batch() -> None:
-    found = conclude([report(0, 20, 15), report(1, 20, 15)])
+    found = conclude([timings(0, 20, 15), timings(1, 20, 15)])
     assert found.communication is not None
     assert found.communication.text == (
         "Communication takes 25 % ± 1 of a step: 20 ms with it, 15 ms without."
@@ -85,7 +85,7 @@ def test_without_a_loader_communication_is_of_the_step_that_repeats_a_batch() ->
 
 
 def test_what_spreads_is_said_to_be_unsure() -> None:
-    spread = Report((0.02, 0.03, 0.022, 0.04, 0.025), (0.015,) * 5)
+    spread = StepTimings((0.02, 0.03, 0.022, 0.04, 0.025), (0.015,) * 5)
     found = conclude([spread, spread])
     assert found.communication is not None
     assert found.communication.error > 0.05
@@ -101,21 +101,21 @@ def test_the_error_of_few_cycles_holds_about_nine_times_out_of_ten(cycles: int, 
 
     held = 0
     for _ in range(400):
-        found = conclude([Report(times(0.02), times(0.012))] * 2).communication
+        found = conclude([StepTimings(times(0.02), times(0.012))] * 2).communication
         assert found is not None
         held += abs(found.share - 0.4) <= found.error
     assert held / 400 >= least
 
 
 def test_a_share_that_was_measured_once_is_not_sure() -> None:
-    found = conclude([Report((0.02,) * 5, (0.015,) * 5, (0.04,))] * 2)
+    found = conclude([StepTimings((0.02,) * 5, (0.015,) * 5, (0.04,))] * 2)
     assert found.data is not None
     assert (found.data.share, found.data.error) == (pytest.approx(0.5), pytest.approx(0.25))
 
 
 def test_steps_that_took_another_time_in_the_loop_are_error() -> None:
     def error(loop_s: float) -> float:
-        found = conclude([report(r, 20, 12, loop_s=loop_s) for r in (0, 1)]).communication
+        found = conclude([timings(r, 20, 12, loop_s=loop_s) for r in (0, 1)]).communication
         assert found is not None
         assert found.share == pytest.approx(0.4)
         return found.error
@@ -126,10 +126,10 @@ def test_steps_that_took_another_time_in_the_loop_are_error() -> None:
 
 
 def test_one_rank_has_no_communication_to_check() -> None:
-    found = conclude([report(0, 20, 20, 21)])
+    found = conclude([timings(0, 20, 20, 21)])
     assert found.communication is None
     assert found.text == "Computation takes the time: data is not worth a change."
-    skipped = Report((0.02,), (0.02,), skipped={"data": "No DataLoader was read."})
+    skipped = StepTimings((0.02,), (0.02,), skipped={"data": "No DataLoader was read."})
     assert conclude([skipped]).notes == ("No DataLoader was read.",)
 
 
@@ -140,16 +140,16 @@ def test_of_a_loop_that_runs_the_monitor_knows() -> None:
 
 
 def test_what_is_none_of_the_model_is_said() -> None:
-    found = conclude([report(r, 20, 15, loop_s=0.05) for r in (0, 1)])
+    found = conclude([timings(r, 20, 15, loop_s=0.05) for r in (0, 1)])
     (note,) = found.notes
     assert note.startswith("A step of your own loop took 50 ms: 30 ms of it is neither the model, nor")
     assert found.text == "Your loop's own code takes the time: 60 % of a step."
     assert found.communication is not None
     assert found.communication.share == pytest.approx(0.1), "5 of 50 ms"
-    fast = conclude([report(r, 20, 15, loop_s=0.022) for r in (0, 1)])
+    fast = conclude([timings(r, 20, 15, loop_s=0.022) for r in (0, 1)])
     assert (fast.notes, fast.own) == ((), 0.0)
     # advice says the same first, before what would shorten less
-    bound = conclude([report(r, 20, 8, loop_s=0.05) for r in (0, 1)])
+    bound = conclude([timings(r, 20, 8, loop_s=0.05) for r in (0, 1)])
     samples = [RankSample(rank=r, synced=True) for r in range(2)]
     advised = advise(with_diagnosis(measured(ESTIMATED, samples, 2), bound))
     assert [a.id for a in advised] == ["own_code", "accumulate"]
@@ -163,17 +163,19 @@ SLOW = Verdict(
 
 
 def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
-    found = conclude([report(r, 20, 15, loop_s=0.05) for r in (0, 1)], SLOW)
+    found = conclude([timings(r, 20, 15, loop_s=0.05) for r in (0, 1)], SLOW)
     assert found.text == "Rank 1 is slow: rank 0 waits for it, 60 % of a step."
     assert (found.notes[-1], found.own) == ("30 ms a step longer than rank 0: its own code sleeps.", 0.0)
-    other = conclude([report(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01}))
+    other = conclude(
+        [timings(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01})
+    )
     assert other.text == "Communication-bound: 90 % of a step.", "which takes more than the slow rank"
     live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
     assert live.text == "Rank 1 is slow: the others wait for it, 30 % of a step."
 
 
 def test_what_does_not_show_is_said_without_times_that_contradict_it() -> None:
-    found = conclude([report(r, 20, 21, 19) for r in (0, 1)])
+    found = conclude([timings(r, 20, 21, 19) for r in (0, 1)])
     assert found.communication is not None
     assert found.data is not None
     assert (
@@ -387,7 +389,7 @@ def test_ranks_are_split_as_their_mean_was_measured() -> None:
 
 def test_a_share_and_the_times_beside_it_say_the_same() -> None:
     """Of noisy cycles the median of the shares is not the share of the medians."""
-    noisy = Report((0.100, 0.080, 0.120), (0.030, 0.040, 0.035))
+    noisy = StepTimings((0.100, 0.080, 0.120), (0.030, 0.040, 0.035))
     found = conclude([noisy, noisy]).communication
     assert found is not None
     assert found.share == pytest.approx(0.7)

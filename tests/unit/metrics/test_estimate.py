@@ -5,10 +5,10 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.metrics import cold_caches, communication, figures, probes, ring
+from dtrain_lab.metrics import cold_caches, communication, estimates, probes, ring
 from dtrain_lab.metrics.steps import StepCycle
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 MS = 1_000_000
 
@@ -79,7 +79,7 @@ def test_five_to_one_is_found_after_two_cycles_and_unsure_before() -> None:
 
 def test_figures_of_a_rank() -> None:
     records = [record(i * 10, 10, 2, samples=32, data_ms=1, tail_ms=1) for i in range(1, 101)]
-    found = figures.rank_figures(records, now=1000 * MS)
+    found = estimates.rank_metrics(records, now=1000 * MS)
     assert found.steps_per_s == pytest.approx(100)
     assert found.samples_per_s == pytest.approx(3200)
     assert found.step_s == pytest.approx(0.010)
@@ -89,7 +89,7 @@ def test_figures_of_a_rank() -> None:
 
 def test_a_pause_before_a_step_is_not_part_of_the_rate() -> None:
     records = [record(10, 10), record(5000, 4990), *(record(5000 + 10 * i, 10) for i in range(1, 10))]
-    assert figures.rank_figures(records, now=5100 * MS).step_s == pytest.approx(0.010)
+    assert estimates.rank_metrics(records, now=5100 * MS).step_s == pytest.approx(0.010)
 
 
 def averaged(at: int, wall_ms: float, exposed_ms: float, **more: int) -> ring.StepRecord:
@@ -107,7 +107,7 @@ def test_probes_find_what_overlaps_and_the_hooks_do_not_see() -> None:
     longer, error = probes.longer_backward(probes.probes(records), [])
     assert longer == pytest.approx(0.002)
     assert error == 0.0
-    found = figures.rank_figures(records, now=620 * MS)
+    found = estimates.rank_metrics(records, now=620 * MS)
     assert found.exposed_s is not None
     assert found.step_s is not None
     assert found.exposed_s / found.step_s == pytest.approx(0.3)
@@ -138,7 +138,7 @@ def test_what_changes_after_the_last_probe_is_put_where_it_belongs(
             record(at, sum(parts) + 20), forward=parts[0] * MS, backward=parts[1] * MS, flags=flags
         )
         records.append(made)
-    found = figures.rank_figures(records, now=at * MS)
+    found = estimates.rank_metrics(records, now=at * MS)
     assert found.exposed_s == pytest.approx(communication_s, abs=0.0005)
     assert found.step_s is not None
     assert found.compute_s == pytest.approx(found.step_s - found.exposed_s - 0.020, abs=0.004)
@@ -169,7 +169,7 @@ def test_steps_that_are_not_averaged_take_their_part_of_the_share() -> None:
             records.append(replace(record(i * 10, 8), backward=4 * MS))
         else:
             records.append(averaged(i, 10, 0, backward=6 * MS, tail=2 * MS))
-    found = figures.rank_figures(records, now=810 * MS)
+    found = estimates.rank_metrics(records, now=810 * MS)
     assert found.exposed_s is not None
     assert found.step_s is not None
     assert found.exposed_s / found.step_s == pytest.approx(2 / 34, rel=0.02)
@@ -185,12 +185,12 @@ def test_steps_that_are_late_because_of_each_other_are_communication() -> None:
         if i in (12, 24, 36, 48):
             made = replace(made, backward=4 * MS, probe=MS, flags=ring.SYNCED | ring.PROBED)
         records.append(made)
-    found = figures.rank_figures(records, now=records[-1].ended)
+    found = estimates.rank_metrics(records, now=records[-1].ended)
     assert found.exposed_s is not None
     assert found.step_s is not None
     assert found.exposed_s / found.step_s == pytest.approx(0.2, rel=0.05), "10 ms are usual, 8 alone"
     uneven = [replace(r, wall=r.wall + i % 5 * MS, data=i % 5 * MS) for i, r in enumerate(records)]
-    found = figures.rank_figures(uneven, now=uneven[-1].ended)
+    found = estimates.rank_metrics(uneven, now=uneven[-1].ended)
     assert found.exposed_s is not None
     assert found.exposed_s == pytest.approx(0.002, rel=0.1), "a loader's unevenness is none of it"
 
@@ -202,7 +202,7 @@ def test_uneven_tails_do_not_count_twice() -> None:
         records[at] = replace(
             records[at], backward=4 * MS, probe=3 * MS, tail=0, flags=ring.SYNCED | ring.PROBED
         )
-    found = figures.rank_figures(records, now=800 * MS)
+    found = estimates.rank_metrics(records, now=800 * MS)
     assert found.exposed_s is not None
     assert found.step_s is not None
     assert found.exposed_s / found.step_s == pytest.approx(0.2)
@@ -221,7 +221,7 @@ def test_a_step_is_taken_apart() -> None:
         )
         for i in range(1, 30)
     ]
-    found = figures.rank_figures(records, now=600 * MS)
+    found = estimates.rank_metrics(records, now=600 * MS)
     assert found.exposed_s == pytest.approx(0.003)
     assert found.compute_s == pytest.approx(0.011), "the tail stands in backward"
     assert (found.optimizer_s, found.data_s) == (pytest.approx(0.003), pytest.approx(0.001))
@@ -234,7 +234,7 @@ def test_signatures_of_the_last_collectives_are_kept() -> None:
         writer.note_call(9, number, ring.OPERATION_INDEX["broadcast"], ring.DTYPES.index("int64"), 2, (3, 4))
     calls = reader.calls()
     assert len(calls) == ring.CALLS_KEPT - 1
-    assert calls[-1] == Call(9, ring.CALLS_KEPT + 4, "broadcast", "int64", 2, (3, 4))
+    assert calls[-1] == CollectiveCall(9, ring.CALLS_KEPT + 4, "broadcast", "int64", 2, (3, 4))
 
 
 def test_a_cycle_that_is_found_late_corrects_the_count() -> None:
@@ -263,10 +263,10 @@ def test_another_optimizer_alone_is_a_new_phase() -> None:
 
 
 def test_old_or_too_few_steps_give_no_rate() -> None:
-    assert figures.rank_figures([], now=0).steps_per_s is None
-    assert figures.rank_figures([record(10, 10)], now=20 * MS).steps_per_s is None
+    assert estimates.rank_metrics([], now=0).steps_per_s is None
+    assert estimates.rank_metrics([record(10, 10)], now=20 * MS).steps_per_s is None
     old = [record(i * 10, 10) for i in range(10)]
-    assert figures.rank_figures(old, now=60_000 * MS).steps_per_s is None
+    assert estimates.rank_metrics(old, now=60_000 * MS).steps_per_s is None
 
 
 def sample(rank: int, step_ms: float, exposed_ms: float, rate: float | None = None) -> RankSample:
@@ -279,7 +279,7 @@ def test_the_slowest_rank_waits_least_and_the_others_wait_for_it() -> None:
     assert parts[1].wait_s == 0
     assert parts[0].wait_s == pytest.approx(0.030)
     assert parts[0].transfer_s == parts[1].transfer_s == pytest.approx(0.010)
-    world = figures.world_metrics(samples, 3, crowded=False)
+    world = estimates.world_metrics(samples, 3, crowded=False)
     assert world.slowest_rank == 1
     assert world.skew_s == pytest.approx(0.030)
     assert world.comm_overhead == pytest.approx(0.30)
@@ -314,7 +314,7 @@ def test_a_steps_parts_add_up_also_where_waiting_made_them_slower() -> None:
         rank=0, step_s=0.02, data_s=0.001, compute_s=0.007, optimizer_s=0.001, exposed_s=0.01,
         exposed_error_s=0.0001, on_processor=1.0, synced=True,
     )  # fmt: skip
-    metrics = figures.world_metrics([sample, replace(sample, rank=1)], 2, crowded=True)
+    metrics = estimates.world_metrics([sample, replace(sample, rank=1)], 2, crowded=True)
     assert metrics.transfer_s is not None
     assert metrics.compute_s is not None
     assert metrics.optimizer_s is not None
@@ -324,33 +324,33 @@ def test_a_steps_parts_add_up_also_where_waiting_made_them_slower() -> None:
 
 
 def test_one_rank_has_no_communication_and_no_doubt_about_it() -> None:
-    world = figures.world_metrics([sample(0, 10, 3, 64.0)], 1, crowded=True)
+    world = estimates.world_metrics([sample(0, 10, 3, 64.0)], 1, crowded=True)
     assert (world.comm_overhead, world.comm_overhead_error, world.samples_per_s) == (0.0, 0.0, 64.0)
 
 
 def test_one_known_rank_of_two_still_communicates() -> None:
-    world = figures.world_metrics([sample(0, 10, 3)], 2, crowded=False)
+    world = estimates.world_metrics([sample(0, 10, 3)], 2, crowded=False)
     assert (world.comm_overhead, world.comm_overhead_error) == (pytest.approx(0.3), 0.06)
-    averaged = figures.world_metrics([replace(sample(0, 10, 3), synced=True)], 2, crowded=True)
+    averaged = estimates.world_metrics([replace(sample(0, 10, 3), synced=True)], 2, crowded=True)
     assert averaged.comm_overhead_error == 0.17
     probed = replace(sample(0, 10, 3), synced=True, exposed_error_s=0.0001)
-    assert figures.world_metrics([probed], 2, crowded=False).comm_overhead_error == pytest.approx(0.02)
-    assert figures.world_metrics([probed], 2, crowded=True).comm_overhead_error == 0.1
+    assert estimates.world_metrics([probed], 2, crowded=False).comm_overhead_error == pytest.approx(0.02)
+    assert estimates.world_metrics([probed], 2, crowded=True).comm_overhead_error == 0.1
     # nobody knows in which part of a step a rank waited for a core
     starved = replace(probed, starved=0.3)
-    assert figures.world_metrics([starved], 2, crowded=True).comm_overhead_error == pytest.approx(
+    assert estimates.world_metrics([starved], 2, crowded=True).comm_overhead_error == pytest.approx(
         0.316, abs=1e-3
     )
     worse = replace(probed, starved=0.9)
-    assert figures.world_metrics([worse], 2, crowded=True).comm_overhead_error == pytest.approx(0.7), (
+    assert estimates.world_metrics([worse], 2, crowded=True).comm_overhead_error == pytest.approx(0.7), (
         "a share of 30 % is not below 0"
     )
 
 
 def test_the_world_adds_the_rates_of_its_ranks_and_says_nothing_without_steps() -> None:
     both = [sample(0, 10, 1, 10.0), sample(1, 10, 1, 20.0)]
-    assert figures.world_metrics(both, 2, crowded=False).samples_per_s == 30
-    assert figures.world_metrics([RankSample(rank=0)], 2, crowded=False).step_s is None
+    assert estimates.world_metrics(both, 2, crowded=False).samples_per_s == 30
+    assert estimates.world_metrics([RankSample(rank=0)], 2, crowded=False).step_s is None
 
 
 def test_parts_of_a_step_are_the_communication_that_is_named_also_beside_a_slow_rank() -> None:
@@ -362,7 +362,7 @@ def test_parts_of_a_step_are_the_communication_that_is_named_also_beside_a_slow_
         )
         for i, (own, x) in enumerate(taken)
     ]
-    world = figures.world_metrics(samples, 3, crowded=False)
+    world = estimates.world_metrics(samples, 3, crowded=False)
     assert world.step_s is not None
     assert world.comm_overhead == pytest.approx(0.658, abs=0.001)
     assert world.transfer_s is not None
@@ -385,7 +385,7 @@ def test_parts_of_a_step_take_no_more_than_it(crowded: bool) -> None:
         exposed_error_s=0.001,
     )
     for samples in ([mine, replace(mine, rank=1)], [mine, replace(mine, rank=1, exposed_s=0.02)]):
-        world = figures.world_metrics(samples, 2, crowded=crowded)
+        world = estimates.world_metrics(samples, 2, crowded=crowded)
         assert (world.transfer_s or 0.0) + (world.wait_s or 0.0) == pytest.approx(
             (world.comm_overhead or 0.0) * 0.1
         )

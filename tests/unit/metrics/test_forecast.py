@@ -9,7 +9,7 @@ from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.advice.forecast import forecast
 from dtrain_lab.metrics.advice.measured import Measured
-from dtrain_lab.wire.node import MeasuredSpeed
+from dtrain_lab.wire.node_check import MeasuredSpeed
 
 LOOP = Measured(
     ranks=2,

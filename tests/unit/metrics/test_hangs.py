@@ -8,7 +8,7 @@ from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.metrics.verdicts.activity import activity
 from dtrain_lab.metrics.verdicts.hang import BACKWARD, suspects, verdict
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.stacks import Frame, Where
 
 
@@ -68,34 +68,34 @@ def test_ranks_that_wait_for_ranks_without_the_cell_are_told_sooner() -> None:
 ALL = (0, 1, 2, 3)
 
 
-def called(rank: int, *calls: Call, seconds: float = 12) -> RankSample:
+def called(rank: int, *calls: CollectiveCall, seconds: float = 12) -> RankSample:
     return replace(waits(rank, seconds, calls[-1].operation), calls=calls)
 
 
-REDUCE = Call(1, 7, "all_reduce", "float32", -1, (1000,))
+REDUCE = CollectiveCall(1, 7, "all_reduce", "float32", -1, (1000,))
 
 
 @pytest.mark.parametrize(
     ("other", "text"),
     [
         (
-            Call(1, 7, "broadcast", "float32", 0, (1000,)),
+            CollectiveCall(1, 7, "broadcast", "float32", 0, (1000,)),
             "Rank 3 called broadcast where 3 ranks called all_reduce.",
         ),
         (
-            Call(1, 7, "all_reduce", "float32", -1, (2000,)),
+            CollectiveCall(1, 7, "all_reduce", "float32", -1, (2000,)),
             "Rank 3 called all_reduce float32[2000] where 3 ranks called all_reduce float32[1000].",
         ),
         (
-            Call(1, 7, "all_reduce", "float64", -1, (1000,)),
+            CollectiveCall(1, 7, "all_reduce", "float64", -1, (1000,)),
             "Rank 3 called all_reduce float64[1000] where 3 ranks called all_reduce float32[1000].",
         ),
     ],
 )
-def test_different_calls_under_one_number_are_named(other: Call, text: str) -> None:
-    before = Call(1, 6, "barrier")
+def test_different_calls_under_one_number_are_named(other: CollectiveCall, text: str) -> None:
+    before = CollectiveCall(1, 6, "barrier")
     # rank 3's own call was done at once, and it stands in the next one
-    last = called(3, before, other, Call(1, 8, "all_reduce", "float32", -1, (1000,)))
+    last = called(3, before, other, CollectiveCall(1, 8, "all_reduce", "float32", -1, (1000,)))
     found = verdict([*(called(r, before, REDUCE) for r in range(3)), last], ALL, ALL, 4, {})
     assert found is not None
     assert (found.kind, found.ranks, found.peers, found.sequence) == ("mismatch", (3,), (0, 1, 2), 7)
@@ -103,7 +103,7 @@ def test_different_calls_under_one_number_are_named(other: Call, text: str) -> N
 
 
 def test_calls_of_different_groups_are_not_compared() -> None:
-    assert mismatch.find({0: [REDUCE], 1: [Call(2, 7, "barrier")]}) is None
+    assert mismatch.find({0: [REDUCE], 1: [CollectiveCall(2, 7, "barrier")]}) is None
 
 
 def test_the_rank_that_calls_once_more_is_at_fault() -> None:
@@ -175,8 +175,8 @@ def test_suspects_are_asked_before_anybody_is_blamed() -> None:
 
 
 def test_three_ranks_in_three_operations_are_each_named_with_their_own() -> None:
-    broadcast = Call(1, 7, "broadcast", "float32", 0, (1000,))
-    barrier = Call(1, 7, "barrier")
+    broadcast = CollectiveCall(1, 7, "broadcast", "float32", 0, (1000,))
+    barrier = CollectiveCall(1, 7, "barrier")
     samples = [called(0, REDUCE), called(1, broadcast), called(2, barrier)]
     places = {0: Where(cell="[4]", line=3), 1: Where(cell="[4]", line=5), 2: Where(cell="[4]", line=7)}
     found = verdict(samples, (0, 1, 2), (0, 1, 2), 3, places)
@@ -189,7 +189,7 @@ def test_three_ranks_in_three_operations_are_each_named_with_their_own() -> None
 
 
 def test_two_groups_of_peers_are_each_said_to_be_where_they_are() -> None:
-    half = Call(2, 3, "broadcast", "float32", 0, (8,))
+    half = CollectiveCall(2, 3, "broadcast", "float32", 0, (8,))
     samples = [called(0, REDUCE), called(1, REDUCE), called(2, half), called(4, half), works(3)]
     five = (0, 1, 2, 3, 4)
     found = verdict(samples, five, five, 5, {3: Where(file="/home/me/data.py", line=9)})

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.advice.steady import SteadyAdvice
-from dtrain_lab.metrics.verdicts.hysteresis import Steady
+from dtrain_lab.metrics.advice.hysteresis import AdviceHysteresis
+from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 
 TICK_S = 0.25
@@ -33,7 +33,7 @@ def stands(code: str, kind: str, sequence: int = 7, since_s: float = 11.0) -> Ve
 
 def shown(looks: Iterable[Verdict | None]) -> list[str]:
     """Id of what is shown after each look, four times a second."""
-    steady = Steady()
+    steady = VerdictHysteresis()
     ids = []
     for tick, found in enumerate(looks):
         verdict = steady.update(found, 100 + tick * TICK_S)
@@ -82,7 +82,7 @@ def test_an_episode_keeps_its_cause_until_another_one_lasts() -> None:
     def because(cause: str) -> Verdict:
         return replace(slow(1), values={"cause": cause}, hint=cause)
 
-    luck, steady = random.Random(5), Steady()
+    luck, steady = random.Random(5), VerdictHysteresis()
     looks = [
         *seconds(20, lambda: because("asleep" if luck.random() < 0.6 else luck.choice(["", "starved"]))),
         *seconds(20, lambda: because("data" if luck.random() < 0.95 else "asleep")),
@@ -142,7 +142,7 @@ def test_one_hang_is_one_episode_whatever_is_learned_of_it() -> None:
 def test_a_rank_that_has_just_worked_on_is_not_called_stuck_at_once() -> None:
     """It logs something every five seconds, and the others wait for a minute."""
     works, stuck = stands("behind", "slow"), stands("stuck", "stuck")
-    steady = Steady()
+    steady = VerdictHysteresis()
     looks = [found for _ in range(6) for found in (*seconds(4, lambda: works), *seconds(5, lambda: stuck))]
     told = [steady.update(found, tick * TICK_S) for tick, found in enumerate(looks)]
     assert {verdict.code for verdict in told if verdict is not None} == {"behind"}
@@ -153,7 +153,7 @@ def test_a_rank_that_has_just_worked_on_is_not_called_stuck_at_once() -> None:
 
 
 def test_what_a_cell_did_says_nothing_of_the_next() -> None:
-    steady = Steady()
+    steady = VerdictHysteresis()
     for tick in range(40):
         steady.update(slow(1), tick * TICK_S)
     steady.forget()
@@ -165,13 +165,13 @@ def accumulate(gain: float, variant: int = 2) -> tuple[Advice, ...]:
 
 
 def test_advice_that_comes_and_goes_is_not_shown() -> None:
-    steady = SteadyAdvice()
+    steady = AdviceHysteresis()
     looks = [*seconds(1, lambda: accumulate(1.5)), *seconds(1, lambda: ())] * 10
     assert not any(steady.update(found, tick * TICK_S) for tick, found in enumerate(looks))
 
 
 def test_advice_stays_over_a_moment_without_it_and_its_figures_stand_still() -> None:
-    steady = SteadyAdvice()
+    steady = AdviceHysteresis()
     looks = [
         *seconds(6, lambda: accumulate(random.uniform(1.4, 1.6))),
         *seconds(3, lambda: ()),
@@ -192,7 +192,7 @@ def bf16(gain: float) -> tuple[Advice, ...]:
 
 def told(looks: Iterable[tuple[Advice, ...]]) -> list[tuple[str, ...]]:
     """Ids of what is shown after each look."""
-    steady = SteadyAdvice()
+    steady = AdviceHysteresis()
     return [tuple(a.id for a in steady.update(found, tick * TICK_S)) for tick, found in enumerate(looks)]
 
 
@@ -224,7 +224,7 @@ def test_a_second_change_that_comes_and_goes_leaves_the_first_alone() -> None:
 
 
 def test_four_batches_do_not_become_two_and_four_again() -> None:
-    luck, steady = random.Random(4), SteadyAdvice()
+    luck, steady = random.Random(4), AdviceHysteresis()
     variants = []
     for tick in range(400):
         variant = 4 if tick < 200 and luck.random() < 0.7 else 2

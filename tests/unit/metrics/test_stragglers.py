@@ -13,7 +13,7 @@ from dtrain_lab.metrics.verdicts.straggler import (
     too_busy,
 )
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 
 
 def step(rank: int, step_s: float, exposed_s: float, steps: int = 50) -> RankSample:

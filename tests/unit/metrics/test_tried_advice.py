@@ -6,7 +6,7 @@ import pytest
 
 from dtrain_lab.metrics.advice.tried import change, tried
 from dtrain_lab.metrics.advice.wording import faster_when_tried
-from dtrain_lab.wire.metrics.diagnosis import Change, Report, Tried
+from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 
@@ -24,11 +24,11 @@ def test_advice_that_names_a_number_is_tried_with_that() -> None:
 
 
 def test_the_gain_is_of_batches_in_turns_and_of_all_ranks() -> None:
-    reports = [
-        Report((0.04, 0.06), changed=(0.02, 0.03), steps=16),
-        Report((0.04, 0.06), changed=(0.02, 0.03), steps=16),
+    timings = [
+        StepTimings((0.04, 0.06), changed=(0.02, 0.03), steps=16),
+        StepTimings((0.04, 0.06), changed=(0.02, 0.03), steps=16),
     ]
-    found = tried(reports, advice("accumulate", every=4))
+    found = tried(timings, advice("accumulate", every=4))
     assert found.gain == pytest.approx(2.0), "whatever both kinds have in common is left out"
     assert found.gain_error == pytest.approx(0.01)
     assert found.text == (
@@ -36,9 +36,9 @@ def test_the_gain_is_of_batches_in_turns_and_of_all_ranks() -> None:
         "Predicted: about 60 % faster."
     )
     assert found.way == "optimize"
-    in_loop = tried(reports, advice("accumulate", every=4, way="loop"))
+    in_loop = tried(timings, advice("accumulate", every=4, way="loop"))
     assert "Measured over 16 batches with the loop changed. " in in_loop.text
-    assert "Measured over 16 batches. " in tried(reports, advice("bf16", item=4)).text
+    assert "Measured over 16 batches. " in tried(timings, advice("bf16", item=4)).text
 
 
 @pytest.mark.parametrize(
@@ -59,23 +59,23 @@ def test_what_was_measured_is_told_with_its_error(gain: float, error: float, sai
 
 
 def test_the_time_of_the_loops_own_code_stays() -> None:
-    report = Report((0.04,) * 5, changed=(0.02,) * 5, steps=16, loop_s=0.1)
-    assert tried([report, report], advice("bf16")).gain == pytest.approx(100 / 80)
+    timings = StepTimings((0.04,) * 5, changed=(0.02,) * 5, steps=16, loop_s=0.1)
+    assert tried([timings, timings], advice("bf16")).gain == pytest.approx(100 / 80)
 
 
 def test_steps_that_read_the_loader_are_compared_by_their_means_since_workers_give_them_in_bursts() -> None:
-    report = Report((0.08,) * 8, changed=(0.05, 0.01, 0.05, 0.01), steps=4)
-    found = tried([report], advice("workers", workers=2))
+    timings = StepTimings((0.08,) * 8, changed=(0.05, 0.01, 0.05, 0.01), steps=4)
+    found = tried([timings], advice("workers", workers=2))
     assert found.gain == pytest.approx(80 / 30)
     assert found.gain_error > 1, "four steps that differ so much tell little"
 
 
 def test_few_batches_are_less_sure() -> None:
-    few = [Report((0.04, 0.05), changed=(0.02, 0.02), steps=8)]
+    few = [StepTimings((0.04, 0.05), changed=(0.02, 0.02), steps=8)]
     found = tried(few, advice("accumulate", every=4))
     assert found.gain_error > 1, "two cycles that differ by a quarter"
     assert found.text.startswith("Change it: not clearly faster when tried. Measured over only 8 batches")
-    many = [Report((0.04, 0.05) * 5, changed=(0.02, 0.02) * 5, steps=40)]
+    many = [StepTimings((0.04, 0.05) * 5, changed=(0.02, 0.02) * 5, steps=40)]
     assert tried(many, advice("accumulate", every=4)).gain_error < 0.3
-    read = [Report((0.04, 0.05, 0.06), changed=(0.02, 0.02, 0.03), steps=3)]
+    read = [StepTimings((0.04, 0.05, 0.06), changed=(0.02, 0.02, 0.03), steps=3)]
     assert tried(read, advice("workers", workers=4)).gain_error > 1

@@ -10,8 +10,8 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.metrics import ring
+from dtrain_lab.rank.monitor.cuda_stream import MOST, StreamClock, of_device
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.stream import MOST, StreamClock, of_device
 from dtrain_lab.rank.monitor.training_hooks import _time_end_of_backward
 
 MS = 1_000_000

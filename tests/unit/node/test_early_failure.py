@@ -15,7 +15,7 @@ import pytest
 import zmq
 import zmq.asyncio
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.node.sources.job_head import JobHead
 from dtrain_lab.node.sources.spawn import SpawnSource

@@ -15,8 +15,8 @@ import pytest_asyncio
 
 from dtrain_lab.jobs.attempt import SILENT_S, RankSeen, stand
 from dtrain_lab.machine import processes, supervision
-from dtrain_lab.node.sources import job_head, rank_error, serving
-from dtrain_lab.node.sources.serving import Serving
+from dtrain_lab.node.sources import job_head, parameter_servers, rank_error
+from dtrain_lab.node.sources.parameter_servers import Serving
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.wire import links
 
@@ -60,7 +60,7 @@ def runs(kept: SpawnedRank) -> bool:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "POLL_S", 0.001)
+    monkeypatch.setattr(parameter_servers, "POLL_S", 0.001)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ async def test_a_head_that_was_there_and_is_silent_for_long_is_lost(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(serving, "GONE_S", 0.05)
+    monkeypatch.setattr(parameter_servers, "GONE_S", 0.05)
     assert not await asyncio.wait_for(Serving([server], attempt).wait_for_chief(Head(words)), 30)
     assert not server.served
     memory: Any = SimpleNamespace(how=lambda code: "")
@@ -125,7 +125,7 @@ async def test_a_head_that_has_not_begun_is_waited_for(
     server: SpawnedRank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its host may still copy the job's data."""
-    monkeypatch.setattr(serving, "GONE_S", 0.02)
+    monkeypatch.setattr(parameter_servers, "GONE_S", 0.02)
     waiting = asyncio.ensure_future(Serving([server]).wait_for_chief(Head([])))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(waiting, 0.1)

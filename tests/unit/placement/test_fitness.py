@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.placement import compatibility
-from dtrain_lab.wire.node import Check
+from dtrain_lab.wire.node_check import Check
 from dtrain_lab.wire.plan import NodeFacts
 from dtrain_lab.wire.summary import Summary
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import gpus
 from dtrain_lab.node.sources.frameworks import Adapter
 from dtrain_lab.placement.frameworks import tensorflow

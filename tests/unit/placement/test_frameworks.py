@@ -12,11 +12,11 @@ import pytest
 from dtrain_lab.backends import registry, script
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadRequest, BadSize
-from dtrain_lab.head.nodes.attempts import attempt
+from dtrain_lab.head.nodes.job_attempts import attempt
 from dtrain_lab.jobs.check.frameworks import TensorFlowUse
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import Cell
-from dtrain_lab.metrics.figures import without_communication, world_metrics
+from dtrain_lab.metrics.estimates import without_communication, world_metrics
 from dtrain_lab.placement import profile as profiles
 from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorflow
 from dtrain_lab.placement.frameworks.ranks import ports, variables
@@ -27,7 +27,7 @@ from dtrain_lab.services.plans.request import launcher
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.kinds import Strategy
-from dtrain_lab.wire.links import RankFigures, RankSample
+from dtrain_lab.wire.links import RankMetrics, RankSample
 from dtrain_lab.wire.profile import Network, Profile, Slurm
 from tests.unit.backends.test_job_script import GOLDEN, record
 
@@ -253,7 +253,7 @@ def test_an_attempt_is_over_when_all_but_those_that_serve_have_ended() -> None:
 
 
 def test_of_communication_that_is_not_seen_nothing_is_claimed() -> None:
-    known = RankFigures(steps_per_s=10.0, samples_per_s=160.0, step_s=0.1, exposed_s=0.0, data_s=0.0)
+    known = RankMetrics(steps_per_s=10.0, samples_per_s=160.0, step_s=0.1, exposed_s=0.0, data_s=0.0)
     fields = msgspec.structs.asdict(without_communication(known))
     metrics = world_metrics([RankSample(rank=rank, **fields) for rank in (0, 1)], 2, False)
     assert (metrics.samples_per_s, metrics.step_s) == (320.0, 0.1)

@@ -87,7 +87,7 @@ def test_every_job_runs_in_the_end_whoever_is_heard_of_first(jobs: list[list[int
             site.end(site.running[0])
     while site.running:
         site.end(site.running[0])
-    assert not site.parts, "nobody waits for ever"
+    assert not site.parts, "nobody waits forever"
 
 
 class Part:
@@ -112,7 +112,7 @@ class Part:
                 self.node, self.hold, slots.keeps_earlier_waiting(living, mine)
             )
         else:
-            answer = slots.turn(living, mine.id, GPU, ("0",))
+            answer = slots.admit(living, mine.id, GPU, ("0",))
             if isinstance(answer, Ticket):
                 self.tickets[self.job] = answer
                 self.hold += 1

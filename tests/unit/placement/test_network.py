@@ -6,7 +6,7 @@ import pytest
 
 from dtrain_lab.errors import BadRequest, StartFailed
 from dtrain_lab.placement import network
-from dtrain_lab.wire.node import Interface
+from dtrain_lab.wire.node_check import Interface
 
 
 def test_each_node_gets_its_own_interface_of_the_fastest_shared_network() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dtrain_lab.errors import BadSize, Conflict
 from dtrain_lab.placement.layout import allocated, among, make_plan, plan_hosts
-from dtrain_lab.placement.plan import plan_local
+from dtrain_lab.placement.local_plan import plan_local
 from dtrain_lab.wire.plan import HostsFacts, NodeFacts, Plan, Request
 from dtrain_lab.wire.profile import Profile
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dtrain_lab.backends.poll_floor import limits
+from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.machine import processes
 from dtrain_lab.placement.policy import applied, check

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.placement.capacity import at_most, slot_count
-from dtrain_lab.placement.slots import Holder, Ticket, chosen, in_use, listing, turn
+from dtrain_lab.placement.slots import Holder, Ticket, admit, chosen, in_use, listing
 from dtrain_lab.wire.plan import NodeFacts
 
 GPUS = NodeFacts("a", "", 16, 4, 1)
@@ -40,10 +40,10 @@ def test_how_many_ranks_fit_is_said_with_what_more_of_them_cost() -> None:
 
 def test_a_job_gets_gpus_that_nobody_uses() -> None:
     running = ticket("one", 2, 1, holds=True, devices=("0", "2"))
-    answer = turn([running, ticket("two", 2, 2)], "two", GPUS, USABLE)
+    answer = admit([running, ticket("two", 2, 2)], "two", GPUS, USABLE)
     assert isinstance(answer, Ticket)
     assert (answer.holds, answer.devices) == (True, ("1", "3"))
-    free_of_strangers = turn([ticket("two", 1, 2)], "two", GPUS, USABLE, taken=["0"])
+    free_of_strangers = admit([ticket("two", 1, 2)], "two", GPUS, USABLE, taken=["0"])
     assert isinstance(free_of_strangers, Ticket)
     assert free_of_strangers.devices == ("1",)
 
@@ -54,14 +54,14 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
         ticket("two", 4, 2),
         ticket("one", 1, 3),
     ]
-    first = turn(tickets, "two", GPUS, USABLE)
+    first = admit(tickets, "two", GPUS, USABLE)
     assert not isinstance(first, Ticket)
     assert first.message == "Waits for all 4 slots; 1 is free: job big holds 3."
-    small = turn(tickets, "one", GPUS, USABLE)
+    small = admit(tickets, "one", GPUS, USABLE)
     assert not isinstance(small, Ticket)
     assert small.ahead == 1
     assert small.message == "Waits for 1 of 4 slots, behind 1 job; 1 is free: job big holds 3."
-    hidden = turn([replace(tickets[0], devices=("0", "1")), tickets[1]], "two", GPUS, USABLE[:2])
+    hidden = admit([replace(tickets[0], devices=("0", "1")), tickets[1]], "two", GPUS, USABLE[:2])
     assert not isinstance(hidden, Ticket)
     assert hidden.message.startswith("Waits for all 2 slots; none is free"), "it may use two of the four GPUs"
 
@@ -69,11 +69,11 @@ def test_who_waits_is_told_for_what_and_nobody_overtakes() -> None:
 def test_a_job_of_more_ranks_than_slots_waits_for_the_whole_machine_and_no_more() -> None:
     for facts, usable in ((GPUS, USABLE), (CPUS, ())):
         large = ticket("large", 10 * slot_count(facts), 1)
-        assert isinstance(turn([large], "large", facts, usable), Ticket)
+        assert isinstance(admit([large], "large", facts, usable), Ticket)
         before = ticket("one", 1, 0, holds=True, devices=usable[:1])
-        assert not isinstance(turn([before, large], "large", facts, usable), Ticket)
+        assert not isinstance(admit([before, large], "large", facts, usable), Ticket)
         holding = replace(large, holds=True, devices=usable)
-        assert not isinstance(turn([holding, ticket("two", 1, 2)], "two", facts, usable), Ticket)
+        assert not isinstance(admit([holding, ticket("two", 1, 2)], "two", facts, usable), Ticket)
 
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=12))
@@ -82,7 +82,7 @@ def test_slots_are_never_given_twice(sizes: list[int]) -> None:
     for _ in range(len(tickets)):
         for index, one in enumerate(tickets):
             if not one.holds:
-                answer = turn(tickets, one.id, CPUS, ())
+                answer = admit(tickets, one.id, CPUS, ())
                 tickets[index] = answer if isinstance(answer, Ticket) else one
         held = [t for t in tickets if t.holds]
         assert sum(min(t.slots, slot_count(CPUS)) for t in held) <= slot_count(CPUS)
@@ -112,8 +112,8 @@ def test_what_is_shown() -> None:
 def test_a_job_that_waits_for_another_keeps_its_place_and_nobody_out() -> None:
     later = replace(ticket("after", 4, 1), ready=False)
     tickets = [later, ticket("now", 4, 2)]
-    assert isinstance(turn(tickets, "now", GPUS, USABLE), Ticket)
-    ready = turn([replace(later, ready=True), tickets[1]], "now", GPUS, USABLE)
+    assert isinstance(admit(tickets, "now", GPUS, USABLE), Ticket)
+    ready = admit([replace(later, ready=True), tickets[1]], "now", GPUS, USABLE)
     assert not isinstance(ready, Ticket)
     assert ready.ahead == 1
 
@@ -137,6 +137,6 @@ def test_a_cluster_shares_only_where_nothing_is_free_and_keeps_what_it_has() -> 
 
 def test_gpus_that_others_are_shown_keep_nobody_waiting() -> None:
     theirs = ticket("theirs", 2, 1, holds=True, devices=("0", "1"))
-    mine = turn([theirs, ticket("mine", 2, 2)], "mine", replace(GPUS, gpus=2), ("2", "3"))
+    mine = admit([theirs, ticket("mine", 2, 2)], "mine", replace(GPUS, gpus=2), ("2", "3"))
     assert isinstance(mine, Ticket)
     assert mine.devices == ("2", "3")

@@ -8,7 +8,7 @@ from pathlib import Path
 from dtrain_lab.cells.errors import CONNECTION_ERRORS
 from dtrain_lab.jobs.state import FOLLOWING
 
-PAGE = Path(__file__).parents[3] / "src" / "job" / "log" / "follows.ts"
+PAGE = Path(__file__).parents[3] / "src" / "job" / "log" / "causedErrors.ts"
 
 
 def test_the_page_knows_all_errors_that_follow_and_no_others() -> None:

@@ -42,7 +42,7 @@ def test_no_module_imports_one_that_imports_it() -> None:
 FOLDERS_LEFT = {
     frozenset({"api", "api/cluster"}),
     frozenset({"cli", "cli/adapter"}),
-    frozenset({"head", "head/cells", "head/figures", "head/lifetime", "head/nodes", "head/ownership"}),
+    frozenset({"head", "head/cells", "head/metrics", "head/lifetime", "head/nodes", "head/ownership"}),
     frozenset({"node", "node/sources"}),
     frozenset({"rank", "rank/cells", "rank/frameworks", "rank/job", "rank/link", "rank/output"}),
     frozenset({"rank/monitor", "rank/monitor/checks"}),

@@ -24,11 +24,11 @@ import dtrain_lab
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.backend import LocalBackend
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.wire.jobs.job import JobRequest
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from tests.books import write
 from tests.unit.project.test_import_cycles import imports
 
@@ -118,7 +118,7 @@ async def _nothing_missing(*_: Any, **__: Any) -> list[str]:
 def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Steps:
     """The steps of a submission that was not previewed."""
     monkeypatch.setattr(registry, "backend", lambda _: backend)
-    monkeypatch.setattr(folders, "profiles", lambda: tmp_path)
+    monkeypatch.setattr(paths, "profiles", lambda: tmp_path)
     monkeypatch.setattr(interpreter, "ask", _nothing_missing)
     monkeypatch.setattr(asyncio, "to_thread", _at_once)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -139,9 +139,9 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Steps:
 
 def test_a_submission_is_followed_without_going_back_and_forth(steps: Steps) -> None:
     called = [called for _, called in steps.made]
-    assert called.index("services/plans/planning") < called.index("services/jobs/handover"), steps.made
+    assert called.index("services/plans/planning") < called.index("services/jobs/submission"), steps.made
     climbs, returns = steps.climbs(), steps.returns
     assert len(climbs) <= MOST_CLIMBS, climbs
     assert len(returns) <= MOST_RETURNS, returns
-    once = {"placement/frameworks/adapter", "services/jobs/handover", "services/plans/inputs"}
+    once = {"placement/frameworks/adapter", "services/jobs/submission", "services/plans/inputs"}
     assert once.isdisjoint(called for _, called in returns)

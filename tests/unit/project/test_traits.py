@@ -56,7 +56,7 @@ SECTIONS_LEFT = {
     "placement/profile.py": 1,
     "placement/slurm.py": 5,
     "server/routes/jobs.py": 1,
-    "services/plans/plans.py": 1,
+    "services/plans/plan_store.py": 1,
     "services/plans/request.py": 1,
     "services/profiles/signin.py": 1,
     "services/profiles/speeds.py": 2,

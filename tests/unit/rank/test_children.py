@@ -10,23 +10,23 @@ from types import ModuleType
 
 import pytest
 
-from dtrain_lab.rank import imports
+from dtrain_lab.rank import import_hooks
 
 CODE = """
 import multiprocessing
 from multiprocessing import context
 # as Python 3.14 begins
 context._default_context._default_context = multiprocessing.get_context("forkserver")
-from dtrain_lab.rank import children
-children.fork_by_default()
+from dtrain_lab.rank import child_processes
+child_processes.fork_by_default()
 print(multiprocessing.get_start_method())
 """
 CHOSEN = """
 import multiprocessing
-from dtrain_lab.rank import children
-children.fork_by_default()
+from dtrain_lab.rank import child_processes
+child_processes.fork_by_default()
 multiprocessing.set_start_method("spawn")  # not refused as set already
-children.fork_by_default()
+child_processes.fork_by_default()
 print(multiprocessing.get_start_method())
 """
 
@@ -50,14 +50,14 @@ def test_an_import_does_not_fail_for_what_waits_for_it(
     def lacks(module: ModuleType) -> None:
         module.PartialState  # noqa: B018 # of a version that has another name for it
 
-    imports.after_import("renamed_parts", lacks)
+    import_hooks.after_import("renamed_parts", lacks)
     assert importlib.import_module("renamed_parts").x == 1
 
 
 POOL = """
 import multiprocessing, sys, threading, time
-from dtrain_lab.rank import children
-children.with_code()
+from dtrain_lab.rank import child_processes
+child_processes.with_code()
 lock = threading.Lock()  # as a global that can't be pickled, or is large
 
 class Item:

@@ -12,9 +12,9 @@ import pytest
 
 from dtrain_lab.machine import processes
 from dtrain_lab.server.live import Hub
-from dtrain_lab.services.connection import records
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.wire import VERSION
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 PARENT = os.getppid()
 """Stands for another Jupyter server that lives; the head of its cluster is this process."""
@@ -58,6 +58,6 @@ def test_a_server_leaves_living_servers_their_clusters(
         server=server,
         **fields,
     )
-    monkeypatch.setattr(records, "living", lambda: [record])
+    monkeypatch.setattr(head_records, "living", lambda: [record])
     nothing: Any = SimpleNamespace()
     assert bool(Hub(nothing, nothing, 1.0, None)._ours()) is ours

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from dtrain_lab.services.connection.calls import Calls
 from dtrain_lab.services.connection.cells import Cells, Followed
 from dtrain_lab.services.connection.connection import Connection
+from dtrain_lab.services.connection.pending_requests import PendingRequests
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
 
@@ -13,13 +13,13 @@ class Catching(Connection):
     """A connection without a socket or watchers, whose calls are kept."""
 
     def __init__(self) -> None:
-        self._calls, self._cells = Calls(), Cells()
-        self.sent: list[clients.Call] = []
+        self._pending, self._cells = PendingRequests(), Cells()
+        self.sent: list[clients.Request] = []
         self.closed = False
         self._loop = None
 
-    def send(self, call: clients.Call) -> None:
-        self.sent.append(call)
+    def send(self, request: clients.Request) -> None:
+        self.sent.append(request)
 
     async def watch_again(self) -> None:
         pass
@@ -31,12 +31,12 @@ def test_no_call_is_left_when_a_cell_that_was_followed_again_has_ended() -> None
         done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
         connection._cells.begin("a", Followed(lambda _: None, done, lambda: None))
         await connection.catch_up()
-        (call,) = connection.sent
-        assert call.body == clients.Follow("a", connection._cells.shown["a"])
-        assert connection.waits_for(call.id) is done
+        (request,) = connection.sent
+        assert request.body == clients.Follow("a", connection._cells.shown["a"])
+        assert connection.waits_for(request.id) is done
         done.set_exception(RuntimeError("ended"))
         await asyncio.sleep(0)
-        assert connection.waits_for(call.id) is None
+        assert connection.waits_for(request.id) is None
         assert done.exception() is not None
 
     asyncio.run(followed())

@@ -17,7 +17,7 @@ from tests.unit.debugger.test_dap import paused
 STOP = {"event": "stopped", "body": {"threadId": 1001}}
 
 
-class Debugging:
+class DebugSession:
     """Two paused ranks; a step stops rank 0 at once, and then goes as told."""
 
     def __init__(self, who: str, heard: Any) -> None:
@@ -84,8 +84,8 @@ async def test_any_error_is_an_answer_and_counted(error: Exception, faults: list
 async def test_a_stop_is_told_also_after_a_step_that_failed(
     error: BaseException, faults: list[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Debugging] = []
-    monkeypatch.setattr(sessions, "Debugging", lambda *given: made.append(Debugging(*given)) or made[0])
+    made: list[DebugSession] = []
+    monkeypatch.setattr(sessions, "DebugSession", lambda *given: made.append(DebugSession(*given)) or made[0])
     monkeypatch.setattr(sessions, "Reattach", lambda *_: type("Reattach", (), {"keep": lambda _: None})())
     said: list[dict[str, Any]] = []
     editor = session(said)

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.machine import durable, processes
-from dtrain_lab.services import folders
-from dtrain_lab.services.connection import records
+from dtrain_lab.machine import atomic_files, processes
+from dtrain_lab.services import paths
+from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.worlds import naming
 from dtrain_lab.services.worlds.naming import Reservation, Taken, reserved
 from dtrain_lab.wire import VERSION
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def runs(name: str) -> None:
     """Write the record of a running cluster."""
     here = {"pid": os.getpid(), "started": processes.started(), "system": processes.system()}
     host = os.uname().nodename
-    records.write(HeadRecord(name, name, str(folders.records() / "none"), 0.0, VERSION, host=host, **here))
+    head_records.write(HeadRecord(name, name, str(paths.records() / "none"), 0.0, VERSION, host=host, **here))
 
 
 def test_two_starts_at_the_same_time_get_two_names() -> None:
@@ -37,7 +37,7 @@ def test_two_starts_at_the_same_time_get_two_names() -> None:
         assert (one, two) == ("local-2", "local-2-2")
     with reserved(None, "local-2") as again:
         assert again == "local-2"
-    assert list(folders.records().glob("*.name")) == []
+    assert list(paths.records().glob("*.name")) == []
 
 
 def test_a_default_name_passes_over_running_clusters() -> None:
@@ -62,8 +62,8 @@ def test_a_wanted_name_that_is_in_use_is_refused() -> None:
 
 
 def test_a_name_that_a_killed_process_reserved_is_free() -> None:
-    left = folders.records() / "00.name"
-    durable.swap(left, msgspec.json.encode(Reservation("mine", os.getpid(), 1.0, processes.system())))
+    left = paths.records() / "00.name"
+    atomic_files.swap(left, msgspec.json.encode(Reservation("mine", os.getpid(), 1.0, processes.system())))
     with reserved("mine", "local-2"):
         assert not left.exists()
 

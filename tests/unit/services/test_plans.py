@@ -20,22 +20,22 @@ from dtrain_lab.backends.transport import Here
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.placement.policy import Policy
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.jobs.resumption import continued_record
-from dtrain_lab.services.plans import packing, plans
-from dtrain_lab.services.plans.answer_cache import Recent
-from dtrain_lab.services.plans.plans import submittable
-from dtrain_lab.services.plans.refusal import refuse
+from dtrain_lab.services.plans import packing, plan_store
+from dtrain_lab.services.plans.answer_cache import AnswerCache
+from dtrain_lab.services.plans.blocking_findings import refuse
+from dtrain_lab.services.plans.plan_store import submittable
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
-from dtrain_lab.wire.node import Check, Interface
+from dtrain_lab.wire.node_check import Check, Interface
 from dtrain_lab.wire.plan import NodeFacts
-from dtrain_lab.wire.processes.record import Handle
+from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile
 from tests.books import write
 
@@ -63,7 +63,7 @@ class Host(LocalBackend):
 def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     made = Host()
     monkeypatch.setattr(registry, "backend", lambda _: made)
-    monkeypatch.setattr(folders, "profiles", lambda: tmp_path / "profiles")
+    monkeypatch.setattr(paths, "profiles", lambda: tmp_path / "profiles")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "profiles").mkdir()
     (tmp_path / "project").mkdir()
@@ -107,7 +107,7 @@ def test_a_plan_has_an_age(tmp_path: Path, host: Host, book: Path, monkeypatch: 
         at = jobs._plans._previews[plan.id].record.created_at
         for later, left in ((3600.0, [plan.id]), (3601.0, [])):
             assert list(submittable(jobs._plans._previews, at + later)) == left
-        monkeypatch.setattr(plans.time, "time", lambda: at + 3601.0)
+        monkeypatch.setattr(plan_store.time, "time", lambda: at + 3601.0)
         with pytest.raises(Conflict) as old:
             await jobs.submit(REQUEST, book, plan=plan.id)
         assert (old.value.code, host.handed) == ("plan_unknown", [])
@@ -340,7 +340,7 @@ def test_a_host_that_does_not_answer_is_not_asked_at_each_key() -> None:
         raise Unreachable("node1 can't be reached.", "")
 
     async def main() -> None:
-        recent = Recent()
+        recent = AnswerCache()
         for _ in range(3):
             with pytest.raises(Unreachable):
                 await recent.ask("facts", silent)
@@ -385,7 +385,7 @@ def test_two_previews_at_once_wait_for_one_answer() -> None:
         return "facts"
 
     async def main() -> None:
-        recent = Recent()
+        recent = AnswerCache()
         assert await asyncio.gather(*(recent.ask("facts", slow) for _ in range(3))) == ["facts"] * 3
 
     asyncio.run(main())

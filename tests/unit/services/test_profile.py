@@ -7,7 +7,7 @@ import pytest
 
 from dtrain_lab.errors import BadProfile
 from dtrain_lab.placement import profile
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.profile import Profile
 
@@ -101,7 +101,7 @@ def test_a_bad_profile_names_line_key_and_the_nearest_known_key(
 def test_a_back_end_that_is_not_there_is_told_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "profiles", lambda: tmp_path)
+    monkeypatch.setattr(paths, "profiles", lambda: tmp_path)
     (tmp_path / "far.toml").write_text('nodes = 1\nbackend = "cloud"\n')
     with pytest.raises(BadProfile, match=r"far\.toml, line 2: backend") as error:
         profiles.load("far")

@@ -17,7 +17,7 @@ def told(nodes: int, starts: int, *, own: bool) -> list[tuple[str, dict[str, Any
 
 
 def test_each_sentence_has_a_code_and_values() -> None:
-    # the cases of src/cluster/profiles/room.spec.ts
+    # the cases of src/cluster/profiles/capacity.spec.ts
     assert told(1, 8, own=True) == [
         (
             "takes",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dtrain_lab.services.report import redact
+from dtrain_lab.services.bug_report import redact
 
 SECRET = "s3cr3t-0123456789abcdef"
 

@@ -11,12 +11,12 @@ import pytest
 
 from dtrain_lab.backends.base import Status, Way
 from dtrain_lab.errors import BadRequest, Conflict, Unreachable
-from dtrain_lab.services.connection import records, remote_head
+from dtrain_lab.services.connection import head_records, remote_head
 from dtrain_lab.services.connection.connection import Connection
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
-from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
+from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, Remote
 from dtrain_lab.wire.profile import Profile
 from tests.fakes.head import plan
 
@@ -68,8 +68,8 @@ class Client:
     def has_ended(self) -> None:
         self.over.set()
 
-    def send(self, call: clients.Call) -> None:
-        raise AssertionError(call)
+    def send(self, request: clients.Request) -> None:
+        raise AssertionError(request)
 
     def notify(self, cluster: Cluster) -> None:
         self.told.put_nowait(cluster)
@@ -98,7 +98,7 @@ def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Backend:
     monkeypatch.setattr(remote_head, "POLL_S", 0.0)
     monkeypatch.setattr(remote_head, "STATUS_S", -1.0)
     monkeypatch.setattr(remote_head.RemoteHead, "_watch_link", lambda _: None)
-    monkeypatch.setattr(records, "forget", lambda _: None)
+    monkeypatch.setattr(head_records, "forget", lambda _: None)
     return found
 
 

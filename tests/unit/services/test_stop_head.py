@@ -12,12 +12,12 @@ import pytest
 
 from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import NotFound, Unreachable
-from dtrain_lab.machine import durable, supervision
-from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, records
-from dtrain_lab.services.worlds import ended, heads
+from dtrain_lab.machine import atomic_files, supervision
+from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, head_records
+from dtrain_lab.services.worlds import endings, heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
-from dtrain_lab.wire.processes.record import Handle, HeadRecord, Remote
+from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, Remote
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
 from tests.fakes.head import plan
@@ -56,14 +56,14 @@ async def test_only_a_head_that_does_not_answer_in_time_is_killed(
     ends: tuple[Unreachable | None, ...], obeys: bool, killed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[HeadRecord] = []
-    monkeypatch.setattr(records, "kill", lambda record: calls.append(record) or True)
+    monkeypatch.setattr(head_records, "kill", lambda record: calls.append(record) or True)
     head = Head(*ends)
     assert await heads.end(cast(Connection, head), Ending()) is obeys
     assert (bool(calls), head.ends) == (killed, [])
 
 
 async def test_a_head_that_could_not_answer_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "kill", lambda _: pytest.fail("killed"))
+    monkeypatch.setattr(head_records, "kill", lambda _: pytest.fail("killed"))
     for ends in ((Unreachable("A bug.", code="internal"),), (BROKEN, BROKEN)):
         with pytest.raises(Unreachable):
             await heads.end(cast(Connection, Head(*ends)), Ending())
@@ -115,7 +115,7 @@ async def test_a_full_disk_stops_no_stop(
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(durable, "swap", full)
+    monkeypatch.setattr(atomic_files, "swap", full)
     assert await heads.end(cast(Connection, Head(None)), Ending("kernel", "a.ipynb", 5.0))
     assert "No space left" in caplog.text
-    assert ended.of("1") is None
+    assert endings.of("1") is None

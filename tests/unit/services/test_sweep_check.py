@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.local.backend import LocalBackend
-from dtrain_lab.services import folders
+from dtrain_lab.services import paths
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps.sweeps import Sweeps
@@ -38,7 +38,7 @@ class Host(LocalBackend):
 def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     made = Host()
     monkeypatch.setattr(registry, "backend", lambda _: made)
-    monkeypatch.setattr(folders, "profiles", lambda: tmp_path / "profiles")
+    monkeypatch.setattr(paths, "profiles", lambda: tmp_path / "profiles")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "profiles").mkdir()

@@ -13,7 +13,7 @@ import dtrain_lab as dt
 from dtrain_lab.errors import BadNotebook, BadRequest
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.sweeps import space
-from dtrain_lab.sweeps.notebook import check_names, check_values
+from dtrain_lab.sweeps.notebook_parameters import check_names, check_values
 
 
 def test_python_json_and_text_make_the_same_space() -> None:

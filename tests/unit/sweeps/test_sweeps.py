@@ -23,7 +23,7 @@ from dtrain_lab.errors import Conflict, EnvironmentUnfit, NotFound, Unreachable,
 from dtrain_lab.services.sweeps import check
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.sweeps import Sweeps
-from dtrain_lab.sweeps import reasons, reports, study
+from dtrain_lab.sweeps import reasons, rungs, study
 from dtrain_lab.sweeps.events import (
     Action,
     ActionRequested,
@@ -45,7 +45,15 @@ from dtrain_lab.sweeps.transitions import step
 from dtrain_lab.sweeps.view import can_resume, shown, summary
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, Report, Rung, SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import (
+    SWEEP_ENDED,
+    TRIAL_ENDED,
+    ObjectiveValue,
+    Rung,
+    SweepRecord,
+    SweepRequest,
+    Trial,
+)
 from dtrain_lab.wire.sweeps import Sweep as Info
 
 
@@ -66,8 +74,8 @@ def said(record: SweepRecord, number: int = 0) -> tuple[str, dict[str, Any], str
     return reason.code, reason.values, reason.text
 
 
-def told(*values: float, first: int = 0) -> tuple[Report, ...]:
-    return tuple(Report(first + number, value) for number, value in enumerate(values))
+def told(*values: float, first: int = 0) -> tuple[ObjectiveValue, ...]:
+    return tuple(ObjectiveValue(first + number, value) for number, value in enumerate(values))
 
 
 def through(record: SweepRecord, *events: Event) -> tuple[SweepRecord, tuple[Action, ...]]:
@@ -408,14 +416,14 @@ def test_a_stop_that_takes_long_says_that_it_goes_on() -> None:
 
 
 def test_rungs_and_curves_are_few_points() -> None:
-    assert reports.first_rung(270) == 10
-    assert reports.first_rung(5) == 1
+    assert rungs.first_rung(270) == 10
+    assert rungs.first_rung(5) == 1
     course = told(*(1 / (n + 1) for n in range(271)))
-    assert [r.step for r in reports.at_rungs(course, 10)] == [10, 30, 90]
-    assert [r.step for r in reports.at_rungs(course[:40], 10)] == [10, 30]
-    assert reports.at_rungs(course[200:], 10, course[10:11])[0].step == 10, "what was reached stays"
-    drawn = reports.curve(course)
-    assert len(drawn) == reports.MOST_POINTS
+    assert [r.step for r in rungs.at_rungs(course, 10)] == [10, 30, 90]
+    assert [r.step for r in rungs.at_rungs(course[:40], 10)] == [10, 30]
+    assert rungs.at_rungs(course[200:], 10, course[10:11])[0].step == 10, "what was reached stays"
+    drawn = rungs.curve(course)
+    assert len(drawn) == rungs.MOST_POINTS
     assert (drawn[0], drawn[-1]) == (course[0], course[-1])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.training.inference.shares import (
+from dtrain_lab.training.inference.batch_shares import (
     CHUNK_SAMPLES,
     ROUNDS,
     Batches,

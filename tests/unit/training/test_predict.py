@@ -18,14 +18,14 @@ from tqdm import tqdm
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, DtrainError
-from dtrain_lab.training.inference import loop, source
+from dtrain_lab.training.inference import dataset, loop
 from dtrain_lab.training.inference import model as models
+from dtrain_lab.training.inference.batch_shares import Batches, plan
 from dtrain_lab.training.inference.inputs import Splitter
 from dtrain_lab.training.inference.loop import Loop
-from dtrain_lab.training.inference.ranks import Ranks, Sums
+from dtrain_lab.training.inference.rank_exchange import Ranks, Sums
 from dtrain_lab.training.inference.results.gather import MESSAGE_BYTES, messages
-from dtrain_lab.training.inference.results.outputs import built, parts, title
-from dtrain_lab.training.inference.shares import Batches, plan
+from dtrain_lab.training.inference.results.output_parts import built, parts, title
 
 X = torch.arange(50.0).view(25, 2)
 Y = torch.arange(25) % 3
@@ -203,7 +203,7 @@ def test_a_start_method_that_is_not_pythons_default_is_kept(
     """The user's own "forkserver" can't be told from a default that was used: docs/inference.md says so."""
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["forkserver", "fork", "spawn"])
     monkeypatch.setattr(multiprocessing, "get_start_method", lambda **_: now)
-    assert source._workers(2) == {"num_workers": 2, "multiprocessing_context": given}
+    assert dataset._workers(2) == {"num_workers": 2, "multiprocessing_context": given}
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from torch import nn
 
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest, EnvironmentUnfit
-from dtrain_lab.training.inference.code import digest
-from dtrain_lab.training.inference.results.parts import Parts, State, folder_of
-from dtrain_lab.training.inference.shares import Batches
+from dtrain_lab.training.inference.batch_shares import Batches
+from dtrain_lab.training.inference.code_digest import digest
+from dtrain_lab.training.inference.results.part_files import Parts, State, folder_of
 
 X = torch.arange(50.0).view(25, 2)
 

@@ -21,7 +21,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "clients.to_head": clients.decode_to_head,
     "clients.to_client": clients.decode_to_client,
     "links.to_head": links.decode_to_head,
-    "links.from_attached_rank": links.decode_from_attached_rank,
+    "links.from_job_rank": links.decode_from_job_rank,
     "links.to_agent": links.decode_to_agent,
     "links.to_rank": links.decode_to_rank,
     "gang.host_message": gang.host_message,
@@ -43,7 +43,7 @@ TAGS = sorted(
     }
 )
 GOOD = [
-    msgspec.msgpack.encode(clients.Call(7, clients.Info())),
+    msgspec.msgpack.encode(clients.Request(7, clients.Info())),
     msgspec.msgpack.encode(links.NodeHello(node=0, name="a", pid=1)),
     msgspec.msgpack.encode(links.Samples(node=0, samples=(links.RankSample(rank=0),))),
     msgspec.msgpack.encode(links.Execute(cell="c", code="1", label="[1]")),
@@ -105,7 +105,7 @@ def test_a_question_of_another_version_can_be_answered() -> None:
 
 
 def test_text_that_is_no_unicode_is_sent_all_the_same() -> None:
-    """A message that could not be sent would be waited for for ever."""
+    """A message that could not be sent would be waited for forever."""
     reply = links.RankLocation(rank=1, id=2, frames=(), text="broken \ud800 name")
     assert links.decode_to_head(links.encode(reply)) == links.RankLocation(
         rank=1, id=2, frames=(), text="broken ? name"

@@ -8,14 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.errors import BadSize
-from dtrain_lab.head.figures.lost_ranks import Losses
-from dtrain_lab.head.figures.start_history import Starts
+from dtrain_lab.head.metrics.lost_ranks import Losses
+from dtrain_lab.head.metrics.start_history import StartHistory
 from dtrain_lab.wire.cells import CellRecord
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.world import initial
 from dtrain_lab.world.members import Member, Members
 from dtrain_lab.world.shrinking import without
-from dtrain_lab.world.start_times import Start, usual
+from dtrain_lab.world.start_duration import Start, usual
 from dtrain_lab.world.state import Loss
 
 
@@ -38,7 +38,7 @@ def test_a_start_is_remembered_by_the_next_head(tmp_path: Path) -> None:
         monitor=True,
     )
     file = tmp_path / "starts.jsonl"
-    first, second = Starts(file), Starts(file)
+    first, second = StartHistory(file), StartHistory(file)
     first.began(plan)
     assert first.usual_s is None
     first.ready()

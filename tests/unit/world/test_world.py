@@ -9,7 +9,7 @@ from dtrain_lab.metrics.verdicts.straggler import too_busy
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.nodes import HostUse
+from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.world import Event, Member, Members, State, initial, step
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on

@@ -15,7 +15,7 @@ from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.signature import Signature
 from dtrain_lab.rank.torch import groups, names
 from dtrain_lab.training.guard import Divergence
-from dtrain_lab.wire.metrics.collective import Call
+from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 OURS = "guard."
 """Prefix of the names of the guard's groups."""
@@ -90,7 +90,7 @@ class Guard:
         return made
 
 
-def _call(group: int, number: int, row: list[int]) -> Call:
+def _call(group: int, number: int, row: list[int]) -> CollectiveCall:
     operation, dtype, root, dimensions, *sizes = row
     shape = tuple(sizes[: min(dimensions, ring.DIMENSIONS)])
-    return Call(group, number, ring.OPERATIONS[operation], ring.DTYPES[dtype], root, shape)
+    return CollectiveCall(group, number, ring.OPERATIONS[operation], ring.DTYPES[dtype], root, shape)

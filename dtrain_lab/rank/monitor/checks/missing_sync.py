@@ -21,9 +21,9 @@ import torch
 from dtrain_lab.rank.torch.compiler import untraced
 
 FEW = 10
-"""Steps without exchange after which the ranks are compared at a cell's end …"""
+"""Steps without exchange after which the ranks are compared at a cell's end."""
 MANY, LONG_S = 100, 20.0
-"""… or while the cell runs, after this many steps and this time: by then, code that averages parameters only
+"""The same while the cell runs, also after a minimum time: by then, code that averages parameters only
 sometimes has done so."""
 SHARE, LEAST = 0.005, 4
 """Fewest elements sent that count as an exchange, as a share of all parameter elements and as a number: an

@@ -1,1 +1,1 @@
-"""Results of a call: from outputs of batches to columns, tables, and files on disk."""
+"""Results of `dt.predict`: from outputs of batches to tensors on all ranks, or to a file on disk."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from dtrain_lab.errors import BadRequest, EnvironmentUnfit
-from dtrain_lab.training.inference.results.outputs import Output, Part, title
+from dtrain_lab.training.inference.results.output_parts import Output, Part, title
 
 
 def arrow() -> ModuleType:

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.training.inference.ranks import Ranks
-from dtrain_lab.training.inference.results.outputs import Output, Path, built, title
-from dtrain_lab.training.inference.shares import Plan
+from dtrain_lab.training.inference.batch_shares import Plan
+from dtrain_lab.training.inference.rank_exchange import Ranks
+from dtrain_lab.training.inference.results.output_parts import Output, Path, built, title
 
 Shape = tuple[str, torch.dtype | None, tuple[int, ...]]
 """Kind of a part; for rows also their type and the shape of one row."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dtrain_lab.head.cells import journal as journals
-from dtrain_lab.head.cells.client_queues import MESSAGE_BYTES, Outlets, Piece
+from dtrain_lab.head.cells.client_queues import MESSAGE_BYTES, ClientQueues, Piece
 from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.sockets import Sent
 from dtrain_lab.wire import clients, links
@@ -25,7 +25,7 @@ class Reader:
 
     def __init__(self, folder: Path, room: int, **kept: int) -> None:
         self.journal = Journal(folder, **kept)
-        self.outlets = Outlets(self._send, self.journal, lambda: None)
+        self.queues = ClientQueues(self._send, self.journal, lambda: None)
         self.room = room
         self.there = True
         self.got: list[clients.ToClient] = []
@@ -53,19 +53,19 @@ class Reader:
         piece = Piece(cell, 1, number, self.journal.next)
         self.journal.add("[1]", output, number)
         self.pieces[cell] = number + 1
-        self.outlets.output(DOOR, links.encode(output), piece)
+        self.queues.output(DOOR, links.encode(output), piece)
 
     def ends(self, cell: str) -> None:
         """A frame that stands for a cell's end."""
-        self.outlets.ended(DOOR, cell, said(cell), self.pieces.get(cell, 0))
+        self.queues.ended(DOOR, cell, said(cell), self.pieces.get(cell, 0))
 
     def reads_all(self) -> None:
         """The client takes whatever comes; flushed as the head does it."""
         self.room = 1 << 30
-        self.outlets.flush(again=True)
-        while self.outlets.unfinished:
-            self.outlets.flush()
-        assert not self.outlets._outlets
+        self.queues.flush(again=True)
+        while self.queues.unfinished:
+            self.queues.flush()
+        assert not self.queues._queues
 
     def texts(self, cell: str) -> list[str]:
         """What the client has of a cell, and its end."""
@@ -108,12 +108,12 @@ def test_each_cell_comes_whole_and_in_order_with_its_end_last(does: list[tuple[s
                 reader.ends(str(of))
                 printed[str(of)].append("end")
             elif what == "say":
-                reader.outlets.say(DOOR, said("answer"))
+                reader.queues.send(DOOR, said("answer"))
                 answers += 1
             elif what == "room":
                 reader.room = int(str(of))
             elif what == "flush":
-                reader.outlets.flush(again=bool(of))
+                reader.queues.flush(again=bool(of))
         reader.reads_all()
         assert {cell: reader.texts(cell) for cell in printed} == printed
         assert len(reader.texts("answer")) == answers, "nothing twice"
@@ -123,29 +123,29 @@ def test_a_client_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:
     with closing(Reader(tmp_path, 2)) as reader:
         for number in range(2000):
             reader.prints("a", f"{number} " + "x" * 1000)
-            reader.outlets.flush()
-        assert reader.outlets.full
-        assert not reader.outlets.takes(DOOR)
-        assert not reader.outlets._outlets[DOOR].leaving
+            reader.queues.flush()
+        assert reader.queues.full
+        assert not reader.queues.keeps_up(DOOR)
+        assert not reader.queues._queues[DOOR].leaving
         reader.ends("a")
         reader.reads_all()
         assert [text.split()[0] for text in reader.texts("a")] == [*map(str, range(2000)), "end"]
         assert max(reader.sizes) <= MESSAGE_BYTES
-        assert reader.outlets.takes(DOOR)
+        assert reader.queues.keeps_up(DOOR)
 
 
 def test_other_cells_in_between_do_not_hold_up_a_client(tmp_path: Path) -> None:
     """More of them than is read at once: nothing is sent for a while, and it goes on all the same."""
     with closing(Reader(tmp_path, 0)) as reader:
         reader.prints("a", "first")
-        reader.outlets.flush()
+        reader.queues.flush()
         for _ in range(90):
             reader.journal.add("[2]", CellOutput("b", 1, "stdout", "x" * 100_000))
         reader.prints("a", "last")
         reader.ends("a")
         reader.room = 1 << 30
-        reader.outlets.flush(again=True)
-        assert reader.outlets.unfinished, "this is what the test is about"
+        reader.queues.flush(again=True)
+        assert reader.queues.unfinished, "this is what the test is about"
         reader.reads_all()
         assert reader.texts("a") == ["first", "last", "end"]
 
@@ -155,7 +155,7 @@ def test_what_the_journal_dropped_meanwhile_is_told(tmp_path: Path, monkeypatch:
     with closing(Reader(tmp_path, 1, most_bytes=4000)) as reader:
         for number in range(200):
             reader.prints("a", f"{number} " + "x" * 50)
-            reader.outlets.flush()
+            reader.queues.flush()
         reader.ends("a")
         reader.reads_all()
         first, told, *rest, end = reader.texts("a")
@@ -172,33 +172,33 @@ def test_a_client_that_follows_again_has_what_it_has_not_seen_and_one_that_is_go
     with closing(Reader(tmp_path, 1 << 30)) as reader:
         for number in range(10):
             reader.prints("a", str(number))
-        reader.outlets.flush()
+        reader.queues.flush()
         reader.got.clear()
-        reader.outlets.replay(DOOR, Piece("a", 1, 7, 0), None)
+        reader.queues.replay(DOOR, Piece("a", 1, 7, 0), None)
         reader.prints("a", "10")
         reader.ends("a")
-        reader.outlets.flush()
+        reader.queues.flush()
         assert reader.texts("a") == ["7", "8", "9", "10", "end"]
         reader.there = False
         reader.prints("a", "11")
-        reader.outlets.flush()
-        assert not reader.outlets._outlets
+        reader.queues.flush()
+        assert not reader.queues._queues
 
 
 def test_what_widgets_say_waits_on_disk_too_and_is_not_replayed_to_others(tmp_path: Path) -> None:
     with closing(Reader(tmp_path, 0)) as reader:
         reader.prints("a", "0")
-        reader.outlets.flush()
-        assert not reader.outlets.takes(DOOR, "a"), "now a widget's message goes to the journal"
+        reader.queues.flush()
+        assert not reader.queues.keeps_up(DOOR, "a"), "now a widget's message goes to the journal"
         output = CellOutput("a", 1, "comm_msg", "moves")
         piece = Piece("a", 1, 1, reader.journal.next)
         reader.journal.add("[1]", output, -1)
-        reader.outlets.output(DOOR, links.encode(output), piece)
+        reader.queues.output(DOOR, links.encode(output), piece)
         reader.prints("a", "1")
         reader.reads_all()
         assert reader.texts("a") == ["0", "moves", "1"]
         reader.got.clear()
-        reader.outlets.replay(DOOR, Piece("a", 1, 0, 0), None)
+        reader.queues.replay(DOOR, Piece("a", 1, 0, 0), None)
         reader.reads_all()
         assert reader.texts("a") == ["0", "1"]
         assert [o.text for o in reader.journal.read(-1, 10)] == ["0", "1"]

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from dtrain_lab.head.app import Head
-from dtrain_lab.head.figures import figures
+from dtrain_lab.head.metrics import collector
 from dtrain_lab.head.ownership.observer import Observer
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.stacks import Stacks
-from dtrain_lab.jobs import files as job_files
+from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.metrics.verdicts.hang import STUCK_AFTER_S
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.jobs.folder import Live
@@ -34,7 +34,7 @@ class Job:
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        patch.setattr(figures.time, "monotonic", lambda: self.now)
+        patch.setattr(collector.time, "monotonic", lambda: self.now)
         self.folder = folder
         profile = Profile(backend="slurm")
         self.record = JobRecord(
@@ -102,8 +102,8 @@ async def test_a_rank_that_others_wait_for_is_named_by_the_same_verdict(job: Job
     waits = RankSample(rank=0, operation="all_reduce", sequence=3, in_operation_s=STUCK_AFTER_S + 1)
     for _ in range(3):
         job.tick(waits, RankSample(rank=1, beat_s=STUCK_AFTER_S + 1))
-    assert job.parts.figures.suspects(job.observer.state) == (1,)
-    looking = asyncio.ensure_future(job.stacks.locate(job.parts.figures.stuck(job.observer.state), (1,)))
+    assert job.parts.collector.suspects(job.observer.state) == (1,)
+    looking = asyncio.ensure_future(job.stacks.locate(job.parts.collector.stuck(job.observer.state), (1,)))
     while not job.said:
         await asyncio.sleep(0)
     assert {peer for peer, _ in job.said} == {*AGENTS}  # rank 0 waits: it is asked once, too
@@ -176,7 +176,7 @@ async def test_what_outlives_the_head_lies_in_the_folder(job: Job) -> None:
 
 
 async def test_a_request_to_the_owner_of_ranks_is_refused(job: Job) -> None:
-    assert {clients.Info, clients.Watch, clients.Stacks, clients.Debug, clients.ReadHistory} <= set(
+    assert {clients.Info, clients.Watch, clients.Stacks, clients.DebugRequest, clients.ReadHistory} <= set(
         job.handlers
     )
     assert not {clients.Interrupt, clients.Restart, clients.Run, clients.Stop} & set(job.handlers)

@@ -15,11 +15,11 @@ import pytest
 import pytest_asyncio
 
 from dtrain_lab.errors import Conflict
-from dtrain_lab.head.cells import rank_holders
-from dtrain_lab.head.figures import snapshot as snapshots
+from dtrain_lab.head import lock_holders
+from dtrain_lab.head.metrics import snapshot as snapshots
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.wire import clients, links
-from dtrain_lab.wire.processes.record import HeadRecord
+from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.world import events as on
 from tests.fakes.head import IDLE_S, SERVER, Owned
 
@@ -63,7 +63,7 @@ async def test_an_interrupt_withdraws_waiting_cells_of_its_ranks_only(make: Make
     world.run("a2", 0)
     world.run("b2", 3)
     await world.ask(clients.Interrupt(ranks=(0, 1)))
-    assert not_run(world, "a2") == "This cell was not run. It was interrupted before its turn."
+    assert not_run(world, "a2") == "This cell was not run. It was interrupted while queued."
     assert not_run(world, "b2") == ""
 
 
@@ -97,10 +97,10 @@ async def test_a_cell_waits_for_a_rank_that_has_not_joined_yet(make: Make) -> No
 
 
 @pytest.mark.asyncio
-async def test_a_views_call_is_refused_where_a_rank_is_lost_before_its_turn(make: Make) -> None:
+async def test_a_views_call_is_refused_where_a_rank_is_lost_while_it_waits(make: Make) -> None:
     world = make()
     world.run("a", 0, 1)
-    asked = asyncio.ensure_future(world.ask(clients.TakeTurn("view", 1, (1,), ELSEWHERE)))
+    asked = asyncio.ensure_future(world.ask(clients.AcquireRanks("view", 1, (1,), ELSEWHERE)))
     await asyncio.sleep(0)
     world.dies(1)
     world.replies("a", 0, kind="interrupted")
@@ -111,27 +111,27 @@ async def test_a_views_call_is_refused_where_a_rank_is_lost_before_its_turn(make
     world.joins(1)
     world.forms()
     world.run("b", 0, 1)
-    assert world.began("b") == (0, 1), "the turn was given back"
+    assert world.began("b") == (0, 1), "its ranks were released"
 
 
 @pytest.mark.asyncio
 async def test_a_views_call_waits_for_its_turn_and_is_renewed_with_a_rank_lost(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rank_holders, "TURN_KEPT_S", 0.0)  # it would expire at once
+    monkeypatch.setattr(lock_holders, "RANKS_HELD_S", 0.0)  # it would expire at once
     world = make()
     world.run("a", 0, 1)
-    order = clients.TakeTurn("view", 1, (0, 1), ELSEWHERE)
+    order = clients.AcquireRanks("view", 1, (0, 1), ELSEWHERE)
     asked = asyncio.ensure_future(world.ask(order))
     for _ in range(5):
         await asyncio.sleep(0)
-    monkeypatch.setattr(rank_holders, "TURN_KEPT_S", 60.0)
+    monkeypatch.setattr(lock_holders, "RANKS_HELD_S", 60.0)
     world.replies("a", 0, 1)
     await asyncio.wait_for(asked, 20)
     world.dies(1)
     await world.ask(order)
     assert world.cells.running_views() == ["view"]
-    await world.ask(clients.GiveTurn("view"))
+    await world.ask(clients.ReleaseRanks("view"))
     assert not world.cells.busy
 
 
@@ -141,11 +141,11 @@ async def test_a_views_call_that_leaves_the_queue_leaves_nothing_behind(make: Ma
     world = make()
     world.run("a", 0, 1)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        order = clients.TakeTurn("view", process.pid, (0, 1), processes.system())
+        order = clients.AcquireRanks("view", process.pid, (0, 1), processes.system())
         asked = asyncio.ensure_future(world.ask(order))
         await asyncio.sleep(0)
         if how == "given back":
-            await world.ask(clients.GiveTurn("view"))
+            await world.ask(clients.ReleaseRanks("view"))
         process.kill()
     await asyncio.wait_for(asked, 20)
     world.replies("a", 0, 1)
@@ -168,9 +168,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 async def test_a_views_call_is_not_idle(make: Make) -> None:
     world = make()
     assert idle(world)
-    await world.ask(clients.TakeTurn("view", 1, (0, 1), ELSEWHERE))
+    await world.ask(clients.AcquireRanks("view", 1, (0, 1), ELSEWHERE))
     assert not idle(world)
-    await world.ask(clients.GiveTurn("view"))
+    await world.ask(clients.ReleaseRanks("view"))
     assert idle(world)
 
 
@@ -269,7 +269,7 @@ async def test_values_of_an_earlier_cell_end_with_it(make: Make) -> None:
     world = make(3)
 
     def values() -> dict[str, Any]:
-        return world.owned.figures.metrics(world.owner.state).values
+        return world.owned.collector.metrics(world.owner.state).values
 
     world.run("a", 0, 1, 2)
     world.owner.received(b"r0", links.ValuesLogged(0, 30, 1.0, {"loss": 0.5, "epoch": 2}), b"")
@@ -289,7 +289,7 @@ async def test_it_is_known_of_each_value_whether_it_is_a_mean(make: Make) -> Non
     world = make(2)
 
     def averaged() -> tuple[str, ...] | None:
-        return world.owned.figures.metrics(world.owner.state).averaged
+        return world.owned.collector.metrics(world.owner.state).averaged
 
     assert averaged() == ()
     world.run("a", 0, 1)

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import pytest
 
-from dtrain_lab.rank.debugger import debugger, imports
-from dtrain_lab.rank.debugger.imports import Imports, loaded
-from dtrain_lab.rank.debugger.points import BELOW, MOVED, Placed
+from dtrain_lab.rank.debugger import awaited_imports, debugger
+from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports, loaded
+from dtrain_lab.rank.debugger.breakpoints import BELOW, MOVED, PlacedBreakpoints
 from dtrain_lab.services.debugger.editor_points import EditorPoints
 from dtrain_lab.wire import links
 
@@ -72,7 +72,7 @@ def test_each_breakpoint_has_an_id_of_its_own() -> None:
 def test_a_rank_says_why_a_breakpoint_does_not_stop_where_it_was_set(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text("def f(x):\n\n    # why\n    return x\n\n# end\n")
-    placed = Placed(str(file), [{"line": n} for n in (2, 4, 6, 99)], str(file), cell=False, rank=0)
+    placed = PlacedBreakpoints(str(file), [{"line": n} for n in (2, 4, 6, 99)], str(file), cell=False, rank=0)
     assert placed.points == [{"line": 4}, {"line": 4}]
     told = placed.in_order([{"verified": True, "line": 4}, {"verified": True, "line": 4}])
     assert [(p["verified"], p["line"], p.get("message")) for p in told] == [
@@ -83,9 +83,9 @@ def test_a_rank_says_why_a_breakpoint_does_not_stop_where_it_was_set(tmp_path: P
     ]
     assert not told[0]["loaded"]
     file.write_text("def f(:\n")
-    placed = Placed(str(file), [{"line": 1}], str(file), cell=False, rank=0)
+    placed = PlacedBreakpoints(str(file), [{"line": 1}], str(file), cell=False, rank=0)
     assert "not valid Python: line 1" in placed.in_order([])[0]["message"]
-    cell = Placed(str(file), [{"line": 9}], "dtrain-cell:1.py", cell=True, rank=0)
+    cell = PlacedBreakpoints(str(file), [{"line": 9}], "dtrain-cell:1.py", cell=True, rank=0)
     assert cell.points == [{"line": 9}], "only IPython can read it"
 
 
@@ -121,7 +121,7 @@ class NoCells:
         """None."""
         return {}
 
-    def place(self, _: str, line: int) -> tuple[None, int]:
+    def locate(self, _: str, line: int) -> tuple[None, int]:
         """No cell's."""
         return None, line
 
@@ -134,7 +134,7 @@ async def test_breakpoints_that_are_set_again_and_again_leave_no_watchers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, awaits: bool
 ) -> None:
     monkeypatch.setattr(debugger, "Adapter", Adapter)
-    monkeypatch.setattr(imports, "CHECK_EVERY_S", 0.01, raising=False)
+    monkeypatch.setattr(awaited_imports, "CHECK_EVERY_S", 0.01, raising=False)
     file = tmp_path / "never_imported_before.py"
     file.write_text("x = 1\n")
     sent: list[links.Message] = []
@@ -150,7 +150,7 @@ async def test_breakpoints_that_are_set_again_and_again_leave_no_watchers(
 
     async def ask(command: str, arguments: dict[str, Any]) -> None:
         count = len(sent)
-        one.received(links.Debug(0, 1, command, json.dumps(arguments).encode()))
+        one.received(links.DebugRequest(0, 1, command, json.dumps(arguments).encode()))
         await until(lambda: len(sent) > count)
 
     await ask("attach", {})
@@ -192,7 +192,7 @@ def test_a_look_that_fails_is_told_and_the_next_one_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timer, told, failed = Timer(), list[str](), list[Exception]()
-    watch = Imports(cast(Any, timer), told.append, failed.append)
+    watch = AwaitedImports(cast(Any, timer), told.append, failed.append)
     watch.await_file("a", str(tmp_path / "a.py"))
     watch.await_file("a", str(tmp_path / "a.py"))
     assert len(timer.waiting) == 1
@@ -200,10 +200,10 @@ def test_a_look_that_fails_is_told_and_the_next_one_comes(
     def breaks(_: str) -> bool:
         raise RuntimeError("odd module")
 
-    monkeypatch.setattr(imports, "loaded", breaks)
+    monkeypatch.setattr(awaited_imports, "loaded", breaks)
     timer.pass_()
     assert [str(error) for error in failed] == ["odd module"]
-    monkeypatch.setattr(imports, "loaded", lambda _: True)
+    monkeypatch.setattr(awaited_imports, "loaded", lambda _: True)
     watch.await_file("b", str(tmp_path / "b.py"))
     timer.pass_()
     assert told == ["a", "b"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dtrain_lab.debugger import compared
+from dtrain_lab.debugger import compare_values
 from dtrain_lab.rank.debugger import plain_summary
 
 
@@ -31,9 +31,9 @@ class Broken:
         raise ValueError("x")
 
 
-def row(*values: Any) -> compared.AcrossRow:
+def row(*values: Any) -> compare_values.AcrossRow:
     answers = {rank: json.loads(plain_summary.glance(value)) for rank, value in enumerate(values)}
-    return compared.row("x", answers, {}, {})
+    return compare_values.row("x", answers, {}, {})
 
 
 def test_values_are_compared_by_their_elements_and_not_by_their_short_text() -> None:

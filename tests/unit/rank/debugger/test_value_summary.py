@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-from dtrain_lab.debugger import compared
+from dtrain_lab.debugger import compare_values
 
 CODE = """
 import sys, threading, torch
@@ -40,7 +40,8 @@ def answers(rank: int) -> list[Any]:
 
 def test_only_what_objects_hold_makes_them_differ_and_never_their_address() -> None:
     rows = [
-        compared.row("x", {0: zero, 1: one}, {}, {}) for zero, one in zip(answers(0), answers(1), strict=True)
+        compare_values.row("x", {0: zero, 1: one}, {}, {})
+        for zero, one in zip(answers(0), answers(1), strict=True)
     ]
     assert not [row.text for row in rows if "0x" in row.text]
     assert [row.text for row in rows[:7] if not row.same] == []

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import torch.distributed as dist
 
-from dtrain_lab.rank.group.store import Aborted, Calls
+from dtrain_lab.rank.group.link_store import Aborted, PendingCalls
 from dtrain_lab.wire.links import StoreAnswer, StoreCall
 
 
 def test_a_generation_that_was_given_up_before_a_rank_came_to_it_is_not_waited_for() -> None:
-    calls = Calls(0, lambda call: None)
+    calls = PendingCalls(0, lambda call: None)
     calls.forming(True)
     calls.abort()
     with pytest.raises(Aborted):
@@ -40,7 +40,7 @@ def test_a_signal_handler_makes_a_call_amid_another_one() -> None:
             target=calls.answered, args=(StoreAnswer(id=call.id, value=b"%d" % call.id),)
         ).start()
 
-    calls = Calls(0, answer)
+    calls = PendingCalls(0, answer)
     calls._pending = Signalled()
     got = []
 
@@ -66,7 +66,7 @@ def test_an_abort_wakes_all_that_wait_and_comes_to_an_end_before_a_late_answer()
             failed.append(error)
 
     sent = threading.Semaphore(0)
-    calls = Calls(0, lambda _: sent.release())
+    calls = PendingCalls(0, lambda _: sent.release())
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()

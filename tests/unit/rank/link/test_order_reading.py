@@ -219,7 +219,7 @@ def test_an_error_of_ours_in_an_order_is_no_signal_handlers(monkeypatch: pytest.
             selector.select(10)
         selector.close()
         with pytest.raises((OSError, ValueError)):
-            selector.select(0.01)  # not for ever
+            selector.select(0.01)  # not forever
     finally:
         signal.signal(signal.SIGINT, interrupts)
     assert said == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.rank.monitor import fetches
-from dtrain_lab.rank.monitor.fetches import Fetches
+from dtrain_lab.rank.monitor import loader_queues
+from dtrain_lab.rank.monitor.loader_queues import LoaderQueues
 
 
 class Loader:
@@ -14,8 +14,10 @@ class Loader:
 
 def test_validation_is_seen_though_the_next_loader_has_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
     ids: dict[object, int] = {}
-    monkeypatch.setattr(fetches, "id", lambda one: ids.setdefault(one, 7), raising=False)  # all in one place
-    found = Fetches()
+    monkeypatch.setattr(
+        loader_queues, "id", lambda one: ids.setdefault(one, 7), raising=False
+    )  # all in one place
+    found = LoaderQueues()
     training, validation, next_epoch = Loader(), Loader(), Loader()
     found.put(training, 100, 8, 0)
     assert found.take() == (8, 0)

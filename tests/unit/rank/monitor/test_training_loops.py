@@ -228,7 +228,7 @@ def test_steps_and_samples_are_exact_or_marked_as_a_guess(tmp_path: Path) -> Non
 
 RATES = """
 import time
-from dtrain_lab.metrics.figures import rank_figures
+from dtrain_lab.metrics.estimates import rank_metrics
 class Slow(nn.Module):
     def __init__(self):
         super().__init__(); self.l = nn.Linear(8, 2)
@@ -240,7 +240,7 @@ def rate(name, loop):
     time.sleep(0.1)  # what a cell does before it trains
     samples, seconds = loop()
     new = reader.in_cell
-    figures = rank_figures(reader.last(new), time.monotonic_ns(), new)
+    figures = rank_metrics(reader.last(new), time.monotonic_ns(), new)
     found[name] = [figures.samples_per_s, samples / seconds]
 def epochs(m, batches, steps_of, between=lambda m: None, every=1, most=9):
     o = sgd(m); samples = 0; trained = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dtrain_lab.rank.output.executed import Executed
+from dtrain_lab.rank.output.executed_notebook import ExecutedNotebook
 from tests.books import write
 
 
@@ -15,7 +15,7 @@ def test_a_cell_that_is_left_out_has_no_number_and_none_a_run_of_a_cluster(tmp_p
     ran = json.loads(book.read_text())
     ran["cells"][1]["metadata"] = {"dtrain": {"run": "x.1"}, "tags": ["a"]}
     book.write_text(json.dumps(ran))
-    executed = Executed(book, tmp_path / "b.ipynb")
+    executed = ExecutedNotebook(book, tmp_path / "b.ipynb")
     for number, part in enumerate(["pass  # %load_ext dtrain_lab", "pass", "# nothing", "pass\nn = 1"], 1):
         executed.begin(f"[{number}]", part)
     executed.write()
@@ -26,7 +26,7 @@ def test_a_cell_that_is_left_out_has_no_number_and_none_a_run_of_a_cluster(tmp_p
 
 def test_the_cell_of_parameters_says_when_they_were_set_not_where(tmp_path: Path) -> None:
     """A trial of a sweep, `dt.submit` and `submit --param` have parameters, too, and no form."""
-    executed = Executed(write(tmp_path / "a.ipynb", [("n = 1", "parameters")]), tmp_path / "b.ipynb")
+    executed = ExecutedNotebook(write(tmp_path / "a.ipynb", [("n = 1", "parameters")]), tmp_path / "b.ipynb")
     executed.begin("[1]", "n = 1")
     executed.begin("parameters", "n = 21\n")
     executed.write()

@@ -1,1 +1,0 @@
-"""Figures and verdicts of a world, its history, and the snapshot that clients get."""

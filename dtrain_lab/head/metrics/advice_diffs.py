@@ -1,0 +1,107 @@
+"""Adds the code change (a diff of the user's cell) to advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dtrain_lab.metrics.advice.code_change import changed, ddp_name, imports_lab
+from dtrain_lab.metrics.advice.loop_accumulation import accumulate
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.metrics.verdicts import Advice
+from dtrain_lab.wire.metrics.world import Metrics
+
+
+class AdviceDiffs:
+    """Computes each diff once, as long as no other cell runs."""
+
+    def __init__(self) -> None:
+        self._cell = ""
+        """Cell that ran last when the diffs were computed."""
+        self._known: dict[tuple[str, object], tuple[str, dict[str, str]]] = {}
+        """Id and variant of advice → its diff, and whose it is."""
+
+    def given(self, advice: Sequence[Advice], orders: Sequence[clients.Run]) -> tuple[Advice, ...]:
+        """Return advice with the diff of the last cell that the change applies to.
+
+        Its `values` name that cell, where it is a notebook's: `notebook`, `cell_id` and `cell`, its number.
+
+        Args:
+            advice: Advice without a diff.
+            orders: Run requests of known cells, oldest first.
+        """
+        if not orders:
+            return tuple(advice)
+        if self._cell != orders[-1].cell:
+            self._cell = orders[-1].cell
+            self._known.clear()
+        return tuple(self._with_change(a, orders) for a in advice)
+
+    def shown(self, metrics: Metrics, orders: Sequence[clients.Run]) -> Metrics:
+        """Return the metrics with the diffs added to their advice.
+
+        Args:
+            metrics: Metrics of the world.
+            orders: Run requests of known cells, oldest first.
+        """
+        return replace(metrics, advice=self.given(metrics.advice, orders)) if metrics.advice else metrics
+
+    def _with_change(self, advice: Advice, orders: Sequence[clients.Run]) -> Advice:
+        key = advice.id, advice.values.get("variant")
+        if key not in self._known:
+            self._known[key] = _found(advice, orders)
+        diff, place = self._known[key]
+        advice = replace(advice, diff=diff, values={**advice.values, **place})
+        if place.get("way") == "loop":
+            gain, error = advice.values["in_loop"]
+            return replace(advice, gain=gain, gain_error=error)
+        return advice
+
+
+def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
+    """The change in the last cell that it applies to; for accumulation, else one of the loop itself."""
+    ran, orders = orders, _as_they_are_now(orders)
+    model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)
+    for order in reversed(orders):
+        imported = _is_imported(order, ran, orders)
+        if diff := changed(order.code, advice.id, advice.values, model, imported=imported):
+            return diff, _place(order)
+    known = not advice.values.get("stream")  # the loop's last group needs the number of batches
+    if advice.id == "accumulate" and advice.values["before"] == 1 and known:
+        for order in reversed(orders):
+            if diff := accumulate(order.code, model, advice.values["every"]):
+                return diff, {**_place(order), "way": "loop"}
+    return "", {}
+
+
+def _as_they_are_now(orders: Sequence[clients.Run]) -> list[clients.Run]:
+    """The last run of each cell, oldest first: earlier runs may have had other code."""
+    last: dict[tuple[str | None, str], clients.Run] = {}
+    for order in orders:
+        last.pop(_key(order), None)
+        last[_key(order)] = order
+    return list(last.values())
+
+
+def _is_imported(order: clients.Run, ran: Sequence[clients.Run], now: Sequence[clients.Run]) -> bool:
+    """Whether a cell that first ran before this one, on its ranks, has the import that the change needs."""
+    first = [_key(o) for o in ran]
+    earlier = first[: first.index(_key(order))]
+    return any(
+        o.notebook == order.notebook
+        and _key(o) in earlier
+        and (o.ranks is None or set(o.ranks) >= set(order.ranks or ()) != set())
+        and imports_lab(o.code)
+        for o in now
+    )
+
+
+def _key(order: clients.Run) -> tuple[str | None, str]:
+    return order.notebook, order.cell_id or order.cell
+
+
+def _place(order: clients.Run) -> dict[str, str]:
+    cell = order.label if order.notebook and order.label.startswith("[") else None
+    named = {"notebook": order.notebook, "cell_id": order.cell_id, "cell": cell}
+    return {name: value for name, value in named.items() if value is not None}

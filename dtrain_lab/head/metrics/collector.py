@@ -1,0 +1,295 @@
+"""Metrics of a world: the ranks' latest samples, and the verdicts and advice derived from them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dtrain_lab.head.metrics import host_use
+from dtrain_lab.head.metrics.current_advice import CurrentAdvice
+from dtrain_lab.head.metrics.debugger_pauses import Pauses
+from dtrain_lab.head.metrics.latest_samples import LatestSamples
+from dtrain_lab.head.metrics.logged_values import LoggedValues
+from dtrain_lab.head.metrics.slow_world import SlowWorld, method_error, too_busy
+from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, estimates
+from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
+from dtrain_lab.metrics.other_waits import part_s
+from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
+from dtrain_lab.metrics.verdicts.hang import ALARMS
+from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.metrics.world import Last, Metrics
+from dtrain_lab.wire.node_use import HostUse
+from dtrain_lab.wire.plan import Plan
+from dtrain_lab.wire.stacks import Where
+from dtrain_lab.world import State
+
+
+class MetricsCollector:
+    """Latest samples of all ranks, and the metrics, verdicts and advice derived from them."""
+
+    def __init__(self) -> None:
+        self.plan: Plan | None = None
+        self.hosts: dict[int, HostUse] = {}
+        """Node → utilization of its whole host."""
+        self.locations: dict[int, Where] = {}
+        """Rank that others wait for → where it is."""
+        self.source_lines: dict[int, str] = {}
+        """Rank that others wait for → the source of the user's own line that it is in."""
+        self.activities: dict[int, str] = {}
+        """Rank that others wait for → what it does, by its stack."""
+        self.unpointed: dict[int, tuple[str, ...]] = {}
+        """Rank → live objects whose process group is gone, until the next cell starts."""
+        self.pauses = Pauses()
+        self.loops = diagnosed_loop.Loops()
+        self._last: Last | None = None
+        """Metrics of the last completed steps."""
+        self._trained = False
+        """Whether steps were made since the last cell began."""
+        self._seen = False
+        """Whether steps of the last user's cell were seen while they ran."""
+        self._steady = VerdictHysteresis()
+        self._slow_world = SlowWorld(self._steady)
+        self._advised = CurrentAdvice()
+        self.link_bytes_per_s: float | None = None
+        """Speed of the slowest node's network; None with one node, or where it is unknown."""
+        self.values = LoggedValues()
+        self._samples = LatestSamples()
+
+    @property
+    def paused(self) -> frozenset[int]:
+        """Ranks that a debugger has paused."""
+        return self.pauses.ranks
+
+    def sampled(self, samples: Sequence[RankSample], node: int, host: HostUse | None) -> None:
+        """A node has sent its periodic samples.
+
+        Args:
+            samples: One for each of its living ranks.
+            node: Index of the node.
+            host: Utilization of the whole node; None if it was not measured.
+        """
+        if host is not None:
+            self.hosts[node] = host
+        self._samples.add(samples)
+        steps = {s.rank: s.step or 0 for s in samples}
+        self.loops.sampled(steps, time.monotonic(), {s.rank for s in samples if s.idle})
+        if self._advised.wants_samples(self.loops):
+            crowded = straggler.busiest(host_use.by_name(self.plan, self.hosts)) is not None
+            self._advised.sampled(self.samples(), self.loops, crowded=crowded)
+
+    def forget(self, rank: int) -> None:
+        """A rank's process is gone: drop its samples, which don't apply to the next process."""
+        self._samples.forget(rank)
+        self.loops.forget(rank)
+        self.locations.pop(rank, None)
+        self.source_lines.pop(rank, None)
+
+    def ended(self, rank: int) -> None:
+        """A rank has finished: keep its samples, but leave them out of the world's metrics."""
+        self._samples.ended(rank)
+
+    def cell_began(self, ranks: Sequence[int], code: str, where: Where | None = None) -> None:
+        """Clear what the samples of these ranks say about the previous cell.
+
+        Args:
+            ranks: Ranks of the new cell.
+            code: Its code; advice and diagnosis refer to it.
+            where: The cell; None if it is no notebook's.
+        """
+        self.loops.begun(code, ranks, time.monotonic(), where)
+        self._slow_world.cell_began()
+        self._trained = False
+        self._seen = self._seen and self.loops.measures
+        for rank in ranks:
+            for found in (self.locations, self.source_lines, self.activities):
+                found.pop(rank, None)
+            self._samples.cell_began(rank)
+
+    def last_report(self, rank: int) -> tuple[float | None, RankSample]:
+        """When a rank last reported (monotonic seconds), and its latest sample."""
+        return self._samples.last_report(rank)
+
+    def samples(self) -> list[RankSample]:
+        """Latest sample of each rank that has not ended; of all ranks once every one has ended."""
+        return self._samples.living()
+
+    def waiting(self, state: State) -> list[RankSample]:
+        """As `samples`, with the collectives in which GPUs wait though their ranks' threads do not."""
+        on_gpus = self.plan is not None and "nccl" in self.plan.collectives
+        # collectives of several cells can't be compared; with gloo, a rank waits where its thread does
+        if len(state.cells) != 1 or not on_gpus:
+            return self.samples()
+        return device_waits.inferred(self.samples(), state.busy, state.taking_part, state.size)
+
+    def splits(self, state: State) -> dict[int, communication.Split]:
+        """Rank → how its step time splits into transfer and waiting."""
+        size = len(state.at_work)
+        splits = communication.split(self._current(state), size, self._crowded())
+        measured = self.loops.measured(size)
+        if measured is not None and measured.communication is not None:
+            check = measured.communication
+            splits = communication.with_measured(splits, check.share, check.error)
+        return splits
+
+    @property
+    def trains(self) -> bool:
+        """Whether a cell takes training steps now, which is known without a snapshot of the world."""
+        last = self._last.step_s if self._last is not None else None
+        return self.loops.moves(last, time.monotonic())
+
+    def metrics(self, state: State) -> Metrics:
+        """Metrics of the world, with verdicts and advice."""
+        found = self.stuck(state)
+        samples = self._current(state)
+        size = len(state.at_work)
+        metrics = estimates.world_metrics(samples, size, self._crowded())
+        if metrics.step_s is not None and self.loops.moves(metrics.step_s, time.monotonic()):
+            self.loops.steps_take(metrics.step_s)
+        if (diagnosed := self.loops.measured(size)) is not None:
+            metrics = diagnosis.with_measured(metrics, diagnosed)
+        share = link_share(metrics.gradient_bytes, metrics.step_s, size, self.link_bytes_per_s)
+        metrics = replace(metrics, link_share=share)
+        current = self._steps_now(state, found, metrics.step_s)
+        if found is None:
+            found = self._unhurried(state, samples, metrics, current=current)
+        if found is None and self.unpointed and state.phase == "ready":
+            found = hang.left_behind(self.unpointed)
+        over = not self._seen and self._over(state) and not self.loops.ahead_of(samples)
+        if current and metrics.step_s is not None:
+            self._trained = self._seen = True
+        if (current or over) and metrics.step_s is not None:
+            self._last = diagnosis.last(metrics)
+        advice = self._advised.update(
+            measured(metrics, samples, size, self.hosts.values()) if current or over else None,
+            self.loops.code,
+            diagnosed if metrics.measured else None,
+            sure=found is None or found.code != straggler.TOO_BUSY,
+            busy=too_busy(found, self.plan, self.hosts),
+            over=over,
+        )
+        if not current and (found is None or found.kind not in ALARMS):
+            advice = self.advice  # kept after the loop's end: users apply it before the next run
+        taking = sum(1 for sample in samples if sample.step_s)
+        sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, taking)
+        # a cell that hangs before its first training step has no pace to compare with
+        stands = found is not None and found.kind in ALARMS and not self._trained
+        return replace(
+            metrics,
+            asleep_s=part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead),
+            values=self.values.current,
+            averaged=self.values.averaged,
+            advice=advice,
+            unknown=self._advised.unknown,
+            too_busy=self._advised.too_busy,
+            no_advice="" if advice else self._advised.why_none,
+            verdicts=(found,) if found is not None else (),
+            current=current,
+            loop=self.loops.where,
+            even=self._slow_world.even,
+            last=None if current or stands else diagnosis.last_with_measured(self._last, diagnosed),
+        )
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """Advice on the current or last training loop; unlike `metrics.advice`, kept after the loop's end."""
+        return self._advised.advice
+
+    @property
+    def slow(self) -> Verdict | None:
+        """The verdict on a slow rank in the loop that trains, or trained last; None without one."""
+        return self._slow_world.slow
+
+    @property
+    def asleep(self) -> dict[int, float]:
+        """Rank → share of a step in which it is asleep, for ranks of which a verdict says so."""
+        return self._advised.asleep(self.loops.code).of_ranks(self.slow)
+
+    @property
+    def measured(self) -> Measured | None:
+        """What advice and forecasts are derived from; None before any training."""
+        return self._advised.measured
+
+    def diagnosed(self, found: Diagnosis, size: int) -> None:
+        """Record a diagnosis of the last training loop, on `size` ranks."""
+        self.loops.diagnosed(found, size, self._last.step_s if self._last is not None else None)
+        if found.source == "replayed":
+            self._advised.diagnosed(found, self.loops.code)
+
+    def tried(self, found: Tried) -> None:
+        """Record the result of trying advice on the last training loop."""
+        self._advised.record_trial(found)
+
+    def suspects(self, state: State) -> tuple[int, ...]:
+        """Ranks that others have waited for so long that their location should be queried."""
+        if state.phase != "ready" or self.paused or not state.busy:
+            return ()
+        return hang.suspects(self.pauses.without(self.waiting(state)), state.size, self._stuck_after_s)
+
+    def stuck(self, state: State) -> Verdict | None:
+        """The verdict on a hang, if the world is stuck."""
+        running = bool(state.busy)
+        if state.phase != "ready" or self.paused or not running or state.breaking_off:
+            return None
+        # first by what the threads wait in, which is certain; where GPUs wait is inferred
+        samples, waiting = self.samples(), self.waiting(state)
+        found = self._hang(state, samples) or (self._hang(state, waiting) if waiting != samples else None)
+        return self._steady.update(found, time.monotonic()) if found is not None else None
+
+    # ----
+
+    def _hang(self, state: State, samples: list[RankSample]) -> Verdict | None:
+        return hang.verdict(
+            self.pauses.without(samples),
+            state.busy,
+            state.taking_part,
+            state.size,
+            self.locations,
+            self._stuck_after_s,
+            self.activities,
+            self.source_lines,
+        )
+
+    def _current(self, state: State) -> list[RankSample]:
+        """Samples of the ranks at work in a ready world; without all ranks, its metrics are not defined."""
+        if state.phase != "ready":
+            return []
+        at_work = frozenset(state.at_work)
+        return [s for s in self.samples() if s.rank in at_work]
+
+    def _crowded(self) -> bool:
+        return self.plan is not None and any(node.threads == 1 for node in self.plan.nodes)
+
+    def _steps_now(self, state: State, found: Verdict | None, step_s: float | None) -> bool:
+        """Whether the metrics describe steps that run now."""
+        stands = self.paused or (found is not None and found.kind in ALARMS)
+        moves = self.loops.moves(step_s, time.monotonic())
+        return state.phase == "ready" and moves and bool(state.busy) and not stands
+
+    def _over(self, state: State) -> bool:
+        """Whether the metrics describe steps of a user's cell that has ended; a diagnosis may run now."""
+        rests = not state.busy or self.loops.measures
+        return state.phase == "ready" and self.loops.trained and rests
+
+    def _unhurried(
+        self, state: State, samples: Sequence[RankSample], metrics: Metrics, *, current: bool
+    ) -> Verdict | None:
+        """The verdict on a slow world (straggler, input-bound, too busy), once it is certain."""
+        if not state.busy or self.paused or state.phase != "ready" or state.breaking_off:
+            self._slow_world.forget()
+            return None
+        if not current:
+            return self._slow_world.rests()
+        known = self.loops.measured(len(state.at_work))
+        fed = known is not None and diagnosis.denies_waiting_for_data(known, straggler.INPUT_BOUND_SHARE)
+        error = method_error(samples, metrics, crowded=self._crowded())
+        return self._slow_world.update(samples, error, self.plan, self.hosts, fed=fed)
+
+    @property
+    def _stuck_after_s(self) -> float:
+        """How long a collective may block before it counts as a hang; seconds."""
+        return self.plan.watch.stuck_after_s if self.plan is not None else hang.STUCK_AFTER_S

@@ -1,0 +1,157 @@
+"""Advice on the training loop that runs, or ran last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dtrain_lab.metrics.advice import advise
+from dtrain_lab.metrics.advice.hysteresis import AdviceHysteresis
+from dtrain_lab.metrics.advice.measured import Measured, unknown, with_diagnosis
+from dtrain_lab.metrics.advice.reasons import TOO_SHORT, why_none
+from dtrain_lab.metrics.advice.tried import is_tryable
+from dtrain_lab.metrics.diagnosed_loop import Loops, alike
+from dtrain_lab.metrics.verdicts.asleep import Asleep
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
+from dtrain_lab.wire.metrics.verdicts import Advice
+
+
+class CurrentAdvice:
+    """Derives advice from the world's metrics, each time they are updated."""
+
+    def __init__(self) -> None:
+        self._steady = AdviceHysteresis()
+        self._asleep, self._sampled = Asleep(), ""
+        """How much of a step the ranks sleep in the loop of this code."""
+        self._trained: tuple[str, Measured] | None = None
+        """Code and latest metrics of the last training loop."""
+        self.measured: Measured | None = None
+        """Metrics of that loop, combined with its diagnosis."""
+        self._advice: tuple[Advice, ...] = ()
+        self._trials: dict[tuple[str, int, str, object], tuple[float, Tried]] = {}
+        """Code of a loop, number of ranks, id and variant of advice → step time then (seconds), and gain."""
+        self._too_short = False
+        """Whether the loop has taken too few steps to be measured."""
+        self.unknown: tuple[str, ...] = ()
+        """Aspects of that loop that could not be judged."""
+        self.too_busy = ""
+        """Why estimates of that loop were not used for advice; empty if they were."""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """Advice on the current or last training loop; unlike the result of `update`, also after its end."""
+        return self._with_tried(self._advice)
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no advice on that loop; empty if there is some, or before any training."""
+        if self._too_short:
+            return TOO_SHORT
+        return "" if self._advice else why_none(self.measured, self.too_busy)
+
+    def asleep(self, loop: str) -> Asleep:
+        """How much of a step ranks sleep in the loop of this code; nothing is known of other loops."""
+        return self._asleep if loop == self._sampled else Asleep()
+
+    def wants_samples(self, loops: Loops) -> bool:
+        """Whether `sampled` is to be called now."""
+        return loops.trains and (loops.code != self._sampled or self._asleep.due(time.monotonic()))
+
+    def sampled(self, samples: Sequence[RankSample], loops: Loops, *, crowded: bool) -> None:
+        """Record whether ranks sleep in a loop that trains.
+
+        Args:
+            samples: The latest sample of each rank.
+            loops: Knows which cell trains.
+            crowded: Whether threads of a machine wait for its cores.
+        """
+        if loops.code != self._sampled:
+            self._asleep.forget()
+            self._sampled = loops.code
+        self._asleep.update(samples, time.monotonic(), crowded=crowded)
+
+    def update(
+        self,
+        now: Measured | None,
+        loop: str,
+        found: Diagnosis | None,
+        *,
+        sure: bool,
+        busy: str,
+        over: bool = False,
+    ) -> tuple[Advice, ...]:
+        """Update the advice, and return what to display now.
+
+        Args:
+            now: Metrics of the steps that run now; None if none do.
+            loop: Code of the loop.
+            found: Its diagnosis; None if it was not diagnosed.
+            sure: Whether estimates are reliable; a diagnosis always is.
+            busy: Message that a machine has too few cores for its threads, which makes estimates useless;
+                empty if all machines have enough.
+            over: Whether the loop has ended.
+        """
+        if now is not None and now.step_s is not None:
+            now = replace(now, asleep=self._asleep.share if loop == self._sampled else 0.0)
+            self._trained, self._too_short = (loop, now), False
+            self.measured = with_diagnosis(now, found)
+            self.unknown = unknown(self.measured)
+        elif now is not None:  # the first steps of a loop say nothing yet
+            if self._trained is None or self._trained[0] != loop:
+                self._forget(too_short=over)
+            now = None
+        if now is None or found is not None or not sure:
+            self._steady.forget()
+            # a measured result needs no smoothing, and estimates don't count beside it
+            measured = advise(with_diagnosis(now, found)) if now is not None and found is not None else ()
+            if now is not None:
+                self._advice = measured
+                self.too_busy = busy if found is None else ""
+            return self._with_tried(measured)
+        current = () if busy else advise(now)
+        shown = self._steady.update(current, time.monotonic())
+        self._advice = shown or current
+        self.too_busy = "" if self._advice else busy
+        return self._with_tried(shown)
+
+    def _forget(self, *, too_short: bool) -> None:
+        """Another loop trains, whose steps are not measured yet: nothing is known of it."""
+        self._trained = self.measured = None
+        self._advice, self.unknown, self._too_short = (), (), too_short
+
+    def diagnosed(self, found: Diagnosis, loop: str) -> None:
+        """Derive advice on the last training loop from its diagnosis.
+
+        Args:
+            found: Its diagnosis, from replayed steps.
+            loop: Code of the diagnosed loop.
+        """
+        if self._trained is not None and self._trained[0] == loop:
+            of = self.measured = with_diagnosis(self._trained[1], found)
+            self._advice, self.unknown, self.too_busy = advise(of), unknown(of), ""
+
+    def record_trial(self, found: Tried) -> None:
+        """Record the measured gain of advice on the last training loop."""
+        advice = next((a for a in self._advice if a.id == found.id), None)
+        if advice is not None and self._step_s is not None:
+            self._trials[self._key(advice)] = self._step_s, found
+
+    @property
+    def _step_s(self) -> float | None:
+        return self._trained[1].step_s if self._trained is not None else None
+
+    def _with_tried(self, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
+        return tuple(replace(a, tried=self._trial_of(a), tryable=is_tryable(a)) for a in advice)
+
+    def _trial_of(self, advice: Advice) -> Tried | None:
+        """The measured gain of advice; None if the step time of the same code has changed since."""
+        step_s, found = self._trials.get(self._key(advice), (0.0, None))
+        now = self._step_s
+        return found if now is not None and step_s and alike(step_s, now) else None
+
+    def _key(self, advice: Advice) -> tuple[str, int, str, object]:
+        loop, of = self._trained if self._trained is not None else ("", Measured(ranks=0))
+        return loop, of.ranks, advice.id, advice.values.get("variant")

@@ -1,0 +1,185 @@
+"""What the magics say about which cluster they are for: the notebook's own, another notebook's, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from dtrain_lab.cells import endings, rank_sets
+from dtrain_lab.cells.text_list import listed
+from dtrain_lab.errors import NotFound
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.endings import Ending
+
+START = "%distributed start"
+ATTACH = "%distributed attach"
+
+
+class Ended(NamedTuple):
+    """The cluster that a notebook used last, and that has ended. `how`: such as "has ended"."""
+
+    name: str
+    how: str
+
+
+def gone(name: str, ending: Ending | None, notebook: str | None) -> Ended:
+    """Return a notebook's cluster that has ended, and how.
+
+    Args:
+        name: The cluster.
+        ending: Who has stopped it; None if that is not known.
+        notebook: Path of the notebook.
+    """
+    told = endings.told(ending, notebook)
+    return Ended(name, f"was stopped{told}" if told else "has ended")
+
+
+def ended(last: Ended, running: Sequence[str]) -> NotFound:
+    """Return the error of a notebook whose cluster has ended: cells take no other one.
+
+    Args:
+        last: The cluster that has ended.
+        running: Names of the clusters that run.
+    """
+    told = (
+        f"{'The earlier ' if last.name in running else ''}{last.name}, which this notebook used, {last.how}."
+    )
+    if not running:
+        return NotFound(told, f"Start one: {START}")
+    names = ", ".join(_beside(name, last) for name in running)
+    use = f"Use one: {ATTACH} {running[0]}"
+    return NotFound(f"{told} Running: {names}.", f"{use}; or start one: {START}")
+
+
+def stands_in(last: Ended, other: str) -> str:
+    """Return what a command says that only looks, where it looks at another cluster than the notebook's.
+
+    Args:
+        last: The notebook's cluster, which has ended.
+        other: The only cluster that runs.
+    """
+    same = "The earlier " if last.name == other else ""
+    return f"{same}{last.name}, which this notebook used, {last.how}. This is about {_beside(other, last)}:"
+
+
+def about(info: Cluster, notebook: str | None) -> list[str]:
+    """Return a line that names the cell that trained last, if it is another notebook's; nothing else.
+
+    Args:
+        info: The cluster.
+        notebook: Path of this notebook.
+    """
+    at = info.metrics.loop
+    if at is None or at.notebook is None or at.notebook == notebook:
+        return []
+    cell = f"cell {at.cell} of " if at.cell else ""
+    verb = "trains" if info.metrics.current else "trained last"
+    return [f"{info.name} {verb} in {cell}{PurePath(at.notebook).name}; this is about that loop:"]
+
+
+def choice(running: Sequence[Cluster], notebook: str | None) -> str:
+    """Return the clusters that run, one a line, and how to attach to one.
+
+    Args:
+        running: The clusters.
+        notebook: Path of this notebook.
+    """
+    if not running:
+        return f"No cluster is running. Start one: {START}"
+    lines = []
+    for info in running:
+        users = [*(["this notebook"] if notebook in info.notebooks else []), *_users(info, notebook)]
+        by = f"used by {listed(users)}" if users else "used by no notebook"
+        lines.append(f"{info.name}: {rank_sets.count(info.world.size)}, {by}")
+    others = [info.name for info in running if notebook not in info.notebooks]
+    return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])
+
+
+def several(running: Sequence[str], first: str) -> NotFound:
+    """Return the error of a notebook without a cluster that would have to choose one.
+
+    Args:
+        running: The clusters, as `each` names them.
+        first: Name of the first one.
+    """
+    return NotFound(f"Several clusters are running: {', '.join(running)}.", f"Choose one: {ATTACH} {first}")
+
+
+def not_own(
+    verb: str, command: str, last: Ended | None, running: Sequence[Cluster], notebook: str | None
+) -> NotFound:
+    """Return the error of a command that ends or changes a cluster, where this notebook has none.
+
+    Args:
+        verb: What the command does to the cluster, such as "stop".
+        command: The whole command as typed, such as "restart 1 --from 0": without its arguments, it could
+            do far more than was asked for.
+        last: The cluster that this notebook had, if any.
+        running: Clusters that run: none of them is this notebook's.
+        notebook: Path of this notebook.
+    """
+    if not running and last is None:
+        return NotFound("No cluster is running.", f"Start one: {START}")
+    same = last is not None and last.name in [info.name for info in running]
+    ended = f": {'its earlier ' if same else ''}{last.name} {last.how}" if last is not None else ""
+    told = f"This notebook has no cluster{ended}."
+    if not running:
+        return NotFound(told, f"Start one: {START}")
+    names = each(running, last, notebook)
+    first = running[0].name
+    return NotFound(
+        f"{told} Running: {names}.",
+        f"To {verb} {first}: {ATTACH} {first}, then %distributed {command}; or start one: {START}",
+    )
+
+
+def each(running: Sequence[Cluster], last: Ended | None, notebook: str | None) -> str:
+    """Return the names of clusters, each with the other notebooks that use it.
+
+    Args:
+        running: The clusters.
+        last: The cluster that this notebook had, if any, whose name may be taken again.
+        notebook: Path of this notebook.
+    """
+    return ", ".join(
+        _beside(info.name, last)
+        + (f" (used by {listed(users)})" if (users := _users(info, notebook)) else "")
+        for info in running
+    )
+
+
+def taken(info: Cluster, notebook: str | None) -> str:
+    """Return what a cell says whose notebook has no cluster, and which runs on the only one that there is.
+
+    Args:
+        info: The cluster.
+        notebook: Path of this notebook.
+    """
+    users = _users(info, notebook)
+    use = "use" if len(users) > 1 else "uses"
+    shared = f", which {listed(users)} {use}, too: they share its variables"
+    whose = shared if users else ", which was already running"
+    return f"Runs on {info.name}{whose}. For a cluster of this notebook's own: {START}"
+
+
+def left(info: Cluster, ranks: int | None) -> str:
+    """Return what a start says about the notebook's previous cluster, which keeps running beside the new one.
+
+    Args:
+        info: The previous cluster.
+        ranks: Number of ranks of the new one, if resizing the previous one would have been enough.
+    """
+    told = f"{info.name} ({rank_sets.count(info.world.size)}) still runs, with its variables."
+    attach = f"{ATTACH} {info.name}"
+    resize = f" To change its size instead: {attach}, then %distributed resize {ranks}." if ranks else ""
+    return f"{told} To stop it: {attach}, then %distributed stop.{resize}"
+
+
+def _beside(name: str, last: Ended | None) -> str:
+    """Name a cluster that runs; a start after the end of the notebook's own may have reused its name."""
+    return f"another {name}" if last is not None and last.name == name else name
+
+
+def _users(info: Cluster, notebook: str | None) -> list[str]:
+    return [PurePath(other).name for other in info.notebooks if other != notebook]

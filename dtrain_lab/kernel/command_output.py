@@ -1,0 +1,126 @@
+"""What the line commands print about a cluster: its state, advice, forecasts, the parts of a step."""
+
+from __future__ import annotations
+
+import time
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.kernel import cluster_choice
+from dtrain_lab.metrics.advice import text as advice_text
+from dtrain_lab.metrics.other_waits import part_share
+from dtrain_lab.metrics.units import duration, least_share
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.world.state_words import word
+from dtrain_lab.world.summary import interrupted
+
+
+def status(cluster: Cluster) -> None:
+    """Print the state of a cluster and of each rank."""
+    info = cluster.cluster()
+    print(f"{info.name}: {info.summary.text}")
+    if info.ends_at is not None and info.ends_at != info.limit_at:
+        print(f"Ends in {duration(info.ends_at - time.time())} unless a cell runs.")
+    if info.limit_at is not None and "allocation" not in info.summary.text:
+        print(f"Its allocation ends in {duration(info.limit_at - time.time())}.")
+    if batch := advice_text.batch(info.metrics, info.world.size):
+        print(f"{batch[0].upper()}{batch[1:]}.")
+    for line in rank_lines(info):
+        print(line)
+
+
+def interrupt(cluster: Cluster, ranks: str) -> None:
+    """Interrupt ranks, and print whether there was a cell to interrupt.
+
+    Args:
+        cluster: The cluster that runs the cell.
+        ranks: Rank set; empty for all ranks.
+    """
+    before = cluster.cluster()
+    cluster.interrupt(ranks or None)
+    print(interrupted(before, ranks))
+
+
+def advise(cluster: Cluster, notebook: str | None, tried: str | None = None) -> None:
+    """Print what would make training faster, or what a piece of advice gains.
+
+    Args:
+        cluster: The cluster that trains.
+        notebook: Path of this notebook.
+        tried: Id of the advice to try; None prints all advice.
+    """
+    if tried is not None:
+        print(cluster.try_advice(tried)["text"])
+        return
+    found, info = cluster.advise(), cluster.cluster()
+    for line in [*cluster_choice.about(info, notebook), *advice_text.lines(found, info)]:
+        print(line)
+
+
+def forecast(cluster: Cluster, nodes: int, ranks_per_node: int | None, profile: str | None) -> None:
+    """Print the throughput that the last training loop would have on more nodes.
+
+    Args:
+        cluster: The cluster whose loop it was.
+        nodes: Number of nodes.
+        ranks_per_node: Ranks on each; None for as many as the cluster has.
+        profile: Profile of the nodes; None for the cluster's own.
+    """
+    print(cluster.forecast(nodes, ranks_per_node, profile)["text"])
+
+
+def diagnose(cluster: Cluster, notebook: str | None) -> None:
+    """Print how the time of a training step is divided.
+
+    Args:
+        cluster: The cluster that trains.
+        notebook: Path of this notebook.
+    """
+    found = cluster.diagnose()
+    for line in [*cluster_choice.about(cluster.cluster(), notebook), found.text]:
+        print(line)
+    for check in (found.communication, found.data):
+        if check is not None:
+            print(check.text)
+    for note in found.notes:
+        print(note)
+
+
+def where(cluster: Cluster) -> None:
+    """Print the position of each rank."""
+    for rank, place in cluster.where().items():
+        print(f"[{rank}] {place}")
+
+
+def stacks(found: dict[int, str], *, all_threads: bool) -> None:
+    """Print the stacks of the ranks' main threads, equal ones once.
+
+    Args:
+        found: As `Cluster.stacks` returns them.
+        all_threads: Print those of all threads instead, one rank after another.
+    """
+    if all_threads:
+        print("\n\n".join(f"Rank {rank}:\n{text.rstrip()}" for rank, text in found.items()))
+    else:
+        print(f"{found}\n\nAll threads, with libraries: %distributed stacks --all")
+
+
+def rank_lines(info: Info) -> list[str]:
+    """Return the ranks as a text table, whose columns are as wide as their texts; without absent metrics."""
+    rows = []
+    for rank in info.ranks:
+        share, asleep = least_share(rank.comm_overhead, rank.comm_bound), part_share(rank)
+        rows.append(
+            (
+                f"rank {rank.rank}",
+                word(rank.state),
+                rank.device,
+                f"step {rank.step}" if rank.step is not None else "",
+                f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "",
+                f"communication {share}" if rank.comm_overhead is not None else "",
+                f"other waits {least_share(asleep, '')}" if asleep is not None else "",
+                f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "",
+            )
+        )
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    widths = [max(map(len, column)) for column in columns]
+    return ["  " + "   ".join(map(str.ljust, row, widths)).rstrip() for row in zip(*columns, strict=True)]

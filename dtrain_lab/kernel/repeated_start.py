@@ -1,0 +1,105 @@
+"""A start in a notebook that had a cluster before: it is kept if it is the same, else told."""
+
+from __future__ import annotations
+
+import sys
+
+from dtrain_lab.api.cluster import Cluster
+from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.start import connect
+from dtrain_lab.errors import DtrainError
+from dtrain_lab.kernel import cluster_choice
+from dtrain_lab.services.notebook_clusters import Used
+from dtrain_lab.services.profiles import environment
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.kinds import ENDING
+from dtrain_lab.wire.processes.head_record import HeadRecord
+
+BEGINS = ("pending", "starting", "connecting")
+"""States of a cluster that will be ready by itself."""
+
+
+class RepeatedStart:
+    """Starts in a notebook that had a cluster before.
+
+    Args:
+        portal: This process's portal.
+        notebook: Path of the notebook; None in a terminal's IPython.
+    """
+
+    def __init__(self, portal: Portal, notebook: str | None) -> None:
+        self._portal = portal
+        self._notebook = notebook
+
+    def kept(
+        self,
+        used: Used | None,
+        profile: str,
+        *,
+        name: str | None = None,
+        ranks: int | None = None,
+        nodes: int | None = None,
+        ranks_per_node: int | None = None,
+        monitor: bool | None = None,
+    ) -> Cluster | None:
+        """Return the notebook's cluster if a request describes it, and it can run cells.
+
+        Args:
+            used: The cluster that the notebook used last.
+            profile, name, ranks, nodes, ranks_per_node, monitor: The request.
+        """
+        mine = self._record(used)
+        if used is None or mine is None or name not in (None, mine.name) or monitor != used.monitor:
+            return None
+        try:
+            asked = profiles.load(profile).environment
+            if mine.remote is None:
+                python = environment.of_machine(asked, sys.executable)
+                if mine.environment != environment.key(python, asked):
+                    return None
+            info = self._portal.call(self._portal.worlds.info(mine))
+        except DtrainError:  # a start says what is wrong
+            return None
+        if info is None:
+            return None
+        per_node = info.world.size // max(len(info.nodes), 1)
+        alike = (
+            info.profile == profile
+            and ranks in (None, info.world.size)
+            and nodes in (None, len(info.nodes))
+            and ranks_per_node in (None, per_node)
+        )
+        if not alike or self._of_others(used, info):
+            return None
+        if used.begun and info.state in BEGINS:
+            self._portal.call(self._ready(mine))
+        elif info.state != "ready":
+            return None
+        return connect(mine.name)
+
+    def left(self, used: Used | None, profile: str, ranks: int | None) -> str:
+        """Return a sentence about the notebook's cluster so far, which goes on beside a new one; else "".
+
+        Args:
+            used: The cluster that the notebook used until then.
+            profile: Profile of the new one.
+            ranks: Its number of ranks, if the user gave it.
+        """
+        record = self._record(used)
+        info = self._portal.call(self._portal.worlds.info(record)) if record is not None else None
+        if used is None or info is None or info.state in ENDING or self._of_others(used, info):
+            return ""
+        resizes = info.profile == profile and ranks != info.world.size
+        return cluster_choice.left(info, ranks if resizes else None)
+
+    def _record(self, used: Used | None) -> HeadRecord | None:
+        return next((r for r in self._portal.worlds.found() if used and r.id == used.cluster), None)
+
+    def _of_others(self, used: Used, info: Info) -> bool:
+        """Return whether the notebook only shares a cluster, or other notebooks use one begun for it."""
+        return used.taken or (used.begun and bool(set(info.notebooks) - {self._notebook}))
+
+    async def _ready(self, record: HeadRecord) -> None:
+        worlds = self._portal.worlds
+        await worlds.ready(await worlds.reach(record))

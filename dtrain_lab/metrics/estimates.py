@@ -1,0 +1,276 @@
+"""Computes metrics of a rank from its step records, and of a world from its ranks' samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean, median
+
+from msgspec.structs import replace
+
+from dtrain_lab.metrics import ring
+from dtrain_lab.metrics.communication import Split, split
+from dtrain_lab.metrics.other_waits import part_s
+from dtrain_lab.metrics.probes import PROBES, longer_backward, probes
+from dtrain_lab.metrics.ring import StepRecord
+from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.wire.links import RankMetrics, RankSample
+from dtrain_lab.wire.metrics.definitions import LoopMetrics
+from dtrain_lab.wire.metrics.world import Metrics
+
+WINDOW_S = 5.0
+"""Metrics are computed from the steps of this window, and from at least `FEWEST` steps."""
+FEWEST = 2
+STALE_S = 10.0
+"""Time without a step after which rates are no longer shown."""
+PAUSE = 20
+"""A step that takes this multiple of a usual one contains a pause, such as an idle notebook."""
+
+
+def rank_metrics(records: Sequence[StepRecord], now: int, in_cell: int | None = None) -> RankMetrics:
+    """Metrics of a rank.
+
+    Args:
+        records: its last steps, oldest first.
+        now: time on the records' clock, ns.
+        in_cell: how many of the last records are of the current cell; by default all. Earlier records are
+            used for their probes only.
+
+    Returns:
+        The metrics; all None without a step in the last 10 s.
+    """
+    if not records or now - records[-1].ended > STALE_S * 1e9:
+        return RankMetrics()
+    own = list(records[-in_cell:] if in_cell else records if in_cell is None else ())
+    if not own:
+        return RankMetrics()
+    usual = median(r.wall for r in own)
+    before = records[: len(records) - len(own)]
+    own = [r for r in own if r.wall <= PAUSE * usual and not r.flags & ring.PARTIAL]
+    whole = [*before, *own]
+    recent = [r for r in own if now - r.ended <= WINDOW_S * 1e9]
+    if len(recent) < FEWEST:
+        recent = own[-FEWEST:]
+    if len(recent) < FEWEST:
+        return RankMetrics()
+    wall = sum(r.wall for r in recent) / 1e9
+    steps = len(recent)
+    samples = sum(r.samples for r in recent)
+    tokens = sum(r.tokens for r in recent)
+    plain = [r for r in recent if not r.flags & ring.PROBED] or recent
+    synced = [r for r in plain if r.flags & ring.SYNCED]
+    seen = _usual_tail(synced) if synced else 0.0
+    found = probes(whole)
+    longer, error = longer_backward(found, synced)
+    averaged = len(synced) / len(plain)
+    overlapped = (seen if longer is None else longer) * averaged
+    step = wall / steps
+    exposed = step * min(1.0, max(0.0, _share(plain, overlapped, alike=averaged == 1.0)))
+    alone = [r.wall - r.exposed - r.tail for r in plain]
+    return RankMetrics(
+        steps_per_s=steps / wall,
+        samples_per_s=samples / wall if samples else None,
+        tokens_per_s=tokens / wall if tokens else None,
+        step_s=step,
+        data_s=fmean(r.data for r in recent) / 1e9,
+        compute_s=max(0.0, fmean(r.forward + r.backward for r in plain) / 1e9 - overlapped),
+        optimizer_s=fmean(r.optimizer for r in plain) / 1e9,
+        exposed_s=exposed,
+        exposed_error_s=error,
+        synced=bool(synced),
+        on_processor=_on_processor(plain, exposed),
+        averaging_s=_averaging(whole),
+        gradient_bytes=round(fmean(r.gradients for r in recent)) or None,
+        batches=round(median(r.batches for r in recent)),
+        batch=round(median(r.samples / max(1, r.batches) for r in recent)) or None,
+        typical_own_s=max(0.0, median(alone) / 1e9 - (overlapped - seen * averaged)),
+    )
+
+
+def without_communication(metrics: RankMetrics) -> RankMetrics:
+    """Return metrics if only steps and samples are known."""
+    return RankMetrics(
+        steps_per_s=metrics.steps_per_s,
+        samples_per_s=metrics.samples_per_s,
+        step_s=metrics.step_s,
+        batch=metrics.batch,
+    )
+
+
+def _averaging(records: Sequence[StepRecord]) -> float | None:
+    """Time of averaging by itself, from the last probed steps, seconds."""
+    probed = [r.probe for r in records if r.flags & ring.PROBED and r.probe][-PROBES:]
+    return median(probed) / 1e9 if probed else None
+
+
+def _on_processor(records: Sequence[StepRecord], exposed: float) -> float:
+    computing = fmean(r.wall - r.data for r in records) / 1e9 - exposed
+    ran = fmean(r.processor for r in records) / 1e9
+    return min(1.0, max(0.0, ran / computing)) if computing > 0 else 0.0
+
+
+def _share(records: Sequence[StepRecord], overlapped: float, *, alike: bool) -> float:
+    """Communication's share of a usual step.
+
+    Where all steps are averaged, the usual step is the median step, and a median of sums is larger than the
+    sum of medians: a rank that computes longer makes its peers wait, so steps are late more often than any of
+    their parts. So communication is the time of a step beyond its other parts. Data is left out, because an
+    uneven loader has nothing to do with peers.
+
+    Args:
+        records: records of steps.
+        overlapped: time that communication adds to backward, seconds per step.
+        alike: whether gradients are averaged in all of the steps.
+    """
+    if not alike:
+        return (fmean(r.exposed for r in records) / 1e9 + overlapped) / (fmean(r.wall for r in records) / 1e9)
+    without_data = median(r.wall - r.data for r in records)
+    rest = median(r.wall - r.data - r.backward - r.exposed for r in records)
+    backward = median(r.backward for r in records)
+    return ((without_data - rest - backward) / 1e9 + overlapped) / (median(r.wall for r in records) / 1e9)
+
+
+def _usual_tail(records: Sequence[StepRecord]) -> float:
+    """Communication that the hooks see in a usual backward, seconds.
+
+    A difference of medians, not the median tail: with uneven tails that one would count twice.
+    """
+    with_, without = median(r.backward for r in records), median(r.backward - r.tail for r in records)
+    return (with_ - without) / 1e9
+
+
+def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Metrics:
+    """Metrics of the world.
+
+    Args:
+        samples: the latest sample of each rank.
+        size: size of the world.
+        crowded: whether ranks share all cores of a machine.
+    """
+    splits = split(samples, size, crowded)
+    known = [s for s in samples if s.step_s]
+    if not known:
+        return Metrics()
+    rates = [s.samples_per_s for s in known if s.samples_per_s is not None]
+    tokens = [s.tokens_per_s for s in known if s.tokens_per_s is not None]
+    sent = [s.gradient_bytes for s in known if s.gradient_bytes]
+    own = {s.rank: (s.step_s or 0.0) - s.exposed_s for s in known if s.exposed_s is not None}
+    slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
+    # guessed steps don't count batches
+    sizes = [s.batch for s in known if s.batch is not None and not s.unsure]
+    passes = {s.batches for s in known}
+    whole = len(sizes) == len(known) == size
+    epochs = [s.epoch for s in known if s.epoch is not None]
+    step = median(s.step_s or 0.0 for s in known)
+    parts = _parts(known, splits, step)
+    return Metrics(
+        samples_per_s=sum(rates) if rates else None,
+        tokens_per_s=sum(tokens) if tokens else None,
+        unsure=any(s.unsure for s in known),
+        epoch=min(epochs, key=lambda e: (e.number, e.done)) if epochs else None,
+        step_s=step,
+        data_s=parts.data_s,
+        compute_s=parts.compute_s,
+        optimizer_s=parts.optimizer_s,
+        transfer_s=parts.transfer_s,
+        wait_s=parts.wait_s,
+        comm_overhead=parts.comm_overhead,
+        comm_overhead_error=parts.comm_overhead_error,
+        gradient_bytes=round(median(sent)) if sent else None,
+        rank_batch=sizes[0] if whole and len(set(sizes)) == 1 else None,
+        global_batch=sum(sizes) if whole else None,
+        accumulated=passes.pop() if len(passes) == 1 else 1,
+        comm_bound=next((s.bound for s in known if s.bound), ""),
+        slowest_rank=slowest,
+        skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,
+    )
+
+
+def _of(taken: float | None, split: Split | None) -> float | None:
+    return taken * split.warm if taken is not None and split is not None else taken
+
+
+def _parts(samples: Sequence[RankSample], splits: dict[int, Split], step: float) -> LoopMetrics:
+    """Parts of the world's step, and communication's share with its error.
+
+    Each is the mean over the ranks of the part's share of a step: means add up, so that transfer and waiting
+    are the communication that is named beside them. Medians don't: where one rank is slow, the median rank is
+    one of those that wait, and what the slow rank computes appears nowhere.
+
+    Args:
+        samples: the latest samples of the ranks that make steps.
+        splits: the split by rank.
+        step: the world's step, seconds.
+    """
+
+    def mean(taken: Callable[[RankSample], float | None]) -> float | None:
+        shares = [part / s.step_s for s in samples if s.step_s and (part := taken(s)) is not None]
+        return step * fmean(shares) if shares else None
+
+    data, optimizer = mean(lambda s: s.data_s), mean(lambda s: _of(s.optimizer_s, splits.get(s.rank)))
+    compute = mean(lambda s: _of(s.compute_s, splits.get(s.rank)))
+    if not splits:
+        return LoopMetrics(data_s=data, compute_s=compute, optimizer_s=optimizer)
+    share = fmean(x.comm_overhead for x in splits.values())
+    if compute is not None:
+        # backward alone is a difference of two measurements, the least exact of the parts
+        compute = min(compute, max(0.0, step * (1 - share) - (data or 0.0) - (optimizer or 0.0)))
+    return LoopMetrics(
+        data_s=data,
+        compute_s=compute,
+        optimizer_s=optimizer,
+        transfer_s=mean(lambda s: splits[s.rank].transfer_s if s.rank in splits else None),
+        wait_s=mean(lambda s: splits[s.rank].wait_s if s.rank in splits else None),
+        comm_overhead=share,
+        comm_overhead_error=max(x.error for x in splits.values()),
+    )
+
+
+def without_steps(sample: RankSample) -> RankSample:
+    """A rank's sample without its steps, which are of an earlier cell than the one that runs on others."""
+    return replace(
+        sample,
+        step=None,
+        steps_per_s=None,
+        samples_per_s=None,
+        tokens_per_s=None,
+        step_s=None,
+        data_s=None,
+        compute_s=None,
+        optimizer_s=None,
+        batch=None,
+        bound="",
+    )
+
+
+def with_figures(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:
+    """Add the figures of a rank's latest sample to the rank.
+
+    Args:
+        rank: the rank's identity, node and state.
+        sample: its latest sample.
+        split: the split of its communication; None if unknown.
+        asleep: share of a step in which it is asleep, if a verdict says so.
+    """
+    return replace(
+        rank,
+        unsure=sample.unsure,
+        step=sample.step,
+        steps_per_s=sample.steps_per_s,
+        samples_per_s=sample.samples_per_s,
+        tokens_per_s=sample.tokens_per_s,
+        step_s=sample.step_s,
+        data_s=sample.data_s,
+        compute_s=_of(sample.compute_s, split),
+        optimizer_s=_of(sample.optimizer_s, split),
+        transfer_s=split.transfer_s if split else None,
+        wait_s=split.wait_s if split else None,
+        comm_overhead=split.comm_overhead if split else None,
+        comm_overhead_error=split.error if split else None,
+        asleep_s=part_s(asleep, sample.step_s, sample.data_s, split.comm_overhead if split else None),
+        comm_bound=sample.bound,
+        cpu_utilization=sample.cpu_utilization,
+        memory_bytes=sample.memory_bytes,
+        device_memory_bytes=sample.device_memory_bytes,
+        device_memory_total_bytes=sample.device_memory_total_bytes,
+        device_utilization=sample.device_utilization,
+    )

@@ -1,0 +1,149 @@
+"""Gets a trial's ranks from a process that has loaded torch (`warm`), and starts that process."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dtrain_lab._version import __version__
+from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.machine import processes
+
+ANSWER_S = 5.0
+"""Maximum seconds to fork a rank; after that, it is spawned."""
+OF_A_JOB = ("DTRAIN_", "MASTER_")
+ELSEWHERE = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
+"""Variables that differ between trials, and that no import reads."""
+LIMIT = 1 << 16
+
+
+class WarmRank:
+    """A forked rank, with the interface of a child process.
+
+    Args:
+        pid: Its process id.
+        began: When it started, as `processes.started` returns it: the pid may be reused once it was reaped
+            by the process that forked it. 0 if it had ended by then.
+        connection: To the process that forked it. The rank ends with it.
+        stdout, stderr: Its output.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        began: float,
+        connection: socket.socket,
+        stdout: asyncio.StreamReader,
+        stderr: asyncio.StreamReader,
+    ) -> None:
+        self.pid = pid
+        self.began = began
+        self.connection = connection
+        self.stdout = stdout
+        self.stderr = stderr
+        self.returncode: int | None = None
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it still runs."""
+        if self.returncode is None:
+            processes.signal_process(self.pid, self.began, number)
+
+    def ended(self) -> None:
+        """Get its exit status; without one, the process that forked it was killed, and the rank with it."""
+        try:
+            said = self.connection.recv(64)
+        except OSError:
+            said = b""
+        asyncio.get_running_loop().remove_reader(self.connection)
+        self.connection.close()
+        self.returncode = int(said) if said else -signal.SIGKILL
+
+
+def path() -> str | None:
+    """Return the socket for ranks in this process's environment; None if ranks are not forked.
+
+    On a machine with GPUs they are not: owners of GPU processes are determined from their parents.
+    """
+    if not os.environ.get(job_files.WARM_VARIABLE) or "CUDA_VISIBLE_DEVICES" in os.environ:
+        return None
+    from dtrain_lab.machine import sockets
+
+    usual = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(OF_A_JOB) and name not in ELSEWHERE
+    }
+    known = json.dumps([__version__, sys.executable, sys.path, sorted(usual.items())])
+    return str(sockets() / f"warm-{hashlib.sha256(known.encode()).hexdigest()[:16]}")
+
+
+async def rank(
+    at: str, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
+) -> WarmRank | None:
+    """Fork a rank.
+
+    Args:
+        at: The socket.
+        arguments: Of the rank's `main`.
+        environment: All its variables.
+        files: Those of `job_files.OURS`, in that order.
+
+    Returns:
+        The rank; None if no process listens there, or it could not be forked.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours: list[int] = []
+    theirs: list[int] = []
+    for _ in range(2):
+        ends = os.pipe()
+        ours.append(ends[0])
+        theirs.append(ends[1])
+    asked = {"arguments": list(arguments), "environment": dict(environment), "cwd": os.getcwd()}
+    connection.settimeout(ANSWER_S)
+    try:
+        connection.connect(at)
+        socket.send_fds(connection, [json.dumps(asked).encode()], [*theirs, *files])
+        said = await asyncio.to_thread(connection.recv, 64)
+    except OSError:  # no such process, or it is about to end
+        said = b""
+    finally:
+        for end in theirs:
+            os.close(end)
+    if not said:
+        connection.close()
+        for end in ours:
+            os.close(end)
+        return None
+    connection.setblocking(False)
+    readers = [await _reader(open(end, "rb", buffering=0)) for end in ours]  # noqa: ASYNC230
+    made = WarmRank(int(said), processes.began_at(int(said)), connection, *readers)
+    asyncio.get_running_loop().add_reader(connection, made.ended)
+    return made
+
+
+async def _reader(pipe: Any) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(LIMIT)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return reader
+
+
+def start(at: str) -> None:
+    """Start the process that forks the ranks of the next trials, unless it is already running."""
+    subprocess.Popen(
+        [sys.executable, "-P", "-u", "-m", "dtrain_lab.node", "warm", at],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        # torch and numpy must start no threads of their own before a fork
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+        start_new_session=True,
+    )

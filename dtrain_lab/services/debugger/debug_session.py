@@ -1,0 +1,292 @@
+"""A client's debugger of a world's ranks: the I/O around the pure state in `debugger`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from dtrain_lab.debugger import compare_values, events, replies, requests
+from dtrain_lab.debugger.state import Dap, JobCode, Outcome, State, sized
+from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
+from dtrain_lab.machine import processes, supervision
+from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.debugger import across
+from dtrain_lab.services.debugger.debugger_lock import DebuggerLock
+from dtrain_lab.services.debugger.step_to_collective import Gathering
+from dtrain_lab.wire import clients
+from dtrain_lab.wire.clients import NOT_YET
+
+ATTACH_WITHIN_S = 30.0
+POLL_S = 0.3
+Kernel = Callable[[Dap], Awaitable[Dap]]
+MOVES = ("continue", "next", "stepIn", "stepOut", "dtrain/gather", "disconnect")
+WHILE_ATTACHING = ("dumpCell", "setBreakpoints", "setExceptionBreakpoints", "dtrain/breakpoint")
+
+
+class DebugSession:
+    """Debugs the ranks of one world at a time. Lives in the event loop of its connection.
+
+    Args:
+        who: Name of this client in errors for other clients: a notebook's path, or "a terminal".
+        emit: Called with each event for the front end, in that loop.
+    """
+
+    def __init__(self, who: str, emit: Callable[[Dap], None]) -> None:
+        self.state = State()
+        self.stops = 0
+        """Number of times that a rank has stopped so far."""
+        self._who = who
+        self._emit = emit
+        self._connection: Connection | None = None
+        self._renewer: supervision.BackgroundTask | None = None
+        self._looker: supervision.BackgroundTask | None = None
+        self._settling: asyncio.TimerHandle | None = None
+        self._lock = asyncio.Lock()
+        self._meeting: supervision.BackgroundTask | None = None
+        self._gathering = Gathering(self)
+
+    # ---- the world
+
+    @property
+    def holds(self) -> Connection | None:
+        """The connection to the world that is being debugged."""
+        return self._connection
+
+    async def begin(self, connection: Connection, job: JobCode | None = None) -> None:
+        """Attach to all ranks of a world, and replay the front end's requests so far to them.
+
+        Does nothing for ranks that are attached already.
+
+        Args:
+            connection: Connection to the world's head.
+            job: Names of a job's cells; None for a cluster.
+
+        Raises:
+            Conflict: Another client debugs this world.
+            BadRequest: A rank can't be debugged.
+        """
+        async with self._lock:
+            if self._connection is not None and (self._connection is not connection or connection.closed):
+                await self._detach()
+            order = clients.AcquireDebugger(self._who, os.getpid(), processes.system())
+            size: int = await connection.ask(order)
+            if self._connection is None:
+                self._connection = connection
+                connection.on_debug = self._received
+                connection.on_close.append(self._closed)
+                code = job or JobCode()
+                self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
+                holder = DebuggerLock(self, connection, order, self._ended, self._lost)
+                supervisor = supervision.here()
+                self._renewer = supervisor.keep("debug.hold", holder.renew)
+                self._looker = supervisor.keep("debug.look", self._poll_others)
+            self.state = sized(self.state, size)  # the world may have been resized meanwhile
+            await self._attach()
+
+    async def end(self) -> None:
+        """Detach from all ranks; they continue to run."""
+        async with self._lock:
+            await self._detach()
+
+    async def _attach(self) -> None:
+        missing = [r.rank for r in self.state.ranks if not r.attached]
+        if not missing:
+            return
+        until = time.monotonic() + ATTACH_WITHIN_S
+        answers = await self.ask(requests.Order("attach", {r: {} for r in missing}, ATTACH_WITHIN_S))
+        while late := [r for r, a in answers.items() if NOT_YET in str(a.get("message", ""))]:
+            if time.monotonic() > until:
+                break
+            await asyncio.sleep(POLL_S)  # ranks on a job's other hosts connect to its head a moment later
+            answers |= await self.ask(requests.Order("attach", {r: {} for r in late}, ATTACH_WITHIN_S))
+        held = {}
+        for rank, answer in sorted(answers.items()):
+            if answer.get("absent") and NOT_YET not in str(answer.get("message", "")):
+                self.state = self.state.rank(rank, phase="gone")
+                continue
+            if not answer.get("success"):
+                raise BadRequest(f"Rank {rank} can't be debugged: {answer.get('message')}", "")
+            body = answer.get("body", {})
+            if body.get("operation") is not None:
+                held[rank] = body["operation"]["name"]
+            self.state = events.stands(self.state.rank(rank, attached=True, phase="idle"), rank, body)
+        self.state = replace(self.state, on=True, notes=(), held=held, ended=False)
+        for order in requests.catch_up(self.state, missing):
+            await self.ask(order)
+        self._emit(events.told(self.state))
+
+    async def _detach(self) -> None:
+        connection, self._connection = self._connection, None
+        for task in (self._renewer, self._looker, self._meeting):
+            if task is not None:
+                task.cancel()
+        if connection is None:
+            return
+        connection.on_debug = None
+        if self._closed in connection.on_close:
+            connection.on_close.remove(self._closed)
+        if not connection.closed:
+            await connection.ask(clients.ReleaseDebugger())
+        ranks = tuple(
+            replace(r, attached=False, phase="idle", place=None, operation=None) for r in self.state.ranks
+        )
+        self.state = replace(self.state, ranks=ranks)
+
+    def resized(self, size: int) -> None:
+        """Forget ranks that a change of size has ended: nothing is lost with them; new ranks attach later."""
+        if size < len(self.state.ranks):
+            self.state = sized(self.state, size)
+            self._emit(events.told(self.state))
+
+    def _closed(self) -> None:
+        """Called when the connection is closed: by the end of the world, or by that of this process."""
+        if self._connection is None or self._connection.head_ended:
+            self._ended()
+        else:  # this kernel ends or restarts, and its cluster runs on
+            self._let_go()
+
+    def _ended(self) -> None:
+        """The whole world has ended."""
+        self.state = replace(self.state, ended=True)
+        self._lost()
+
+    def _lost(self) -> None:
+        """No rank can be debugged any more."""
+        for rank in range(len(self.state.ranks)):
+            self._happened(rank, "gone", {})
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._connection = None
+        for task in (self._renewer, self._looker):
+            if task is not None:
+                task.cancel()
+
+    # ---- requests
+
+    async def request(self, message: Dap, kernel: Kernel | None = None) -> Dap:
+        """Serve a request of the Debug Adapter Protocol.
+
+        Args:
+            message: The request.
+            kernel: Forwards a request to the notebook kernel's own debugger, if there is one.
+        """
+        try:
+            return await self._serve(message, kernel)
+        except DtrainError as error:
+            return replies.refused(message, str(error), error.code)
+
+    async def _serve(self, message: Dap, kernel: Kernel | None) -> Dap:
+        if message["command"] == "dtrain/across":
+            arguments = message["arguments"]
+            row = await self.across(arguments["expression"])
+            return replies.done(message, msgspec.to_builtins(row))
+        if message["command"] == "dtrain/names":
+            return replies.done(message, {"only": msgspec.to_builtins(await across.names(self))})
+        if message["command"] == "dtrain/gather":
+            await self._gathering.step_others(message)
+            return replies.done(message)
+        if message["command"] in WHILE_ATTACHING:
+            async with self._lock:  # later requests must not overtake those sent while ranks attach
+                return await self._exchange(message, kernel)
+        answer = await self._exchange(message, kernel)
+        if message["command"] == "pause" and self.state.running:
+            self._meeting = supervision.here().once("debug.meet", self._gathering.meet())
+        elif message["command"] in MOVES and self._meeting is not None:
+            self._meeting.cancel()
+        if message["command"] in ("disconnect", "terminate"):
+            await self.end()
+        return answer
+
+    async def _exchange(self, message: Dap, kernel: Kernel | None) -> Dap:
+        told: Dap | None = None
+        if kernel is not None and requests.asks_kernel(self.state, message):
+            told = await kernel(requests.for_kernel(self.state, message))
+        self.state, orders = requests.orders(self.state, message, told)
+        answers = [await self.ask(order) for order in orders]
+        self.state, answer, emitted = replies.reply(self.state, message, told, answers)
+        for event in emitted:
+            self._emit(event)
+        return answer
+
+    async def across(self, expression: str) -> compare_values.AcrossRow:
+        """Evaluate an expression on all ranks, as `across.evaluate` does."""
+        return await across.evaluate(self, expression)
+
+    async def ask(self, order: requests.Order) -> dict[int, Dap]:
+        """Send an order to ranks, and return their answers by rank."""
+        if self._connection is None or not order.arguments:
+            return {}
+        arguments = {rank: json.dumps(data).encode() for rank, data in order.arguments.items()}
+        try:
+            found: dict[int, bytes] = await self._connection.ask(
+                clients.DebugRequest(order.command, arguments, order.within_s), order.within_s + 5.0
+            )
+        except Unreachable as error:  # with which it may have ended, or live on
+            return {rank: {"success": False, "message": error.message} for rank in arguments}
+        return {rank: json.loads(data) for rank, data in found.items()}
+
+    # ---- events
+
+    def cell_began(self, ranks: Sequence[int]) -> None:
+        """Called when a cell of this client starts."""
+        self.state = events.cell_began(self.state, ranks)
+        self._emit(events.told(self.state))
+
+    def cell_ended(self, ranks: Sequence[int], outcome: Outcome) -> None:
+        """Called when a cell of this client has ended.
+
+        Args:
+            ranks: Ranks of the cell.
+            outcome: How it ended.
+        """
+        self._show(events.cell_ended(self.state, ranks, outcome))
+
+    def _received(self, rank: int, data: bytes) -> None:
+        message = json.loads(data)
+        self._happened(rank, message["event"], message.get("body") or {})
+
+    def _happened(self, rank: int, event: str, body: Dap) -> None:
+        self._show(events.happened(self.state, rank, event, body))
+        if event == "stopped":
+            self.stops += 1
+            self.state, orders = requests.catch_step(self.state, rank)
+            for order in orders:
+                supervision.here().once("debug.step", self.ask(order))
+        if event == "stopped" and self._settling is None:
+            loop = asyncio.get_running_loop()
+            self._settling = loop.call_later(events.SETTLE_S, self._settled)
+
+    def _settled(self) -> None:
+        self._settling = None
+        self._show(events.settled(self.state))
+
+    def _show(self, moved: events.Moved) -> None:
+        self.state, emitted = moved
+        for event in emitted:
+            self._emit(event)
+
+    async def _poll_others(self) -> None:
+        """While some ranks are paused or pausing, or in a collective from before, poll what the others do."""
+        while self._connection is not None:
+            await asyncio.sleep(POLL_S)
+            # "idle" is only this client's view: a cell of another client may run there
+            others = [r.rank for r in self.state.ranks if r.attached and r.phase in ("running", "idle")]
+            if not (self.state.paused or self.state.held or self.state.pausing) or not others:
+                continue
+            before = self.state
+            try:
+                answers = await self.ask(requests.Order("where", {r: {} for r in others}))
+            except DtrainError:  # after a cut, until the head takes this client's claim again; or it is lost
+                continue
+            for rank, answer in answers.items():
+                if answer.get("success"):
+                    self.state = events.stands(self.state, rank, answer["body"])
+            if self.state != before:
+                self._emit(events.told(self.state))

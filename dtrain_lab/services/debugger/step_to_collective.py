@@ -1,0 +1,131 @@
+"""Steps ranks until those that wait for them in a collective can stop, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from dtrain_lab.debugger import collective_waits, requests
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State
+
+GATHER_STEPS = 200
+MEET_STEPS = 50
+STOOD_S, STOOD_LOOKS = 0.01, 200
+
+
+class DebugTarget(Protocol):
+    """The world that is being debugged."""
+
+    state: State
+
+    async def ask(self, order: requests.Order) -> dict[int, Dap]:
+        """Send an order to ranks, and return their answers by rank."""
+        ...
+
+
+class Gathering:
+    """Steps ranks until those that wait for them in a collective stop, too.
+
+    Args:
+        world: The world that is being debugged.
+    """
+
+    def __init__(self, world: DebugTarget) -> None:
+        self._world = world
+
+    async def step_others(self, message: Dap) -> None:
+        """Step the other ranks until the rank that waits for them in a collective returns."""
+        rank = int(message["arguments"]["rank"])
+        begun = await self._behind(rank)
+        for _ in range(GATHER_STEPS):
+            if self._world.state.ranks[rank].phase != "running" or not self._world.state.paused:
+                break
+            stood = tuple(r for r in self._world.state.paused if r != rank)
+            self._world.state, orders = requests.orders(self._world.state, message, None)
+            self._world.state = replace(self._world.state, step=None)  # a step of this class, not of the user
+            for order in orders:
+                await self._world.ask(order)
+            if not await self._waits_still(stood, rank, begun):
+                break
+
+    async def meet(self) -> None:
+        """After a pause, bring ranks that wait in a collective to a stop.
+
+        They can't stop before their peers have entered the collective, so paused ranks are stepped line by
+        line until all ranks are paused, as long as a running rank waits for them. One that does not come back
+        from its step is in a call that waits, such as a sleep: it is paused there again.
+        """
+        message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
+        stepped: tuple[int, ...] = ()
+        for _ in range(MEET_STEPS):
+            for _ in range(STOOD_LOOKS):
+                await asyncio.sleep(STOOD_S)
+                if not self._world.state.running or (self._world.state.paused and await self._all_wait()):
+                    break
+            if not self._world.state.running:
+                return
+            if not self._world.state.paused:
+                await self._pause(stepped)
+                return
+            stepped = self._world.state.paused
+            mode, state = self._world.state.mode, replace(self._world.state, mode="all")
+            self._world.state, orders = requests.orders(state, message, None)
+            self._world.state = replace(self._world.state, mode=mode, moving="continue", step=None)
+            for order in orders:
+                await self._world.ask(order)
+
+    async def _pause(self, ranks: Sequence[int]) -> None:
+        asked = {"command": "dtrain/pause", "arguments": {"ranks": list(ranks)}}
+        self._world.state, orders = requests.orders(self._world.state, asked, None)
+        for order in orders:
+            await self._world.ask(order)
+
+    async def _all_wait(self) -> bool:
+        """Whether every running rank waits for a paused one."""
+        running = self._world.state.running
+        return all(await self._wait_for(running, self._world.state.paused))
+
+    async def _waits_still(self, others: Sequence[int], rank: int, begun: Dap) -> bool:
+        """Wait until the others are paused again; return whether the rank still waits in its collective.
+
+        Args:
+            others: ranks that were stepped.
+            rank: the rank that waits for them.
+            begun: process group → number of the collective in which it waits. A rank that has no reason to
+                stop soon waits in its next one.
+        """
+        for _ in range(STOOD_LOOKS):
+            await asyncio.sleep(STOOD_S)
+            if self._world.state.ranks[rank].phase == "paused":
+                return False
+            if set(others) <= set(self._world.state.paused):
+                break
+        stand = await self._where([rank, *others])
+        peers = {r: stand[r] for r in others if r in stand}
+        mine = stand.get(rank, {})
+        numbers = mine.get("sequences", {})
+        return all(numbers.get(g) == n for g, n in begun.items()) and collective_waits.waits_for(mine, peers)
+
+    async def _behind(self, rank: int) -> Dap:
+        """Process groups in which paused ranks have begun fewer collectives than a rank → its number."""
+        stand = await self._where([rank, *self._world.state.paused])
+        numbers = stand.pop(rank, {}).get("sequences", {})
+        return {
+            g: n
+            for g, n in numbers.items()
+            if any(s.get("sequences", {}).get(g, n) < n for s in stand.values())
+        }
+
+    async def _wait_for(self, ranks: Sequence[int], others: Sequence[int]) -> list[bool]:
+        """Return, for each rank, whether it waits for one of the others."""
+        stand = await self._where([*ranks, *others])
+        peers = {r: stand[r] for r in others if r in stand}
+        return [collective_waits.waits_for(stand.get(r, {}), peers) for r in ranks]
+
+    async def _where(self, ranks: Sequence[int]) -> dict[int, Dap]:
+        """Positions of ranks: their answers to `where`, by rank."""
+        answers = await self._world.ask(requests.Order("where", {r: {} for r in set(ranks)}))
+        return {r: a.get("body", {}) for r, a in answers.items()}

@@ -1,0 +1,31 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { makeCluster, makeRank } from '../../testing/clusters';
+import { ClusterMetrics } from './metrics';
+
+it('parts no step whose communication is too unsteady to tell', () => {
+  const said = (error: number): string => {
+    const parts = { step_s: 0.3, comm_overhead: 0.46, wait_s: 0.006 };
+    const cluster = makeCluster({ ranks: [makeRank(0, parts)] });
+    const metrics = {
+      ...cluster.metrics,
+      ...parts,
+      current: true,
+      comm_overhead_error: error
+    };
+    return renderToStaticMarkup(
+      <ClusterMetrics
+        cluster={{ ...cluster, metrics }}
+        history={[]}
+        trans={nullTranslator.load('dtrain_lab')}
+      />
+    );
+  };
+  expect(said(0.02)).toContain('compute 54');
+  expect(said(0.51)).toContain('too unsteady to tell');
+  expect(said(0.51)).not.toContain('compute');
+  expect(said(0.51)).not.toContain('of which');
+});

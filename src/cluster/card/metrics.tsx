@@ -1,0 +1,159 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster, IPoint } from '../../tokens';
+import {
+  batchText,
+  weakScaling,
+  weakScalingShort
+} from '../../ui/metrics/batch';
+import {
+  formatRate,
+  formatTime,
+  NBSP,
+  unbroken,
+  UNKNOWN
+} from '../../ui/metrics/format';
+import { IShownMetrics, shownMetrics } from '../../ui/metrics/currentMetrics';
+import {
+  isVague,
+  lastShare,
+  plusMinus,
+  shareAsKnown,
+  vagueText
+} from '../../ui/metrics/share';
+import { SPARK, Sparkline } from '../../ui/metrics/sparkline';
+import { splitOf, SplitBar, SplitLegend } from '../../ui/metrics/split';
+import { alarmOf } from '../../ui/verdicts/verdict';
+
+/** Throughput, step and communication. */
+export function ClusterMetrics(props: {
+  cluster: Cluster;
+  history: readonly IPoint[];
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { cluster, history, trans } = props;
+  const { metrics } = cluster;
+  const split = splitOf(metrics);
+  const recent = history.slice(-SPARK);
+  const known = recent.some(p => p.samples !== null || p.overhead !== null);
+  const stands = alarmOf(metrics) !== null;
+  // if the stopped cell has not trained, recent metrics are another cell's
+  if ((!known || stands) && metrics.step_s === null && metrics.last === null) {
+    return null;
+  }
+  const now = shownMetrics(metrics);
+  const { error } = now;
+  const batch = batchText(cluster, trans);
+  const grown = weakScalingShort(cluster, trans);
+  const [step, ...units] = formatTime(metrics.step_s).split(NBSP);
+  const unit = units.join(NBSP);
+  return (
+    <div className="jp-DtrainCluster-metrics">
+      <div className="jp-DtrainCluster-metric">
+        <span className="jp-DtrainCluster-name">{trans.__('Throughput')}</span>
+        <span>
+          <b data-metric="throughput">
+            {now.current ? formatRate(now.samples) : stands ? '0' : UNKNOWN}
+          </b>{' '}
+          <small>
+            {now.current || now.samples === null
+              ? trans.__('samples/s')
+              : stands
+                ? unbroken(
+                    trans.__('was %1 samples/s', formatRate(now.samples))
+                  )
+                : unbroken(
+                    trans.__('last: %1 samples/s', formatRate(now.samples))
+                  )}
+          </small>
+        </span>
+        <Sparkline
+          values={recent.map(p => p.samples)}
+          label={trans.__('Throughput of the last minutes')}
+        />
+        {batch && (
+          <small
+            className="jp-DtrainCluster-batch"
+            data-metric="batch"
+            title={weakScaling(cluster, trans) ?? undefined}
+          >
+            {batch}
+            {grown && <span>{grown}</span>}
+          </small>
+        )}
+      </div>
+      {split && now.current && (
+        <div className="jp-DtrainCluster-metric">
+          <span className="jp-DtrainCluster-name">{trans.__('Step')}</span>
+          <span>
+            <b>{step}</b>{' '}
+            <small>
+              {isVague(error)
+                ? unit
+                : unit
+                  ? trans.__('%1, of which', unit)
+                  : trans.__('of which')}
+            </small>
+          </span>
+          {/* its parts are as uncertain as communication */}
+          {!isVague(error) && (
+            <>
+              <SplitBar split={split} trans={trans} />
+              <SplitLegend split={split} trans={trans} />
+            </>
+          )}
+        </div>
+      )}
+      <div className="jp-DtrainCluster-metric">
+        <span className="jp-DtrainCluster-name">
+          {trans.__('Communication')}
+          <span>{trans.__('transfer + waiting')}</span>
+        </span>
+        <span>
+          <b data-metric="overhead">
+            {now.current || isVague(error)
+              ? shareAsKnown(now.overhead, now.atLeast ? null : error)
+              : UNKNOWN}
+          </b>{' '}
+          <small>{communicationWords(now, metrics.measured, trans)}</small>
+        </span>
+        <Sparkline
+          values={recent.map(p => p.overhead)}
+          label={trans.__('Communication of the last minutes')}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** Text after the share of communication: its reference, its error, and whether it is of the last run. */
+function communicationWords(
+  now: IShownMetrics,
+  measured: boolean,
+  trans: TranslationBundle
+): string {
+  const { current, overhead, error, atLeast } = now;
+  const last = lastShare(now, measured, trans);
+  if (last !== null) {
+    return last;
+  }
+  if (overhead !== null && isVague(error)) {
+    return vagueText(trans);
+  }
+  if (current && atLeast) {
+    return trans.__('of the step, or more');
+  }
+  if (!error) {
+    return trans.__('of the step');
+  }
+  const off = plusMinus(overhead, error);
+  if (!off) {
+    return measured
+      ? trans.__('of the step, measured')
+      : trans.__('of the step, estimated');
+  }
+  return measured
+    ? trans.__('%1 of the step, measured', off)
+    : trans.__('%1 of the step, estimated', off);
+}

@@ -1,0 +1,297 @@
+import { Clipboard, Notification } from '@jupyterlab/apputils';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+
+import { CommandIDs } from '../../commands';
+import { Cluster, IClusterActions, IClusters, ISelection } from '../../tokens';
+import { TOAST_MS } from '../../ui/actionButton';
+import { isTrouble } from '../../ui/verdicts/sentence';
+import { isHang } from '../../ui/verdicts/verdict';
+import { Add, addAdviceCommands, Args } from './adviceActions';
+import { othersText } from '../model/notebookCluster';
+import { goOnText, leaveOut, leaveOutText } from '../model/shrink';
+import { askSize, confirmLoss, showDiagnosis } from '../dialogs/dialogs';
+import { reportErrors } from './reportErrors';
+import { showLastOutput } from '../model/lastOutput';
+import { reportText } from '../model/clusterReport';
+import { notifyWhenPossible } from './notifyWhenPossible';
+import { askRestart } from '../dialogs/restart';
+import { signInTo } from '../dialogs/signin';
+import { isStarting } from '../card/startProgress';
+import { addStartCommand, tellCancelled } from './startCommand';
+
+export { reportErrors };
+
+const CLUSTER_ARGS = {
+  args: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'Id of the cluster' },
+      ask: { type: 'boolean', description: 'Ask first' },
+      size: { type: 'number', description: 'Ranks that it shall have' },
+      advice: { type: 'string', description: 'Id of advice; the best' },
+      ranks: {
+        type: 'array',
+        items: { type: 'number' },
+        description: 'Ranks; all unless told'
+      },
+      source: {
+        type: 'number',
+        description: 'A rank whose variables they get'
+      }
+    }
+  }
+} as const;
+
+/** Commands for clusters. */
+export function addClusterCommands(
+  commands: CommandRegistry,
+  model: IClusters,
+  selection: ISelection,
+  actions: IClusterActions,
+  trans: TranslationBundle
+): void {
+  const target = (args: Args): Cluster | null =>
+    [...model.clusters, ...selection.ended].find(c => c.id === args.id) ??
+    (args.id === undefined ? selection.current : null);
+
+  const added: string[] = [];
+  const add: Add = (id, label, may, execute) => {
+    commands.addCommand(id, {
+      label: args => {
+        // where it is one of several, a menu without a cluster of its own says which
+        const of = args.id === undefined ? target(args) : null;
+        return of && model.clusters.length > 1
+          ? trans.__('%1 (%2)', label, of.name)
+          : label;
+      },
+      isEnabled: args => {
+        const cluster = target(args);
+        return !!cluster && (may === null || cluster.may.includes(may));
+      },
+      execute: async args => {
+        const cluster = target(args);
+        if (cluster) {
+          const act = (): Promise<void> | void => execute(cluster, args);
+          await reportErrors(trans, act, cluster.name);
+        }
+      },
+      describedBy: CLUSTER_ARGS
+    });
+    added.push(id);
+  };
+
+  addStartCommand(commands, model, selection, actions, trans);
+
+  add(
+    CommandIDs.stopCluster,
+    trans.__('Stop…'),
+    null,
+    async (cluster, args) => {
+      if (cluster.state === 'stopped') {
+        selection.forget(cluster.id);
+        return;
+      }
+      const starts = isStarting(cluster);
+      const sure =
+        args.ask === false ||
+        starts ||
+        cluster.state === 'failed' ||
+        (await confirmLoss(
+          trans.__('Stop %1?', cluster.name),
+          [
+            trans._n(
+              'Its rank ends, and its variables are lost.',
+              'Its %1 ranks end, and their variables are lost.',
+              cluster.world.size
+            ),
+            othersText(cluster, selection.notebook, trans)
+          ]
+            .join(' ')
+            .trim(),
+          trans.__('Stop'),
+          trans
+        ));
+      if (sure) {
+        // the selected cluster shows that it has stopped, and how long it ran
+        selection.select(cluster.id);
+        await actions.stop(cluster.id);
+      }
+      if (starts) {
+        tellCancelled(cluster.name, trans);
+      }
+    }
+  );
+
+  add(
+    CommandIDs.interruptRanks,
+    trans.__('Interrupt, Keep Variables'),
+    'interrupt',
+    cluster => actions.interrupt(cluster.id)
+  );
+
+  add(
+    CommandIDs.restartRanks,
+    trans.__('Restart Ranks…'),
+    'restart',
+    async (cluster, args) => {
+      const named = args.ranks as number[] | undefined;
+      const ranks = named ?? cluster.ranks.map(r => r.rank);
+      const source = (args.source as number | undefined) ?? null;
+      const living = ranks.filter(n => cluster.ranks[n]?.state !== 'lost');
+      const wanted =
+        args.ask === false || (!living.length && args.ask !== true)
+          ? { ranks, source }
+          : await askRestart(cluster, ranks, source, trans);
+      if (wanted) {
+        const all = wanted.ranks.length === cluster.world.size;
+        await actions.restart(
+          cluster.id,
+          all ? null : wanted.ranks,
+          wanted.source
+        );
+      }
+    }
+  );
+  add(
+    CommandIDs.leaveOutRanks,
+    trans.__('Go On without Lost Ranks…'),
+    'restart',
+    async cluster => {
+      const plan = leaveOut(cluster);
+      if (!plan) {
+        Notification.info(trans.__('%1 has not lost a rank.', cluster.name), {
+          autoClose: TOAST_MS
+        });
+        return;
+      }
+      const sure = await confirmLoss(
+        trans._n('Go on with %1 rank?', 'Go on with %1 ranks?', plan.size),
+        leaveOutText(plan, trans),
+        goOnText(plan.size, trans),
+        trans
+      );
+      if (sure) {
+        await actions.leaveOut(cluster.id, plan.lost);
+      }
+    }
+  );
+  add(
+    CommandIDs.showLastOutput,
+    trans.__('Last Output of Lost Ranks'),
+    null,
+    async cluster => {
+      const lost = cluster.lost.map(l => l.rank);
+      const outputs = await actions.lastOutput(cluster.id, lost);
+      await showLastOutput(cluster, outputs, trans);
+    }
+  );
+  addAdviceCommands(add, selection, actions, trans);
+  add(
+    CommandIDs.resizeCluster,
+    trans.__('Change Size…'),
+    'restart',
+    async (cluster, args) => {
+      const size = args.size as number | undefined;
+      if (size === undefined) {
+        await askSize(cluster, trans, ranks =>
+          actions.resize(cluster.id, ranks)
+        );
+      } else if (size !== cluster.world.size) {
+        await actions.resize(cluster.id, size);
+      }
+    }
+  );
+
+  add(CommandIDs.diagnose, trans.__('Diagnose'), 'stacks', async cluster => {
+    const found = await actions.diagnose(cluster.id);
+    await showDiagnosis(cluster.name, found, trans);
+  });
+
+  let copied = '';
+  add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
+    Clipboard.copyToSystem(reportText(cluster, trans));
+    // one notification at a time; without an id, all would be dismissed
+    if (copied) {
+      Notification.dismiss(copied);
+    }
+    copied = Notification.success(trans.__('The report is on the clipboard.'), {
+      autoClose: TOAST_MS
+    });
+  });
+
+  addIgnoreCommands(commands, model, target, trans);
+  added.push(CommandIDs.ignoreVerdict, CommandIDs.showIgnored);
+
+  commands.addCommand(CommandIDs.signIn, {
+    label: trans.__('Sign In…'),
+    caption: trans.__("Answer a host's prompt"),
+    isEnabled: args => !!args.host,
+    execute: args =>
+      reportErrors(trans, async () => {
+        await signInTo(String(args.host), trans);
+      }),
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { host: { type: 'string', description: 'The host' } }
+      }
+    }
+  });
+
+  commands.addCommand(CommandIDs.goToTrouble, {
+    label: trans.__('Go to Trouble'),
+    caption: trans.__('Show the first cluster that needs attention'),
+    execute: async () => {
+      const trouble = model.clusters.find(isTrouble);
+      if (trouble) {
+        selection.select(trouble.id);
+        await commands.execute(CommandIDs.showPanel);
+      } else {
+        Notification.info(trans.__('No cluster is in trouble.'), {
+          autoClose: TOAST_MS
+        });
+      }
+    },
+    describedBy: { args: { type: 'object', properties: {} } }
+  });
+
+  notifyWhenPossible(commands, model, selection, added);
+}
+
+/** Commands to ignore a verdict, and to show it again. */
+function addIgnoreCommands(
+  commands: CommandRegistry,
+  model: IClusters,
+  target: (args: Args) => Cluster | null,
+  trans: TranslationBundle
+): void {
+  commands.addCommand(CommandIDs.ignoreVerdict, {
+    label: trans.__('Ignore the Verdict'),
+    caption: trans.__(
+      'Hide the verdict in this browser until it changes or ends'
+    ),
+    isEnabled: args => !!target(args)?.metrics.verdicts.some(isHang),
+    execute: args => {
+      const cluster = target(args);
+      if (cluster) {
+        model.ignore(cluster.id);
+      }
+    },
+    describedBy: CLUSTER_ARGS
+  });
+  commands.addCommand(CommandIDs.showIgnored, {
+    label: trans.__('Show the Ignored Verdict'),
+    isEnabled: args => {
+      const cluster = target(args);
+      return !!cluster && model.ignored(cluster.id) !== null;
+    },
+    execute: args => {
+      const cluster = target(args);
+      if (cluster) {
+        model.showIgnored(cluster.id);
+      }
+    },
+    describedBy: CLUSTER_ARGS
+  });
+}

@@ -1,0 +1,76 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
+import { reportText } from './clusterReport';
+
+const trans = nullTranslator.load('dtrain_lab');
+const AT = Date.UTC(2026, 2, 2, 12, 6, 31);
+
+it('is Markdown that a person reads: the sentence, what is known, a row a rank', () => {
+  const ranks = [
+    makeRank(0, { step: 7, step_s: 0.2 }),
+    makeRank(1, { state: 'lost', step: null })
+  ];
+  const lost = {
+    rank: 1,
+    why: 'Killed by signal 9.',
+    at: 0,
+    cell: '[7]',
+    notebook: '/home/u/train.ipynb',
+    cell_id: null,
+    last: '',
+    line: 4
+  };
+  const rows = reportText(
+    makeCluster({ ranks, lost: [lost] }),
+    trans,
+    AT
+  ).split('\n');
+  expect(rows[0]).toBe(
+    '**local-2**: Ready. 2 ranks wait for a cell. (2026-03-02 12:06:31 UTC)'
+  );
+  expect(rows).toContain('- 2 ranks on 1 node, profile local');
+  expect(rows).toContain(
+    '- rank 1 was lost in cell [7], line 4: Killed by signal 9.'
+  );
+  const table = rows.filter(row => row.startsWith('|'));
+  expect(table).toHaveLength(4);
+  expect(table[2]).toMatch(/^\| 1 \|.*lost/);
+  expect(table[3]).toMatch(/^\| 0 \|.*\| 7 \| 200\sms \|/);
+  // each row has as many cells as the head
+  expect(new Set(table.map(row => row.split('|').length)).size).toBe(1);
+});
+
+it('has the ranks that stand out of many, and counts the others', () => {
+  const ranks = Array.from({ length: 64 }, (_, i) =>
+    makeRank(i, { slow: i === 37 })
+  );
+  const text = reportText(makeCluster({ ranks }), trans, AT);
+  const table = text.split('\n').filter(row => row.startsWith('|'));
+  expect(table).toHaveLength(18);
+  expect(table[2]).toMatch(/^\| 37 \|.*, slow \|/);
+  expect(text).toContain('and 48 more ranks');
+});
+
+it('has what the card says of a hang: where each rank stands, and since when', () => {
+  const place = { cell: '[7]', line: 4 };
+  const verdict = makeVerdict({
+    ranks: [1],
+    peers: [0],
+    since_s: 14,
+    standings: [
+      { ranks: [1], blamed: true, where: place },
+      { ranks: [0], blamed: false, operation: 'all_reduce', sequence: 12 }
+    ] as never
+  });
+  const ranks = [makeRank(0, { state: 'in collective' }), makeRank(1)];
+  const cluster = makeCluster({ ranks });
+  const metrics = { ...cluster.metrics, verdicts: [verdict] };
+  const text = reportText({ ...cluster, metrics }, trans, AT);
+  const plain = text.replace(/\u00a0/g, ' ');
+  expect(plain).toContain('- Rank 1: cell [7], line 4\n');
+  expect(plain).toContain('- Rank 0: in all_reduce no. 12\n');
+  expect(plain).toContain('- since 14 s\n- Often its data ended early.');
+  expect(plain).toMatch(/\| 0 \|.*\| in all_reduce no. 12 \|.*\| 14 s \|/);
+});

@@ -1,0 +1,196 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { cellName, locationText } from '../../locations/texts';
+import { Cluster, Rank, Verdict } from '../../tokens';
+import { adviceTitle } from '../../ui/advice/tried';
+import { words } from '../../ui/advice/texts';
+import { shownMetrics } from '../../ui/metrics/currentMetrics';
+import {
+  formatGiB,
+  formatRanks,
+  formatRate,
+  formatSpan,
+  formatTime,
+  formatValue,
+  UNKNOWN
+} from '../../ui/metrics/format';
+import { shareInText } from '../../ui/metrics/share';
+import { ranksText, sentence, stateWord } from '../../ui/verdicts/sentence';
+import { alarmOf } from '../../ui/verdicts/verdict';
+import { positionText, ranksOfPosition } from './hangPosition';
+
+/** Maximum number of ranks with their own row; conspicuous ranks come first, and the rest is counted. */
+const MOST_ROWS = 16;
+
+/**
+ * State of a cluster as Markdown for a chat or an issue: the panel's sentence, its metrics, and a table of
+ * ranks.
+ *
+ * @param now - ms; written with date and time zone, because readers may be elsewhere, and read it later
+ */
+export function reportText(
+  cluster: Cluster,
+  trans: TranslationBundle,
+  now = Date.now()
+): string {
+  const { name, profile, nodes, world, reason, running, lost } = cluster;
+  const where = trans._n('%1 node', '%1 nodes', nodes.length);
+  const time = new Date(now).toISOString().replace('T', ' ').slice(0, 19);
+  const size = ranksText(world.size, trans);
+  const facts = [
+    trans.__('%1 on %2, profile %3', size, where, profile),
+    ...running.map(cell =>
+      trans.__(
+        'runs %1%2 on ranks %3',
+        cellName(cell.cell, trans),
+        cell.notebook ? trans.__(' of %1', fileName(cell.notebook)) : '',
+        formatRanks(cell.ranks)
+      )
+    ),
+    ...cluster.metrics.verdicts.flatMap(verdict =>
+      verdictFacts(verdict, cluster, trans)
+    ),
+    ...metricLines(cluster, trans),
+    ...(reason ? [`${reason.message} ${reason.hint}`.trim()] : []),
+    ...lost.map(loss =>
+      trans.__(
+        'rank %1 was lost%2: %3',
+        loss.rank,
+        loss.cell
+          ? trans.__(' in %1', lineOf(loss.cell, loss.line, trans))
+          : '',
+        loss.why
+      )
+    ),
+    ...cluster.metrics.advice.map(advice =>
+      trans.__(
+        'advice: %1',
+        adviceTitle(words(advice, trans).change, advice, trans)
+      )
+    )
+  ];
+  const head = `**${name}**: ${sentence(cluster, trans)} (${time} UTC)`;
+  const list = facts.map(fact => `- ${fact.replace(/\s+/g, ' ')}`);
+  return [head, '', ...list, ...table(cluster, trans), ''].join('\n');
+}
+
+/** What the card says of a verdict: where which ranks stand, since when, and what it advises. */
+function verdictFacts(
+  verdict: Verdict,
+  cluster: Cluster,
+  trans: TranslationBundle
+): string[] {
+  const { standings, since_s, hint } = verdict;
+  return [
+    ...standings.map(position =>
+      trans.__(
+        '%1: %2',
+        ranksOfPosition(position, trans),
+        positionText(position, verdict, cluster, trans)
+      )
+    ),
+    ...(since_s === null ? [] : [trans.__('since %1', formatSpan(since_s))]),
+    ...(hint ? [hint] : [])
+  ];
+}
+
+function fileName(path: string): string {
+  return path.split('/').pop() ?? path;
+}
+
+function lineOf(
+  cell: string,
+  line: number | null | undefined,
+  trans: TranslationBundle
+): string {
+  return line
+    ? trans.__('cell %1, line %2', cell, line)
+    : cellName(cell, trans);
+}
+
+/** Current metrics, or the last ones, labelled as such. */
+function metricLines(cluster: Cluster, trans: TranslationBundle): string[] {
+  const { current, samples, step, overhead, error } = shownMetrics(
+    cluster.metrics
+  );
+  const parts = [
+    samples !== null && trans.__('%1 samples/s', formatRate(samples)),
+    step !== null && trans.__('step %1', formatTime(step)),
+    overhead !== null &&
+      trans.__('communication %1', shareInText(overhead, error, trans))
+  ].filter(part => part !== false);
+  const values = Object.entries(cluster.metrics.values).map(
+    ([name, value]) => `${name} ${formatValue(value)}`
+  );
+  const said = parts.join(', ');
+  return [
+    ...(said ? [current ? said : trans.__('last: %1', said)] : []),
+    ...(values.length ? [values.join(', ')] : [])
+  ];
+}
+
+/** One row per rank; conspicuous ranks first. */
+function table(cluster: Cluster, trans: TranslationBundle): string[] {
+  const { ranks, metrics } = cluster;
+  if (!ranks.length) {
+    return [];
+  }
+  const alarm = alarmOf(metrics);
+  const blamed = alarm?.ranks ?? [];
+  const stands = (rank: Rank): boolean =>
+    rank.slow ||
+    blamed.includes(rank.rank) ||
+    ['lost', 'stuck', 'failed'].includes(rank.state);
+  const shown = [
+    ...ranks.filter(stands),
+    ...ranks.filter(rank => !stands(rank))
+  ].slice(0, MOST_ROWS);
+  // as on the card: a stuck rank's own state says less than the verdict
+  const at = (rank: Rank): string => {
+    const position = alarm?.standings.find(s => s.ranks.includes(rank.rank));
+    return position && alarm
+      ? positionText(position, alarm, cluster, trans)
+      : (locationText(rank.where, trans) ?? rank.doing ?? '');
+  };
+  const waits = (rank: Rank): string =>
+    alarm && alarm.since_s !== null && alarm.peers.includes(rank.rank)
+      ? formatSpan(alarm.since_s)
+      : formatTime(rank.wait_s);
+  const rows = shown.map(rank => [
+    `${rank.rank}`,
+    `${rank.node}, ${rank.device}`,
+    rank.slow
+      ? trans.__('%1, slow', stateWord(rank.state, trans))
+      : stateWord(rank.state, trans),
+    at(rank),
+    rank.step === null ? UNKNOWN : `${rank.step}`,
+    formatTime(rank.step_s),
+    waits(rank),
+    `${formatGiB(rank.memory_bytes)} GiB`
+  ]);
+  const head = [
+    trans.__('Rank'),
+    trans.__('Device'),
+    trans.__('State'),
+    trans.__('Where'),
+    trans.__('Step'),
+    trans.__('Step time'),
+    trans.__('Waiting'),
+    trans.__('Memory')
+  ];
+  const more = ranks.length - shown.length;
+  return [
+    '',
+    rowOf(head),
+    rowOf(head.map(() => '---')),
+    ...rows.map(rowOf),
+    ...(more > 0
+      ? ['', trans._n('and %1 more rank', 'and %1 more ranks', more)]
+      : [])
+  ];
+}
+
+/** A row of a table; vertical bars in cells are escaped. */
+function rowOf(cells: readonly string[]): string {
+  return `| ${cells.map(cell => cell.replace(/\|/g, '\\|')).join(' | ')} |`;
+}

@@ -1,0 +1,82 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { makeCluster, makeFrame } from '../../testing/clusters';
+import { Cluster, Point } from '../../tokens';
+import { HISTORY, Past } from './metricsHistory';
+import { ClustersModel } from './model';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('has the own times of ranks from before this page looked, as far as they are known', () => {
+  const past = new Past();
+  const cluster = makeCluster();
+  past.add(cluster);
+  const at = Date.now() / 1000 - 10;
+  past.putBefore(cluster.id, [
+    { at, own_s: [0.5, null] },
+    { at: at + 1 }
+  ] as unknown as Point[]);
+  const [first, second] = past.of(cluster.id);
+  expect([...first.own]).toEqual([0.5, NaN]);
+  expect(first.middle).toBe(0.5);
+  expect([[...second.own], second.middle]).toEqual([[], null]);
+});
+
+it('marks a slow rank when it became slow, not when the page was opened', () => {
+  const past = new Past();
+  const cluster = makeCluster();
+  const verdict = { id: 'v', kind: 'slow', ranks: [1] };
+  const metrics = { ...cluster.metrics, verdicts: [verdict] };
+  past.add({ ...cluster, metrics } as unknown as typeof cluster);
+  const at = Date.now() / 1000 - 10;
+  past.putBefore(cluster.id, [
+    { at, slow: [] },
+    { at: at + 1, slow: [1] },
+    { at: at + 2, slow: [1] }
+  ] as unknown as Point[]);
+  expect(past.of(cluster.id).map(p => p.slowed)).toEqual([[], [1], [], []]);
+});
+
+it('keeps a bounded history and forgets clusters that are gone', () => {
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  vi.useFakeTimers();
+  const generation = (seq: number): number => (seq < 3000 ? 0 : 1);
+  for (let seq = 0; seq < 9000; seq++) {
+    vi.advanceTimersByTime(500);
+    const world = { size: 2, generation: generation(seq) };
+    model.receive(makeFrame([makeCluster({ world })]));
+    expect(model.history('c1').length).toBeLessThanOrEqual(HISTORY);
+  }
+  const points = model.history('c1');
+  const [first, last] = [points[0], points[points.length - 1]];
+  // an hour of them, the latest minutes in full, and no gap in the older ones
+  expect(last.at - first.at).toBeGreaterThan(3_400_000);
+  const gaps = points.slice(1).map((p, i) => p.at - points[i].at);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(3000);
+  expect(Math.max(...gaps.slice(-500))).toBe(500);
+  // where the world was rebuilt is still marked, to the half second
+  const rebuilt = points.findIndex(p => p.generation === 1);
+  expect(last.at - points[rebuilt].at).toBe((8999 - 3000) * 500);
+  model.receive(makeFrame([]));
+  expect(model.history('c1')).toHaveLength(0);
+});
+
+it('leaves out figures that come too often, and never a change of state', () => {
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  vi.useFakeTimers();
+  model.configure({ updatesPerSecond: 1 });
+  const hear = (state: Cluster['state']): void =>
+    model.receive(makeFrame([makeCluster({ state })]));
+  hear('ready');
+  vi.advanceTimersByTime(400);
+  hear('ready');
+  expect(model.history('c1')).toHaveLength(1);
+  hear('degraded');
+  expect(model.history('c1')).toHaveLength(2);
+  vi.advanceTimersByTime(1000);
+  hear('degraded');
+  expect(model.history('c1')).toHaveLength(3);
+});

@@ -1,0 +1,163 @@
+import {
+  median,
+  networkOf,
+  ownTimes,
+  unsureOf
+} from '../../ui/metrics/ownTime';
+import { Cluster, IPoint, Point } from '../../tokens';
+import { splitOf, waitingOf } from '../../ui/metrics/split';
+import { slowedNow } from '../../ui/verdicts/verdict';
+
+/** Points kept per cluster, an hour of them; fewer if each has the times of more than 64 ranks. */
+export const HISTORY = 2400;
+const HISTORY_LARGE = 600;
+const HOUR_MS = 3_600_000;
+
+/** Recent metrics of clusters, oldest first. */
+export class Past {
+  /** Return the points of a cluster; empty if there are none. */
+  of(id: string): readonly IPoint[] {
+    return this._points.get(id) ?? [];
+  }
+
+  /** Is this cluster known? */
+  has(id: string): boolean {
+    return this._points.has(id);
+  }
+
+  /** Add the current metrics of a cluster. */
+  add(cluster: Cluster): void {
+    const points = this._points.get(cluster.id) ?? [];
+    const told = this._told.get(cluster.id) ?? new Set<string>();
+    this._told.set(cluster.id, told);
+    points.push(pointOf(cluster, told));
+    const most = cluster.ranks.length > 64 ? HISTORY_LARGE : HISTORY;
+    this._points.set(
+      cluster.id,
+      points.length > most ? thinned(points, most) : points
+    );
+  }
+
+  /** Prepend points from before the page was opened. */
+  putBefore(id: string, past: readonly Point[]): void {
+    const points = this._points.get(id);
+    const first = points?.[0];
+    if (!points || !first) {
+      return;
+    }
+    const before = past
+      .filter(p => p.at * 1000 < first.at)
+      .map((p, i, all) => pastPoint(p, all[i - 1]));
+    // a rank that was slow before the page was opened has its mark there
+    const last = before[before.length - 1]?.slow ?? [];
+    first.slowed = first.slowed.filter(rank => !last.includes(rank));
+    points.unshift(...before);
+  }
+
+  /** Forget clusters that are gone. */
+  keep(alive: ReadonlySet<string>): void {
+    for (const id of this._points.keys()) {
+      if (!alive.has(id)) {
+        this._points.delete(id);
+        this._told.delete(id);
+      }
+    }
+  }
+
+  /** Cluster → the episodes of slow ranks that are marked. */
+  private _told = new Map<string, Set<string>>();
+  private _points = new Map<string, IPoint[]>();
+}
+
+/**
+ * Return at most `most` points of the last hour: all of the latest quarter, and as many older ones as fit.
+ * Points that are marked in the charts are kept.
+ */
+export function thinned(points: IPoint[], most: number): IPoint[] {
+  const oldest = points[points.length - 1].at - HOUR_MS;
+  const recent = points.length - Math.floor(most / 4);
+  const apart = HOUR_MS / (most * 0.7);
+  let last = -Infinity;
+  const kept = points.filter((point, i) => {
+    const marked =
+      point.slowed.length > 0 ||
+      (i > 0 && point.generation !== points[i - 1].generation);
+    const keep =
+      point.at >= oldest && (i >= recent || marked || point.at - last >= apart);
+    if (keep) {
+      last = point.at;
+    }
+    return keep;
+  });
+  return kept.slice(-most);
+}
+
+/** Returns the value if it is a number: NaN and infinity are sent as text. */
+export function numbers(
+  values: Record<string, unknown>
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      (entry): entry is [string, number] => typeof entry[1] === 'number'
+    )
+  );
+}
+
+function pastPoint(point: Point, before: Point | undefined): IPoint {
+  const { step_s = null, comm_overhead = null, samples_per_s } = point;
+  const waits = waitingOf({
+    step_s,
+    comm_overhead,
+    wait_s: point.wait_s ?? null
+  });
+  // a head of an earlier version sends none
+  const own = point.own_s ?? [];
+  const slow = point.slow ?? null;
+  return {
+    at: (point.at as number) * 1000,
+    samples: samples_per_s ?? null,
+    overhead: comm_overhead,
+    waiting: step_s && waits !== null ? waits / step_s : null,
+    generation: point.generation ?? 0,
+    own: Float32Array.from(own, seconds => seconds ?? NaN),
+    middle: median(own.filter(seconds => seconds !== null)),
+    slowed: (slow ?? []).filter(rank => !before?.slow?.includes(rank)),
+    slow,
+    unsure: unsureOf(step_s, comm_overhead, point.comm_overhead_error),
+    memory: point.memory_bytes ?? null,
+    network: point.network_bytes_per_s ?? null,
+    networkMiddle: null,
+    values: numbers(point.values ?? {})
+  };
+}
+
+function pointOf(cluster: Cluster, told: Set<string>): IPoint {
+  const { samples_per_s, comm_overhead } = cluster.metrics;
+  const times = ownTimes(cluster.ranks);
+  const traffic = cluster.nodes.map(networkOf).filter(n => n !== null);
+  const own = new Float32Array(times.own);
+  const { middle } = times;
+  return {
+    at: Date.now(),
+    samples: samples_per_s,
+    overhead: comm_overhead,
+    waiting: splitOf(cluster.metrics)?.waiting ?? null,
+    generation: cluster.world.generation,
+    own,
+    middle,
+    slowed: slowedNow(cluster, told),
+    slow: cluster.ranks.filter(r => r.slow).map(r => r.rank),
+    unsure: unsureOf(
+      cluster.metrics.step_s,
+      comm_overhead,
+      cluster.metrics.comm_overhead_error
+    ),
+    memory: cluster.ranks.reduce<number | null>((most, rank) => {
+      const bytes = rank.device_memory_bytes ?? rank.memory_bytes;
+      return bytes === null ? most : Math.max(most ?? 0, bytes);
+    }, null),
+    network: traffic.length ? Math.max(...traffic) : null,
+    networkMiddle: traffic.length > 1 ? median(traffic) : null,
+    values: numbers(cluster.metrics.values)
+  };
+}

@@ -1,0 +1,190 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { Dialog, Notification } from '@jupyterlab/apputils';
+import { IDebugger } from '@jupyterlab/debugger';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
+import { currentFile, kernelPath, lastCluster } from '../locations/kernelPath';
+import { openFile } from '../locations/open';
+import { CommandIDs } from '../commands';
+import { Jobs } from '../job/model/model';
+import { notebookFile } from '../job/model/texts';
+import { goTo } from '../job/form/notebook';
+import { runQuietly } from '../notebook/kernel';
+import { Cluster, IClusters, Job } from '../tokens';
+import { isDebugged, pressDebugButton } from './debugButton';
+import { DebugModel } from './model/model';
+import { untilOn } from './model/waitForRanks';
+import { SessionQueue } from './sessionQueue';
+import { openDialog } from '../ui/dialog';
+
+interface IAround {
+  app: JupyterFrontEnd;
+  clusters: IClusters;
+  tracker: INotebookTracker;
+  debug: IDebugger;
+  model: DebugModel;
+  queue: Pick<SessionQueue, 'idle'>;
+  trans: TranslationBundle;
+  onError: (error: unknown) => void;
+}
+
+const TOLD_MS = 12_000;
+
+/** The command that debugs a job: a running job directly, a failed one again in a cluster. */
+export function addDebugJob(around: IAround): void {
+  const { app, clusters, trans, onError } = around;
+  const jobs = new Jobs(app.serviceManager.serverSettings);
+  app.commands.addCommand(CommandIDs.debugJob, {
+    label: trans.__('Debug a Job'),
+    caption: trans.__(
+      'Debug a running job from its notebook; one that failed, in a cluster'
+    ),
+    execute: async args => {
+      const id = String(args.id ?? '');
+      const known = clusters.jobs.find(j => j.id === id);
+      const job = known ?? (await jobs.get(id).catch(onError));
+      if (!job) {
+        return;
+      }
+      const panel = await openFile<NotebookPanel>(
+        currentFile(notebookFile(job)),
+        { commands: app.commands, trans },
+        'Notebook'
+      );
+      if (!panel) {
+        return;
+      }
+      await panel.sessionContext.ready;
+      try {
+        await (job.ended_at === null
+          ? running(job, panel, around)
+          : failed(job, panel, around));
+      } catch (error) {
+        onError(error);
+      }
+    },
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { id: { type: 'string', description: 'Of the job' } }
+      }
+    }
+  });
+}
+
+async function running(
+  job: Job,
+  panel: NotebookPanel,
+  { app, debug, model, queue, trans }: IAround
+): Promise<void> {
+  const kernel = panel.sessionContext.session?.kernel;
+  if (!kernel) {
+    throw new Error(trans.__('The notebook has no kernel.'));
+  }
+  const error = await runQuietly(kernel, debugCode(job.id));
+  if (error) {
+    throw new Error(error.evalue);
+  }
+  app.shell.activateById(panel.id);
+  await queue.idle();
+  if (!model.view?.on) {
+    const pressed = isDebugged(panel).then(async is => {
+      if (!is) {
+        await pressDebugButton(panel, debug, queue);
+      }
+    });
+    // a notebook may lack the bug button; JupyterLab's initial globals would replace a rank's variables
+    await Promise.all([untilOn(model, trans), pressed]);
+  }
+  app.shell.activateById('jp-debugger-sidebar');
+  Notification.info(
+    trans.__(
+      'Breakpoints of this notebook stop %1 now; Pause stops it where it is.',
+      job.name
+    ),
+    { autoClose: TOLD_MS }
+  );
+}
+
+/** Debug a failed job again: open its notebook at the failing line, and say what to do next. */
+async function failed(
+  job: Job,
+  panel: NotebookPanel,
+  { app, clusters, debug, model, queue, trans, onError }: IAround
+): Promise<void> {
+  app.shell.activateById(panel.id);
+  const at = job.error;
+  if (at?.cell) {
+    await goTo(panel, at.cell, at.line ?? 1);
+  }
+  const own = (): Cluster | null =>
+    attachedTo(clusters.clusters, kernelPath(panel), lastCluster(panel));
+  if (!own()) {
+    // the cluster in the notebook's toolbar: the notebook is attached to it only once a cell has run
+    const next = usedBy(
+      clusters.clusters,
+      kernelPath(panel),
+      lastCluster(panel)
+    );
+    const use =
+      next && Dialog.okButton({ label: trans.__('Use %1', next.name) });
+    const asked = await openDialog({
+      title: trans.__('Debug %1 in a cluster', job.name),
+      body: next
+        ? trans._n(
+            'Cells of this notebook run on %2 (%1 rank; the job had %3). Use it, or start another: in the debugger, cells stop where a rank fails.',
+            'Cells of this notebook run on %2 (%1 ranks; the job had %3). Use it, or start another: in the debugger, cells stop where a rank fails.',
+            next.world.size,
+            next.name,
+            job.world.size
+          )
+        : trans.__(
+            'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
+          ),
+      buttons: [
+        Dialog.cancelButton({ label: trans.__('Not now') }),
+        Dialog.okButton({ label: trans.__('Start a cluster…') }),
+        ...(use ? [use] : [])
+      ]
+    });
+    if (!asked.button.accept) {
+      return;
+    }
+    const id =
+      next && asked.button.label === use?.label
+        ? next.id
+        : ((await app.commands.execute(CommandIDs.startCluster, {
+            ranks: job.world.size,
+            ask: true
+          })) as string | null);
+    if (!id) {
+      return;
+    }
+    app.shell.activateById(panel.id);
+    if (own()?.id !== id) {
+      await app.commands.execute(CommandIDs.attachNotebook, { id });
+    }
+  }
+  await queue.idle();
+  if (!model.view?.on) {
+    pressDebugButton(panel, debug, queue).catch(onError);
+  }
+  app.shell.activateById('jp-debugger-sidebar');
+  Notification.info(
+    // JupyterLab truncates texts of more than 140 characters
+    trans.__(
+      'Run its cells: where a rank fails, "Look where it failed" shows its variables.'
+    ),
+    { autoClose: TOLD_MS }
+  );
+}
+
+/** The code that a notebook's kernel runs to debug a job. */
+function debugCode(id: string): string {
+  return [
+    "__import__('dtrain_lab').load_ipython_extension(get_ipython())",
+    `__import__('dtrain_lab.api.job', fromlist=['job']).job(${JSON.stringify(id)}).debug()`
+  ].join('\n');
+}

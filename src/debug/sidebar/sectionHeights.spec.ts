@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+
+import { divide, IRequirements, LEAST } from './sectionHeights';
+
+const grows = (wanted: number, priority: number, most = 1): IRequirements => ({
+  wanted,
+  least: LEAST,
+  first: 0,
+  priority,
+  most,
+  weight: 1
+});
+const takes = (weight: number): IRequirements => ({
+  wanted: null,
+  least: LEAST,
+  first: 0,
+  priority: Infinity,
+  most: 0,
+  weight
+});
+
+it('gives sections what they have to say, and others what is left', () => {
+  const wishes = [
+    grows(180, 1),
+    grows(120, 3),
+    takes(3),
+    takes(2),
+    grows(60, 2)
+  ];
+  expect(divide(600, wishes)).toEqual([180, 120, 50 + 84, 50 + 56, 60]);
+});
+
+it('serves those first with the highest priority, and leaves each a little', () => {
+  const wishes = [grows(300, 1), grows(400, 3, 0.75), takes(1), grows(100, 2)];
+  const heights = divide(600, wishes);
+  expect(heights).toEqual([300, LEAST + 75, LEAST + 25, 100]);
+  expect(divide(100, wishes)).toEqual([LEAST, LEAST, LEAST, LEAST]);
+  wishes[1].least = 84;
+  expect(divide(300, wishes)).toEqual([116, 84, LEAST, LEAST]);
+  // an open form gets its height before other content, as far as there is room
+  wishes[3].first = 90;
+  expect(divide(300, wishes)).toEqual([76, 84, LEAST, 90]);
+  expect(divide(250, wishes)).toEqual([LEAST, 84, LEAST, 66]);
+});
+
+it('leaves no room unused where all sections grow', () => {
+  const heights = divide(400, [grows(100, 1), grows(60, 2)]);
+  expect(heights).toEqual([220, 180]);
+});

@@ -1,0 +1,172 @@
+import { AccordionPanel, Widget } from '@lumino/widgets';
+import { MessageLoop } from '@lumino/messaging';
+
+/** Default minimum height of a section, px: as in JupyterLab. */
+export const LEAST = 50;
+
+/** Requirements of a section of the sidebar. */
+export interface IRequirements {
+  /** Height of its content, px; null for a section that gets what others leave. */
+  wanted: number | null;
+  /** Its minimum height, px. */
+  least: number;
+  /** Height of the part that must be fully visible, px; assigned before any other content. */
+  first: number;
+  /** Priority: sections with a lower number get their height first. */
+  priority: number;
+  /** The part of the remaining height that it may take. */
+  most: number;
+  /** Weight with which sections without a height share the rest. */
+  weight: number;
+}
+
+/**
+ * Divide a sidebar's height among its open sections.
+ *
+ * @param space - height of all sections together, px.
+ * @returns a height for each section, px; their sum is `space`, if that suffices for the minimum heights.
+ */
+export function divide(
+  space: number,
+  wishes: readonly IRequirements[]
+): number[] {
+  const heights = wishes.map(({ least }) => least);
+  let left = Math.max(0, space - heights.reduce((n, h) => n + h, 0));
+  wishes.forEach(({ first }, i) => {
+    const more = Math.min(Math.max(0, first - heights[i]), left);
+    heights[i] += more;
+    left -= more;
+  });
+  const served = wishes
+    .map((wish, i) => ({ ...wish, i }))
+    .sort((a, b) => a.priority - b.priority);
+  for (const { wanted, most, i } of served) {
+    const lacks = Math.max(0, (wanted ?? 0) - heights[i]);
+    const more = Math.min(lacks, left * most);
+    heights[i] += more;
+    left -= more;
+  }
+  const others = served.filter(wish => wish.wanted === null);
+  const takers = others.length ? others : served;
+  const sum = takers.reduce((n, { weight }) => n + weight, 0);
+  for (const { weight, i } of takers) {
+    heights[i] += (left * weight) / sum;
+  }
+  return heights;
+}
+
+/** How a section grows with an element inside it. */
+export interface IGrowth {
+  /** Height of the section without its content, px. */
+  beside: number;
+  least: number;
+  priority: number;
+  most: number;
+  /** Whether it can't be made lower than its content. */
+  firm: boolean;
+  /** The part of its content that must be fully visible; null while there is none. */
+  first?: () => HTMLElement | null;
+}
+
+/** Gives sections of an accordion the height of their content, as far as there is room. */
+export class ContentHeights {
+  /**
+   * @param _weights - weights of sections that do not grow, by position, for the remaining height.
+   * @param _spare - a section that is closed once if the others' content does not fit.
+   */
+  constructor(
+    private _accordion: AccordionPanel,
+    private _weights: readonly number[],
+    private _spare: Widget | null
+  ) {
+    _accordion.setRelativeSizes([..._weights]);
+    // the user has moved a handle
+    _accordion.handleMoved.connect(() => {
+      this._shares = false;
+    });
+    this._observer = new ResizeObserver(() => this._apply());
+    this._observer.observe(_accordion.node);
+  }
+
+  /** Let a section grow with an element inside it. */
+  follow(section: Widget, content: HTMLElement, growth: IGrowth): void {
+    const known = this._growing.get(section);
+    if (known?.content === content) {
+      return;
+    }
+    if (known) {
+      this._observer.unobserve(known.content);
+    }
+    this._growing.set(section, { ...growth, content });
+    this._observer.observe(content);
+  }
+
+  dispose(): void {
+    this._observer.disconnect();
+    this._growing.clear();
+  }
+
+  private _apply(): void {
+    const all = this._accordion.widgets;
+    const titles = this._accordion.titles.reduce(
+      (sum, title) => sum + title.offsetHeight,
+      0
+    );
+    const seen = all.filter(w => w.isVisible);
+    const handles = this._accordion.spacing * seen.length;
+    const space = this._accordion.node.clientHeight - titles - handles;
+    if (space <= 0) {
+      return;
+    }
+    const wishes = seen.map(w => this._wish(w, all.indexOf(w)));
+    const needed = wishes.reduce(
+      (n, w) => n + Math.max(w.least, w.wanted ?? 0),
+      0
+    );
+    if (needed > space && this._spare?.isVisible) {
+      this._accordion.collapse(all.indexOf(this._spare));
+      this._spare = null;
+      this._apply();
+      return;
+    }
+    const heights = divide(space, wishes).map(Math.floor);
+    const now = heights.map((height, i) => `${all.indexOf(seen[i])}:${height}`);
+    if (now.join() === this._before) {
+      return;
+    }
+    this._before = now.join();
+    seen.forEach((section, i) => {
+      if (this._growing.get(section)?.firm) {
+        section.node.style.minHeight = `${Math.min(heights[i], wishes[i].wanted ?? 0)}px`;
+      }
+    });
+    // before the sizes, because an earlier minimum would still apply
+    MessageLoop.sendMessage(this._accordion, Widget.Msg.FitRequest);
+    if (this._shares) {
+      const sizes = this._accordion.relativeSizes();
+      seen.forEach((section, i) => {
+        sizes[all.indexOf(section)] = heights[i] / space;
+      });
+      this._accordion.setRelativeSizes(sizes);
+    }
+  }
+
+  private _wish(section: Widget, place: number): IRequirements {
+    const growth = this._growing.get(section);
+    const first = growth?.first?.();
+    return {
+      wanted: growth ? growth.content.offsetHeight + growth.beside : null,
+      least: growth?.least ?? LEAST,
+      first: first ? first.offsetHeight + growth!.beside : 0,
+      priority: growth?.priority ?? Infinity,
+      most: growth?.most ?? 0,
+      weight: this._weights[place] ?? 1
+    };
+  }
+
+  /** Assigned heights, by section. */
+  private _before = '';
+  private _shares = true;
+  private _observer: ResizeObserver;
+  private _growing = new Map<Widget, IGrowth & { content: HTMLElement }>();
+}

@@ -1,0 +1,194 @@
+import { IDebugger } from '@jupyterlab/debugger';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { Widget } from '@lumino/widgets';
+import React from 'react';
+
+import { IClusters } from '../../tokens';
+import { CompareValues } from './compareValues';
+import { Breakpoints } from './breakpoints';
+import { KeyboardFocus } from './keyboardFocus';
+import { DebugModel } from '../model/model';
+import { CellNames, runningOf } from '../model/cellNames';
+import { noRanks, whoseVariables } from '../model/texts';
+import { pointsOf } from '../model/breakpoints';
+import { Ranks } from './ranks';
+
+/** Dependencies of both sections. */
+export interface IDebugWidgets {
+  model: DebugModel;
+  debug: IDebugger;
+  /** Source of a running cell's number. */
+  clusters: IClusters;
+  names: CellNames;
+  trans: TranslationBundle;
+  onError: (error: unknown) => void;
+}
+
+/** A section of the debugger's sidebar. */
+abstract class Section extends ReactWidget {
+  constructor(protected args: IDebugWidgets) {
+    super();
+    this.addClass('jp-Dtrain');
+    this.addClass('jp-DtrainDebug');
+    this.node.setAttribute('role', 'region');
+    args.model.changed.connect(this.changed, this);
+    this._focus = new KeyboardFocus(this.node);
+  }
+
+  override dispose(): void {
+    this._focus.dispose();
+    super.dispose();
+  }
+
+  /** Called with its content element once it is drawn, and whenever that is another element. */
+  onContent: (content: HTMLElement) => void = () => undefined;
+
+  protected abstract content(): JSX.Element | null;
+
+  protected render(): JSX.Element {
+    return (
+      <div
+        className="jp-DtrainDebug-content"
+        ref={element => {
+          if (element) {
+            this.onContent(element);
+          }
+        }}
+      >
+        {this.content()}
+      </div>
+    );
+  }
+
+  protected changed(): void {
+    this.update();
+  }
+
+  /** Is also notified when cells start and end. */
+  protected followCells(): void {
+    this.args.clusters.changed.connect(this._ran, this);
+  }
+
+  /** Clusters change several times a second; a cell starts, and so gets its number, far less often. */
+  private _ran(): void {
+    const running = runningOf(this.args.clusters.clusters);
+    if (running !== this._running) {
+      this._running = running;
+      this.changed();
+    }
+  }
+
+  private _running = '';
+
+  private _focus: KeyboardFocus;
+}
+
+/** The ranks: the focused one, and those that a step moves. */
+export class RanksSection extends Section {
+  constructor(args: IDebugWidgets) {
+    super(args);
+    this.followCells();
+    this.id = 'dtrain-debug-ranks';
+    this.title.label = args.trans.__('Ranks');
+    this.node.setAttribute('aria-label', args.trans.__('Ranks'));
+  }
+
+  protected content(): JSX.Element {
+    const { model, names, trans, onError } = this.args;
+    const { view } = model;
+    if (!view) {
+      return (
+        <p className="jp-DtrainUi-under">
+          {model.isStarted
+            ? noRanks(trans)
+            : trans.__(
+                "Ranks appear here with the debugger on (the bug in the notebook's toolbar) and a distributed cell."
+              )}
+        </p>
+      );
+    }
+    return (
+      <Ranks
+        model={model}
+        view={view}
+        cells={names}
+        trans={trans}
+        onError={onError}
+      />
+    );
+  }
+}
+
+/** A line above JupyterLab's variables, shown while they are the kernel's and not a rank's. */
+export class WhoseVariables extends Widget {
+  constructor({ model, trans }: Pick<IDebugWidgets, 'model' | 'trans'>) {
+    super();
+    this.addClass('jp-Dtrain');
+    this.addClass('jp-DtrainDebug-whose');
+    this.addClass('jp-DtrainUi-under');
+    const tell = (): void => {
+      const text = whoseVariables(model.view, trans);
+      this.node.textContent = text;
+      this.setHidden(!text);
+    };
+    model.changed.connect(tell, this);
+    tell();
+  }
+}
+
+/** Breakpoints, in JupyterLab's own section: each is listed once. */
+export class PointsSection extends Section {
+  constructor(
+    args: IDebugWidgets,
+    /** JupyterLab's section, whose list is hidden while ranks are debugged. */
+    private _panel: Widget
+  ) {
+    super(args);
+    this.followCells();
+    this.id = 'dtrain-debug-points';
+    this.node.setAttribute('aria-label', args.trans.__('Breakpoints of ranks'));
+    const { breakpoints } = args.debug.model;
+    breakpoints.changed.connect(this.changed, this);
+    breakpoints.restored.connect(this.changed, this);
+  }
+
+  protected content(): JSX.Element | null {
+    const { model, debug, names, trans } = this.args;
+    const on = !!model.view?.on;
+    this._panel.toggleClass('jp-DtrainDebug-own', on);
+    if (!model.view || !on) {
+      return null;
+    }
+    const { breakpoints } = debug.model;
+    return (
+      <Breakpoints
+        model={model}
+        points={pointsOf(
+          breakpoints,
+          model.view.points,
+          path => names.nameOf(path),
+          trans,
+          debug.getCodeId('')
+        )}
+        show={({ own }) => own && breakpoints.clicked.emit(own)}
+        trans={trans}
+      />
+    );
+  }
+}
+
+/** Expressions on all ranks. */
+export class CompareValuesSection extends Section {
+  constructor(args: IDebugWidgets) {
+    super(args);
+    this.id = 'dtrain-debug-across';
+    this.title.label = args.trans.__('Across Ranks');
+    this.node.setAttribute('aria-label', args.trans.__('Across Ranks'));
+  }
+
+  protected content(): JSX.Element {
+    const { model, trans, onError } = this.args;
+    return <CompareValues model={model} trans={trans} onError={onError} />;
+  }
+}

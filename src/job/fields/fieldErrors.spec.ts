@@ -1,0 +1,73 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { faultSentence, faultsOf } from './fieldErrors';
+import { emptyForm, IForm } from '../model/request';
+
+const trans = nullTranslator.load('');
+const defaults = 'lr = 0.1\nepochs = 3';
+
+function faults(part: Partial<IForm>): [string, string][] {
+  const form = { ...emptyForm(undefined, defaults), ...part };
+  return faultsOf(form, defaults, trans).map(f => [
+    f.parameter ?? f.field,
+    f.text
+  ]);
+}
+
+it('finds nothing wrong with what is usual', () => {
+  expect(faults({})).toEqual([]);
+  expect(faults({ name: 'Größe π', time: '1-12:00:00' })).toEqual([]);
+});
+
+it('says in words what is wrong with each field', () => {
+  expect(
+    faults({ nodes: '-1', ranksPerNode: 'abc', retries: '1000', time: 'long' })
+  ).toEqual([
+    ['nodes', '-1 is too low. Enter 1 or more.'],
+    ['ranksPerNode', '"abc" is not a whole number.'],
+    ['retries', '1000 is too high. Enter 100 or less.'],
+    [
+      'time',
+      '"long" is not a time. Write 02:00:00, or 1-12:00:00 for a day and a half.'
+    ]
+  ]);
+  expect(faults({ parameters: 'lr = 0.0.5\nepochs = abc' })).toEqual([
+    [
+      'lr',
+      'lr: "0.0.5" is not a number. Enter a number; the notebook has 0.1.'
+    ],
+    [
+      'epochs',
+      'epochs: "abc" is not a number. Enter a number; the notebook has 3.'
+    ]
+  ]);
+  expect(faults({ parameters: 'tag = 1.2.3' })).toEqual([
+    ['tag', 'tag: "1.2.3" is not a number. If it is text, put it in quotes.']
+  ]);
+  expect(faults({ parameters: 'lr' })).toEqual([
+    ['parameters', '"lr": write each parameter as name = value.']
+  ]);
+});
+
+it('names the field where it is listed apart from it', () => {
+  const form = { ...emptyForm(undefined, defaults), nodes: '-1' };
+  const bad = { ...form, parameters: 'lr = 0.0.5' };
+  expect(
+    faultsOf(bad, defaults, trans).map(f => faultSentence(f, trans))
+  ).toEqual([
+    'Nodes: -1 is too low. Enter 1 or more.',
+    'lr: "0.0.5" is not a number. Enter a number; the notebook has 0.1.'
+  ]);
+});
+
+it('takes no text in quotes where the notebook has a number', () => {
+  expect(faults({ parameters: 'lr = "abc"\nepochs = \'0.1\'' })).toEqual([
+    ['lr', 'lr: "abc" is not a number. Enter a number; the notebook has 0.1.'],
+    [
+      'epochs',
+      "epochs: '0.1' is text, as it is in quotes. Enter it without quotes."
+    ]
+  ]);
+  expect(faults({ parameters: 'lr = 1e-3\ntag = "0.1"' })).toEqual([]);
+});

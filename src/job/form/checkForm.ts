@@ -1,0 +1,195 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useCallback, useEffect, useRef, useState } from 'react';
+
+import { RequestError } from '../../request/rest';
+import { JobPlan } from '../../tokens';
+import { Jobs } from '../model/model';
+import { INotebook } from './notebook';
+import { refusalOf } from '../model/refusal';
+import { followedIn, IFilled } from './initialForm';
+import { Wanted, wantedOf } from '../model/request';
+
+/** Delay between an edit and the request for a plan, ms. */
+const CHECK_AFTER = 400;
+
+/** The server's answer for a form. */
+export interface IChecked<P extends JobPlan = JobPlan> {
+  plan: P | null;
+  error: RequestError | null;
+  busy: boolean;
+  at?: Date;
+}
+
+/** Requests the plan of a form from the server; `asks`: whether the scheduler is asked, too. */
+export type AskPlan<P extends JobPlan> = (
+  filled: IFilled,
+  asks: boolean
+) => Promise<P>;
+
+/** The answer, its form, and the function that requested it. */
+interface IFound<P extends JobPlan> extends IChecked<P> {
+  of?: IFilled;
+  by?: AskPlan<P>;
+}
+
+interface IChecking<P extends JobPlan> {
+  filled: IFilled | null;
+  /** Whether the form has no errors of its own. */
+  sound: boolean;
+  /** The form is checked again when this key changes. */
+  ask: AskPlan<P>;
+  notebook: INotebook;
+  trans: TranslationBundle;
+}
+
+interface IRound {
+  /** Ask the scheduler, too. */
+  asks: boolean;
+}
+
+/** A request for the server, with the names that the kernel defines. */
+export async function wantedWith(
+  filled: IFilled,
+  notebook: INotebook
+): Promise<Wanted> {
+  const names = await notebook.names();
+  const { form, defaults } = followedIn(filled, notebook);
+  return { ...wantedOf(form, notebook.path, defaults), names };
+}
+
+/** Requests the plan of a job. */
+export function useJobPlan(jobs: Jobs, notebook: INotebook): AskPlan<JobPlan> {
+  return useCallback(
+    async (filled, asks) => jobs.plan(await wantedWith(filled, notebook), asks),
+    [jobs, notebook]
+  );
+}
+
+/**
+ * The server's answer for the current form; requested after each edit, when the notebook is saved, when its
+ * busy kernel becomes idle, and when the network is back.
+ */
+export function useCheck<P extends JobPlan>(
+  props: IChecking<P>
+): {
+  checked: IChecked<P>;
+  again: () => void;
+  refuse: (error: RequestError) => void;
+} {
+  const { filled, sound, ask, notebook, trans } = props;
+  const [checked, setChecked] = useState<IFound<P>>({
+    plan: null,
+    error: null,
+    busy: true
+  });
+  const [round, setRound] = useState<IRound>({ asks: false });
+  const done = useRef<IRound | null>(null);
+  const latest = useRef(0);
+  const now = useRef({ of: filled ?? undefined, by: ask });
+  now.current = { of: filled ?? undefined, by: ask };
+
+  useEffect(() => {
+    const recheck = (): void => setRound({ asks: false });
+    const ends = [notebook.onSaved(recheck), notebook.onIdle(recheck)];
+    window.addEventListener('online', recheck);
+    return () => {
+      ends.forEach(end => end());
+      window.removeEventListener('online', recheck);
+    };
+  }, [notebook]);
+
+  useEffect(() => {
+    if (!filled) {
+      return;
+    }
+    const mine = ++latest.current;
+    if (!sound) {
+      setChecked(before => ({
+        ...before,
+        error: null,
+        busy: false,
+        of: filled,
+        by: ask
+      }));
+      return;
+    }
+    setChecked(before => ({ ...before, busy: true }));
+    const timer = window.setTimeout(() => {
+      const asks = round.asks && done.current !== round;
+      done.current = round;
+      void check(filled, ask, asks, trans).then(found => {
+        if (mine === latest.current) {
+          setChecked({ ...found, of: filled, by: ask });
+        }
+      });
+    }, CHECK_AFTER);
+    return () => clearTimeout(timer);
+  }, [filled, sound, round, ask, trans]);
+
+  // between an edit and its check, the answer is for the previous form
+  const old = checked.of !== (filled ?? undefined) || checked.by !== ask;
+  return {
+    checked: { ...checked, busy: checked.busy || old },
+    again: () => setRound({ asks: true }),
+    refuse: error => {
+      // a running check must not overwrite this answer
+      latest.current += 1;
+      setChecked(before => ({ ...before, ...now.current, error, busy: false }));
+    }
+  };
+}
+
+/**
+ * Sends a form on request, once at a time; if it is being checked, right after its check, unless it is edited
+ * before.
+ *
+ * @param send - calls its argument when it is certain to send
+ * @returns whether it is being sent or waits for its check, and the function that requests sending
+ */
+export function useSending(
+  form: unknown,
+  busy: boolean,
+  send: (sends: () => void) => Promise<void>
+): [boolean, () => void] {
+  const [waits, setWaits] = useState(false);
+  const [sending, setSending] = useState(false);
+  // a second click may arrive before the next render
+  const underWay = useRef(false);
+  const latest = useRef(send);
+  latest.current = send;
+  const begin = (): void => {
+    if (underWay.current) {
+      return;
+    }
+    underWay.current = true;
+    void latest
+      .current(() => setSending(true))
+      .finally(() => {
+        underWay.current = false;
+        setSending(false);
+      });
+  };
+  useEffect(() => setWaits(false), [form]);
+  useEffect(() => {
+    if (waits && !busy) {
+      setWaits(false);
+      begin();
+    }
+  }, [waits, busy]);
+  return [sending || waits, () => (busy ? setWaits(true) : begin())];
+}
+
+async function check<P extends JobPlan>(
+  filled: IFilled,
+  ask: AskPlan<P>,
+  asks: boolean,
+  trans: TranslationBundle
+): Promise<IChecked<P>> {
+  try {
+    const plan = await ask(filled, asks);
+    return { plan, error: null, busy: false, at: new Date() };
+  } catch (failure) {
+    const error = refusalOf(failure, trans);
+    return { plan: null, error, busy: false };
+  }
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+
+import { followedIn, IFilled } from './initialForm';
+import { INotebook } from './notebook';
+import { emptyForm, wantedOf } from '../model/request';
+
+it('sends what the form shows after the notebook has changed', () => {
+  const before = 'lr = 0.1\nepochs = 3';
+  const notebook = { parameters: 'lr = 0.2\nepochs = 3' } as INotebook;
+  const filled: IFilled = {
+    form: { ...emptyForm(undefined, 'lr = 0.1\nepochs = 9') },
+    defaults: before
+  };
+  const now = followedIn(filled, notebook);
+  expect(now.form.parameters).toBe('lr = 0.2\nepochs = 9');
+  expect(wantedOf(now.form, 'a.ipynb', now.defaults).parameters).toEqual({
+    epochs: 9
+  });
+  expect(followedIn(now, notebook)).toBe(now);
+});

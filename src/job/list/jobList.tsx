@@ -1,0 +1,197 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { searchIcon } from '@jupyterlab/ui-components';
+import { CommandRegistry } from '@lumino/commands';
+import React, { useEffect, useReducer } from 'react';
+
+import { CommandIDs } from '../../commands';
+import { IClusters, ISweeps, Job } from '../../tokens';
+import { FilterChips } from '../../ui/filterChips';
+import { useFirstRows } from '../../ui/lists/firstRows';
+import { Glyph } from '../../ui/icons/glyph';
+import { submitIcon } from '../../ui/icons/icons';
+import { JobsPast, knownUntil } from '../../ui/lastUpdate';
+import { useViewState } from '../../ui/viewState';
+import { sweepIcon } from '../../ui/icons/viewIcons';
+import {
+  entriesOf,
+  entryPasses,
+  entryPassesText,
+  Order,
+  sortEntries
+} from './entries';
+import { JobRow } from './jobRow';
+import { Jobs } from '../model/model';
+import { usePoll } from '../model/poll';
+import { SlotsSection } from './slots';
+import { SweepRow } from './sweepRow';
+import { unreadableSentence, useSweeps, useUnreadable } from './sweeps';
+import { JobFilter } from '../model/texts';
+
+export interface IJobsProps {
+  model: IClusters;
+  jobs: Jobs;
+  /** Null in a front end without sweeps. */
+  sweeps: ISweeps | null;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}
+
+/** Retry interval without a server, ms; known jobs stay. */
+const LOOK_MS = 2000;
+
+/** All jobs: recent ones from frames, and older ones. */
+export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
+  const [older, setOlder] = useViewState<readonly Job[]>('older', []);
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    model.changed.connect(redraw);
+    return () => {
+      model.changed.disconnect(redraw);
+    };
+  }, [model]);
+  const newest = model.jobs.map(j => j.id).join();
+  usePoll(`jobs ${newest}`, LOOK_MS, async () => {
+    setOlder(await jobs.all());
+    return false; // frames report changes
+  });
+  const live = new Set(model.jobs.map(j => j.id));
+  return [...model.jobs, ...older.filter(j => !live.has(j.id))];
+}
+
+/** The list in the main area. */
+export function JobList(props: IJobsProps): JSX.Element {
+  const { model, jobs, commands, trans } = props;
+  const known = useJobs(model, jobs);
+  const sweeps = useSweeps(props.sweeps, known);
+  const unreadable = useUnreadable(props.sweeps, sweeps?.length ?? 0);
+  const all = entriesOf(known, sweeps);
+  const [text, setText] = useViewState('text', '');
+  const [filter, setFilter] = useViewState<JobFilter>('filter', 'all');
+  const [order, setOrder] = useViewState<Order | null>('order', null);
+  const now = knownUntil(model);
+  const count = (key: JobFilter): number =>
+    all.filter(e => entryPasses(e, key)).length;
+  const seldom: [JobFilter, string][] = [
+    ['cancelled', trans.__('Cancelled')],
+    ['stopped', trans.__('Stopped')],
+    ['lost', trans.__('Lost')]
+  ];
+  const filters: [JobFilter, string][] = [
+    ['all', trans.__('All')],
+    ['active', trans.__('Active')],
+    ['failed', trans.__('Failed')],
+    ['succeeded', trans.__('Done')],
+    ...seldom.filter(([key]) => key === filter || count(key) > 0)
+  ];
+  const shown = all.filter(
+    e => entryPasses(e, filter) && entryPassesText(e, text, trans)
+  );
+  if (order) {
+    sortEntries(shown, order, now);
+  }
+  const [first, more] = useFirstRows(shown, trans);
+  const active = count('active');
+  const head = (key: Order, label: string): JSX.Element => (
+    <th
+      scope="col"
+      aria-sort={order === key ? 'ascending' : 'none'}
+      className={`jp-DtrainJob-table-${key}`}
+    >
+      <button
+        type="button"
+        onClick={() => setOrder(order === key ? null : key)}
+      >
+        {label} {order === key ? '▾' : ''}
+      </button>
+    </th>
+  );
+  return (
+    <>
+      <JobsPast model={model} trans={trans} />
+      <p className="jp-DtrainJob-sentenceLine" role="status">
+        {all.length === 0
+          ? trans.__('No jobs yet. Open a notebook, and choose Submit.')
+          : active === 0
+            ? trans.__('No job is active.')
+            : trans._n('%1 job is active.', '%1 jobs are active.', active)}
+      </p>
+      <div className="jp-DtrainUi-viewHead jp-DtrainJob-listHead">
+        <span className="jp-DtrainJob-search">
+          <searchIcon.react tag="span" />
+          <input
+            type="search"
+            value={text}
+            placeholder={trans.__('Name, state, profile')}
+            aria-label={trans.__('Filter jobs')}
+            onChange={event => setText(event.target.value)}
+          />
+        </span>
+        <button
+          type="button"
+          className="jp-DtrainUi-button jp-DtrainJob-send"
+          onClick={() => void commands.execute(CommandIDs.submitNotebook)}
+        >
+          <submitIcon.react tag="span" />
+          {trans.__('Submit…')}
+        </button>
+        {props.sweeps && (
+          <button
+            type="button"
+            className="jp-DtrainUi-button jp-DtrainJob-send"
+            onClick={() => void commands.execute(CommandIDs.sweepNotebook)}
+          >
+            <sweepIcon.react tag="span" />
+            {trans.__('Sweep…')}
+          </button>
+        )}
+      </div>
+      <FilterChips<JobFilter>
+        label={trans.__('State')}
+        filters={filters}
+        chosen={filter}
+        count={count}
+        choose={setFilter}
+      />
+      {all.length > 0 && (
+        <table className="jp-DtrainUi-table jp-DtrainJob-table">
+          <thead>
+            <tr>
+              {head('name', trans.__('Job'))}
+              {head('profile', trans.__('Profile'))}
+              {head('time', trans.__('Time'))}
+            </tr>
+          </thead>
+          <tbody>
+            {first.map(entry =>
+              entry.kind === 'job' ? (
+                <JobRow
+                  key={entry.key}
+                  {...props}
+                  job={entry.job}
+                  among={known}
+                  now={now}
+                />
+              ) : (
+                <SweepRow
+                  key={entry.key}
+                  {...props}
+                  sweep={entry.sweep}
+                  trials={entry.trials}
+                  now={now}
+                />
+              )
+            )}
+          </tbody>
+        </table>
+      )}
+      {more}
+      {unreadable.map(sweep => (
+        <p key={sweep.id} className="jp-DtrainJob-unreadable">
+          <Glyph kind="failed" label={trans.__("Can't be read")} />
+          {unreadableSentence(sweep, trans)}
+        </p>
+      ))}
+      <SlotsSection {...props} />
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Job } from '../../tokens';
+import { formatSpan } from '../../ui/metrics/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { openContextMenu } from '../../ui/menu';
+import { menuOfJob } from './jobMenu';
+import { jobGlyph, jobState, ranFor, rowLine } from '../model/texts';
+
+/** A job in the list: name and state, with its progress below. */
+export function JobRow(props: {
+  job: Job;
+  now: number;
+  /** All known jobs, to distinguish jobs of the same name. */
+  among: readonly Job[];
+  /** Whether it is listed below its sweep. */
+  below?: boolean;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { job, commands, trans, now } = props;
+  const time = ranFor(job, now);
+  return (
+    <tr
+      data-job={job.id}
+      data-below={props.below || undefined}
+      data-state={job.state}
+      onContextMenu={event => openContextMenu(event, commands, menuOfJob(job))}
+    >
+      <td>
+        <Glyph kind={jobGlyph(job)} label={jobState(job, trans)} />
+        <div>
+          <button
+            type="button"
+            className="jp-DtrainUi-name"
+            onClick={() =>
+              void commands.execute(CommandIDs.openJob, {
+                id: job.id,
+                name: job.name
+              })
+            }
+          >
+            <b>{job.name}</b>
+          </button>{' '}
+          <span>{jobState(job, trans)}</span>
+          <p className="jp-DtrainUi-under">
+            {rowLine(job, props.among, trans)}
+          </p>
+        </div>
+      </td>
+      <td>
+        {job.profile}
+        <p className="jp-DtrainUi-under">
+          {job.size.nodes} × {job.size.ranks_per_node}
+        </p>
+      </td>
+      <td className="jp-DtrainJob-number">
+        {time === null ? '–' : formatSpan(time)}
+      </td>
+    </tr>
+  );
+}

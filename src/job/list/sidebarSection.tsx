@@ -1,0 +1,146 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { IClusters, ISweeps, Job, Sweep } from '../../tokens';
+import { formatSpan } from '../../ui/metrics/format';
+import { Glyph, GlyphKind } from '../../ui/icons/glyph';
+import { IMenuItem, openContextMenu } from '../../ui/menu';
+import { knownUntil } from '../../ui/lastUpdate';
+import { entriesOf } from './entries';
+import { menuOfJob } from './jobMenu';
+import {
+  menuOfSweep,
+  sweepGlyph,
+  sweepSentence,
+  sweepState,
+  sweepTime,
+  useSweeps
+} from './sweeps';
+import {
+  countActive,
+  hasEnded,
+  jobGlyph,
+  jobState,
+  moment,
+  ranFor,
+  rowLine
+} from '../model/texts';
+
+/** Rows in the sidebar. */
+const SHOWN = 6;
+
+/** Jobs and sweeps in the sidebar: the newest, with their state. */
+export function JobSection(props: {
+  model: IClusters;
+  /** Null in a front end without sweeps. */
+  sweeps: ISweeps | null;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { model, sweeps, commands, trans } = props;
+  const entries = entriesOf(model.jobs, useSweeps(sweeps, model.jobs));
+  const now = knownUntil(model);
+  return (
+    <>
+      <ul className="jp-DtrainUi-list">
+        {entries
+          .slice(0, SHOWN)
+          .map(entry =>
+            entry.kind === 'job' ? (
+              <Item
+                key={entry.key}
+                open={CommandIDs.openJob}
+                of={entry.job}
+                kind={jobGlyph(entry.job)}
+                state={jobState(entry.job, trans)}
+                line={rowLine(entry.job, model.jobs, trans)}
+                time={timeOf(entry.job, now, trans)}
+                menu={menuOfJob(entry.job)}
+                commands={commands}
+              />
+            ) : (
+              <Item
+                key={entry.key}
+                open={CommandIDs.openSweep}
+                of={entry.sweep}
+                kind={sweepGlyph(entry.sweep)}
+                state={sweepState(entry.sweep, trans)}
+                line={sweepSentence(entry.sweep, trans)}
+                time={timeOfSweep(entry.sweep, now)}
+                menu={menuOfSweep(entry.sweep)}
+                commands={commands}
+              />
+            )
+          )}
+      </ul>
+      <p className="jp-DtrainUi-open">
+        <button
+          type="button"
+          className="jp-DtrainUi-button"
+          onClick={() => void commands.execute(CommandIDs.showJobs)}
+        >
+          {trans.__('All jobs')}
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** A row: name and time, with its progress below. */
+function Item(props: {
+  /** The command that opens it. */
+  open: string;
+  of: Job | Sweep;
+  kind: GlyphKind;
+  state: string;
+  line: string;
+  time: string;
+  menu: IMenuItem[];
+  commands: CommandRegistry;
+}): JSX.Element {
+  const { commands, of } = props;
+  return (
+    <li onContextMenu={event => openContextMenu(event, commands, props.menu)}>
+      <button
+        type="button"
+        className="jp-DtrainUi-listItem jp-DtrainJob-item"
+        onClick={() =>
+          void commands.execute(props.open, { id: of.id, name: of.name })
+        }
+      >
+        <Glyph kind={props.kind} label={props.state} />
+        <b title={of.name}>{of.name}</b>
+        <span className="jp-DtrainJob-itemTime">{props.time}</span>
+        <span className="jp-DtrainUi-under" title={props.line}>
+          {props.line}
+        </span>
+      </button>
+    </li>
+  );
+}
+
+function timeOfSweep(sweep: Sweep, now: number): string {
+  return sweep.ended_at === null
+    ? formatSpan(sweepTime(sweep, now))
+    : moment(sweep.ended_at);
+}
+
+/** Its duration, its end, or that it has not started. */
+function timeOf(job: Job, now: number, trans: TranslationBundle): string {
+  if (hasEnded(job) && job.ended_at !== null) {
+    return moment(job.ended_at);
+  }
+  const ran = ranFor(job, now);
+  return ran === null ? jobState(job, trans) : formatSpan(ran);
+}
+
+/** Number of active jobs, for the section's heading. */
+export function jobNote(model: IClusters, trans: TranslationBundle): string {
+  const active = countActive(model.jobs);
+  if (active) {
+    return trans.__('%1 active', active);
+  }
+  return model.jobs.length || model.link === 'lost' ? '' : trans.__('none');
+}

@@ -1,0 +1,106 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+
+import { CommandIDs } from '../../commands';
+import { Job, Sweep } from '../../tokens';
+import { formatSpan } from '../../ui/metrics/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { useViewState } from '../../ui/viewState';
+import { openContextMenu } from '../../ui/menu';
+import { JobRow } from './jobRow';
+import {
+  menuOfSweep,
+  sweepGlyph,
+  sweepSentence,
+  sweepState,
+  sweepTime
+} from './sweeps';
+
+/** A sweep in the list of jobs: one row, with the jobs of its trials folded below. */
+export function SweepRow(props: {
+  sweep: Sweep;
+  /** Jobs of its trials. */
+  trials: readonly Job[];
+  now: number;
+  commands: CommandRegistry;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { sweep, trials, now, commands, trans } = props;
+  const [open, setOpen] = useViewState(`open ${sweep.id}`, false);
+  const { size } = sweep;
+  return (
+    <>
+      <tr
+        data-sweep={sweep.id}
+        data-state={sweep.state}
+        onContextMenu={event =>
+          openContextMenu(event, commands, menuOfSweep(sweep))
+        }
+      >
+        <td>
+          <Glyph kind={sweepGlyph(sweep)} label={sweepState(sweep, trans)} />
+          <div>
+            <button
+              type="button"
+              className="jp-DtrainUi-name"
+              onClick={() =>
+                void commands.execute(CommandIDs.openSweep, {
+                  id: sweep.id,
+                  name: sweep.name
+                })
+              }
+            >
+              <b>{sweep.name}</b>
+            </button>{' '}
+            <span>{sweepState(sweep, trans)}</span>
+            <p className="jp-DtrainUi-under">{sweepSentence(sweep, trans)}</p>
+            {trials.length > 0 && (
+              <button
+                type="button"
+                className="jp-DtrainUi-link"
+                aria-expanded={open}
+                onClick={() => setOpen(!open)}
+              >
+                {open
+                  ? trans.__('Hide the jobs of %1', sweep.name)
+                  : trans._n(
+                      '%1 job of its trials',
+                      '%1 jobs of its trials',
+                      trials.length
+                    )}
+              </button>
+            )}
+          </div>
+        </td>
+        <td>
+          {sweep.profile}
+          <p className="jp-DtrainUi-under">
+            {trans._n(
+              '%1 trial of %2 × %3',
+              '%1 trials of %2 × %3',
+              sweep.total,
+              size.nodes,
+              size.ranks_per_node
+            )}
+          </p>
+        </td>
+        <td className="jp-DtrainJob-number">
+          {formatSpan(sweepTime(sweep, now))}
+        </td>
+      </tr>
+      {open &&
+        trials.map(job => (
+          <JobRow
+            key={job.id}
+            job={job}
+            among={trials}
+            now={now}
+            below
+            commands={commands}
+            trans={trans}
+          />
+        ))}
+    </>
+  );
+}

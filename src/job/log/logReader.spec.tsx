@@ -1,0 +1,72 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, it, vi } from 'vitest';
+
+import { Job, LogLine } from '../../tokens';
+import { ViewStateContext, ViewState } from '../../ui/viewState';
+import { ILogQuery, Jobs } from '../model/model';
+import { IReader, useLog } from './logReader';
+
+const trans = nullTranslator.load('dtrain_lab');
+const line = (n: number): LogLine => ({
+  time: n,
+  rank: 0,
+  text: `line ${n}`,
+  error: false
+});
+const job = { id: 'j', name: 'j', state: 'running', error: null } as Job;
+
+/** A log of which each answer has the next line; answers wait until they are let go. */
+class Log {
+  asked: string[] = [];
+  waiting: (() => void)[] = [];
+
+  async logs(_: string, query: ILogQuery): Promise<unknown> {
+    this.asked.push(query.offset);
+    await new Promise<void>(go => this.waiting.push(go));
+    const from = query.offset === 'end' ? 0 : Number(query.offset);
+    return { lines: [line(from)], offset: `${from + 1}`, end: false };
+  }
+
+  async answer(): Promise<void> {
+    await vi.waitFor(() => expect(this.waiting).not.toEqual([]));
+    this.waiting.shift()!();
+  }
+}
+
+function Reading(props: { log: Log; out: { reader?: IReader } }): JSX.Element {
+  const jobs = props.log as unknown as Jobs;
+  props.out.reader = useLog(jobs, job, '', () => true, trans);
+  return <>{props.out.reader.lines.length}</>;
+}
+
+it('goes on where its view was left, without a gap and without a line twice', async () => {
+  const log = new Log();
+  const out: { reader?: IReader } = {};
+  const texts = (): string[] | undefined => out.reader?.lines.map(l => l.text);
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  const kept = new ViewState();
+  const draw = (seen: boolean): void =>
+    root.render(
+      <ViewStateContext.Provider value={kept}>
+        {seen && <Reading log={log} out={out} />}
+      </ViewStateContext.Provider>
+    );
+  draw(true);
+  await log.answer();
+  await vi.waitFor(() => expect(texts()).toEqual(['line 0']));
+  await vi.waitFor(() => expect(log.asked).toEqual(['end', '1']));
+  // left while an answer is on its way
+  draw(false);
+  await vi.waitFor(() => expect(host.textContent).toBe(''));
+  await log.answer();
+  out.reader = undefined;
+  draw(true);
+  await vi.waitFor(() => expect(texts()).toEqual(['line 0']));
+  await log.answer();
+  await vi.waitFor(() => expect(texts()).toEqual(['line 0', 'line 1']));
+  expect(log.asked.slice(0, 3)).toEqual(['end', '1', '1']);
+  root.unmount();
+});

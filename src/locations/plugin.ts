@@ -1,0 +1,52 @@
+import {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { CommandIDs } from '../commands';
+import { ILocation } from './location';
+import { openLocation } from './open';
+
+/** Places in cells and files: a command that opens one. */
+export const locationsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'dtrain-lab:places',
+  description: 'Opens lines of cells and files.',
+  autoStart: true,
+  optional: [INotebookTracker, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    tracker: INotebookTracker | null,
+    translator: ITranslator | null
+  ): void => {
+    const trans = (translator ?? nullTranslator).load('dtrain_lab');
+    const { commands } = app;
+    commands.addCommand(CommandIDs.goToLocation, {
+      label: trans.__('Go to a Line'),
+      caption: trans.__('Show a line of a cell or a file'),
+      execute: args =>
+        openLocation(
+          args as ILocation,
+          { commands, tracker, trans },
+          !!args.byPosition
+        ),
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            notebook: { type: 'string', description: 'Path of the notebook' },
+            cell: { type: 'string', description: 'Name of the cell, [7]' },
+            cell_id: { type: 'string', description: 'Its id in the notebook' },
+            file: { type: 'string', description: 'Path of a file' },
+            line: { type: 'number', description: 'From 1' },
+            byPosition: {
+              type: 'boolean',
+              description: 'Cells are numbered by position'
+            }
+          }
+        }
+      }
+    });
+  }
+};

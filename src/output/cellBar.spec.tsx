@@ -1,0 +1,86 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { record as recorded } from '../testing/record';
+import { formatClock } from '../ui/metrics/format';
+import { Bar } from './cellBar';
+import { RunState } from './runs/run';
+import { IRunStatus } from './runStatus';
+
+const trans = nullTranslator.load('dtrain_lab');
+const actions = { choose: () => undefined, interrupt: null, stacks: null };
+
+/** What the bar of a cell says. */
+function said(
+  state: RunState,
+  ranks: number[],
+  failure = '',
+  more: Partial<IRunStatus> = {}
+): string {
+  const known = { record: null, cluster: null, seconds: null };
+  const node = document.createElement('div');
+  node.innerHTML = renderToStaticMarkup(
+    <Bar
+      status={{ ...known, state, ranks, ...more }}
+      ranks={ranks}
+      choice="together"
+      outcome={{ head: failure, rest: '' }}
+      actions={actions}
+      trans={trans}
+    />
+  );
+  const text = node.querySelector('.jp-DtrainOutput-state')?.textContent ?? '';
+  return text.trim();
+}
+
+it('counts no ranks of a cell that waits and whose ranks are not known yet', () => {
+  expect(said('waiting', [])).toBe('queued');
+  expect(said('waiting', [0, 1])).toBe('2 ranks queued');
+});
+
+it('keeps what ranks hung in once they are interrupted, and names whose variables are lost', () => {
+  const mere = 'Ranks 0–1 were interrupted; variables are kept.';
+  const record = recorded();
+  expect(said('interrupted', [0, 1], mere, { plain: true, record })).toBe(
+    'Interrupted. The ranks keep their variables.'
+  );
+  const more = { plain: true, restarted: true, record };
+  expect(said('interrupted', [0, 1], mere, more)).toBe(
+    'Interrupted by a restart of the kernel. The ranks keep their variables.'
+  );
+  const values = { ranks: '0-1', operations: ['barrier'], inside: '0' };
+  const found = [{ code: 'interrupted', values }];
+  expect(
+    said('interrupted', [0, 1], mere, { plain: true, record, said: found })
+  ).toBe('Interrupted. Rank 0 was in barrier. The ranks keep their variables.');
+  // no cluster has a record of the run any more
+  expect(said('interrupted', [0, 1], mere, { plain: true })).toBe(
+    'Interrupted.'
+  );
+  for (const cause of [
+    'Rank 1 called broadcast where rank 0 called all_reduce.',
+    'Rank 1 was restarted: its variables are lost.'
+  ]) {
+    const whole = `${cause} Rank 0 was interrupted in all_reduce; variables are kept.`;
+    expect(said('interrupted', [0, 1], whole)).toBe(`Interrupted. ${whole}`);
+  }
+});
+
+it('says of a cell only what was known when the server was last heard of', () => {
+  const since = new Date(2026, 0, 1, 12, 6, 31);
+  const text = said('running', [0, 1], '', { unheard: { since } });
+  expect(text).toBe(
+    `2 ranks No connection to the server. At ${formatClock(since, true)} it was running.`
+  );
+  expect(said('running', [0, 1], '', { unheard: { since: null } })).toBe(
+    '2 ranks No connection to the server.'
+  );
+  expect(said('done', [0, 1], '', { unheard: { since } })).toBe('2 ranks');
+});
+
+it('calls a cell whose cluster somebody stopped no failure', () => {
+  const text = said('failed', [0, 1], 'The cluster was stopped.');
+  expect(text).toBe('The cluster was stopped.');
+});

@@ -1,0 +1,188 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+import { createPortal } from 'react-dom';
+
+import { formatRanks } from '../ui/metrics/format';
+import { Bar, IBarActions } from './cellBar';
+import { IPlacedBlock } from './text/interleaved';
+import { Failure, IFailureActions } from './failure';
+import { foldLines } from './lines/fold';
+import { ILine, linesOf } from './lines/lines';
+import { ICellOutput } from './runs/cellOutput';
+import { Area, ILeft, Lines, rowsOf } from './text/rows';
+import { IRunStatus, keepsVariables } from './runStatus';
+import { outcomeOf } from './runs/outcome';
+import { parseTracebacks, tracebacksOf } from './lines/traceback';
+import { Choice } from './lines/parts';
+
+/** State of a cell of ranks. */
+export interface ICellState {
+  output: ICellOutput;
+  ranks: readonly number[];
+  status: IRunStatus;
+  choice: Choice;
+  /** Text between displays of ranks; the rest is above. */
+  between: readonly IPlacedBlock[];
+  left: ILeft;
+  /** Number of widgets that can't be displayed: no kernel has their models. */
+  gone: number;
+  /** Ranks with widgets that are disabled. */
+  dead: readonly number[];
+  /** Ranks that ended before their widgets were loaded. */
+  unloaded: readonly number[];
+}
+
+/** The bar of a cell, and its lines. */
+export function CellView(props: {
+  state: ICellState;
+  trans: TranslationBundle;
+  actions: IBarActions & IFailureActions;
+}): JSX.Element {
+  const { state, trans, actions } = props;
+  const { choice, ranks, status, left, between } = state;
+  const { output } = state;
+  // by rank, all text is placed between the displays
+  const above = !between.length
+    ? output.lines
+    : choice === 'by rank'
+      ? []
+      : output.lines.filter(line => !line.part);
+  const folded = (): { lines: ILine[]; left: ILeft } => {
+    const rows = foldLines(above);
+    return { lines: rows, left: rowsOf(left, rows, output.lines) };
+  };
+  // the number of omitted lines of one rank is unknown
+  const ofRank = (rows: ILine[]): { lines: ILine[]; left: ILeft } => ({
+    lines: rows,
+    left: { ...left, uncounted: left.gone > 0 }
+  });
+  const isAbove = !between.length || choice !== 'by rank';
+  const rank = typeof choice === 'number' ? choice : null;
+  const own = status.state === 'interrupted' || status.state === 'not run';
+  const { record, said } = status;
+  const known = (record?.result ?? record)?.failures.filter(
+    f => f.kind === 'raised'
+  );
+  const rows = own || known ? [] : (output.failure?.rows ?? []);
+  const tracebacks = own
+    ? []
+    : known
+      ? tracebacksOf(known)
+      : parseTracebacks(rows);
+  const outcome = outcomeOf(
+    said,
+    record?.result?.sentence || output.failure?.sentence || '',
+    tracebacks.length > 0,
+    keepsVariables(status),
+    trans
+  );
+  return (
+    <>
+      <Bar
+        status={status}
+        ranks={ranks}
+        choice={choice}
+        outcome={outcome}
+        actions={actions}
+        trans={trans}
+      />
+      {isAbove &&
+        (above.length > 0 || left.gone > 0 || output.area.length > 0) && (
+          <div className="jp-DtrainOutput-out">
+            {choice === 'by rank' ? (
+              ranks.map(r => (
+                <section
+                  key={r}
+                  aria-label={trans.__('Rank %1', r)}
+                  className="jp-DtrainOutput-block"
+                >
+                  <Lines {...ofRank(ownLines(above, r))} trans={trans} />
+                  <Area rows={output.area} rank={r} />
+                </section>
+              ))
+            ) : (
+              <>
+                <Lines
+                  {...(rank === null ? folded() : ofRank(linesOf(above, rank)))}
+                  trans={trans}
+                />
+                <Area rows={output.area} rank={rank} />
+              </>
+            )}
+          </div>
+        )}
+      {between.map(block =>
+        createPortal(
+          <Block {...props} block={block} />,
+          block.host,
+          `${block.rank} ${block.order}`
+        )
+      )}
+      {state.gone > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'There was a widget here. It is shown again once the cell has run.',
+            'There were widgets here. They are shown again once the cell has run.',
+            state.gone
+          )}
+        </p>
+      )}
+      {state.dead.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'The widgets of rank %2 are disabled: its process has ended. To use them, run the cell again.',
+            'The widgets of ranks %2 are disabled: their processes have ended. To use them, run the cell again.',
+            state.dead.length,
+            formatRanks(state.dead)
+          )}
+        </p>
+      )}
+      {state.unloaded.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'Widgets of rank %2 were not loaded: its process has ended. To show them, run the cell again.',
+            'Widgets of ranks %2 were not loaded: their processes have ended. To show them, run the cell again.',
+            state.unloaded.length,
+            formatRanks(state.unloaded)
+          )}
+        </p>
+      )}
+      <Failure
+        tracebacks={tracebacks}
+        rows={rows}
+        actions={actions}
+        trans={trans}
+      />
+    </>
+  );
+}
+
+/** Text between displays. */
+function Block(props: {
+  block: IPlacedBlock;
+  state: ICellState;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { block, state, trans } = props;
+  const { rank, lines, last } = block;
+  // the omission in the middle is reported once, above
+  const left = { ...state.left, gone: 0 };
+  if (state.choice !== 'by rank' || rank === null) {
+    const shown = rank === null ? foldLines(lines) : lines;
+    return <Lines lines={shown} left={left} trans={trans} />;
+  }
+  return (
+    <>
+      <Lines lines={ownLines(lines, rank)} left={left} trans={trans} />
+      {last && <Area rows={state.output.area} rank={rank} />}
+    </>
+  );
+}
+
+/** A rank's lines, with that rank as their only one. */
+function ownLines(lines: readonly ILine[], rank: number): ILine[] {
+  return linesOf(lines, rank).map(line => ({
+    ...line,
+    ranks: line.ranks.length ? [rank] : []
+  }));
+}

@@ -1,0 +1,143 @@
+import { CodeCell } from '@jupyterlab/cells';
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster, makeVerdict } from '../testing/clusters';
+import { record } from '../testing/record';
+import { CellRecord, Cluster, Verdict } from '../tokens';
+import { IRun } from './runs/run';
+import {
+  glyphOf,
+  IRunStatus,
+  isAlarm,
+  runStatusOf,
+  timeText,
+  troubleOf,
+  troubleText
+} from './runStatus';
+
+const trans = nullTranslator.load('dtrain_lab');
+
+const cell = (
+  count: number | null,
+  source = '%%distributed\nx',
+  outputs = 0
+): CodeCell =>
+  ({
+    model: {
+      executionCount: count,
+      outputs: { length: outputs },
+      sharedModel: { getSource: () => source }
+    }
+  }) as unknown as CodeCell;
+
+function status(
+  more: Partial<CellRecord>,
+  verdicts: Verdict[] = []
+): IRunStatus {
+  const cluster = makeCluster();
+  const metrics = { ...cluster.metrics, verdicts };
+  const found = { record: record(more), cluster: { ...cluster, metrics } };
+  return runStatusOf(cell(3), found, null, false, false);
+}
+
+const RUNNING = { state: 'running' as const, ended_at: null };
+
+it('never says done of what is not known to be', () => {
+  const of = (
+    count: number | null,
+    run: IRun | null,
+    source?: string
+  ): string | null =>
+    runStatusOf(cell(count, source), null, run, false, false).state;
+  const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
+  expect(of(null, run)).toBeNull();
+  expect(of(null, null)).toBeNull();
+  expect(of(3, null)).toBe('done');
+  expect(of(3, null, '%%distributed --no-wait\nx')).toBeNull();
+  expect(of(3, null, '%distributed output')).toBeNull();
+  expect(of(3, null, '%distributed wait')).toBe('done');
+  const kept: IRun = { ...run, state: 'interrupted', started: 1, ended: 3 };
+  expect(runStatusOf(cell(null), null, kept, false, false)).toMatchObject({
+    state: 'interrupted',
+    seconds: 2,
+    ranks: [0, 1]
+  });
+  const done: IRun = { ...kept, state: 'done' };
+  expect(of(3, done)).toBe('done');
+  expect(of(null, done)).toBeNull(); // outputs were stripped from the notebook
+  expect(
+    runStatusOf(cell(null, undefined, 1), null, done, false, false).state
+  ).toBe('done'); // the notebook was saved during the run
+  // the cluster was stopped, so there is no record: the failure is still shown
+  expect(runStatusOf(cell(3), null, run, false, true)).toMatchObject({
+    state: 'failed',
+    ranks: [0, 1]
+  });
+  expect(runStatusOf(cell(null), null, run, true, false).state).toBe('waiting');
+});
+
+it('says that the end of a run is not known, where no cluster knows it', () => {
+  const run: IRun = { run: 'x.1', state: 'running', ranks: [0, 1] };
+  const known = runStatusOf(cell(null), null, run, false, false);
+  expect(glyphOf(known, trans)).toBeNull(); // a cluster's record may still arrive
+  expect(glyphOf({ ...known, noEnd: true }, trans)?.kind).toBe('off');
+});
+
+it('counts the time of the ranks', () => {
+  expect(status({}).seconds).toBe(2.5);
+  expect(timeText(status({}), trans)).toBe('2.5\u00a0s');
+  const waits = status({
+    state: 'waiting',
+    started_at: null,
+    ended_at: null
+  });
+  expect(waits.seconds).toBeNull();
+});
+
+it('says whom a cell waits for', () => {
+  const of = (waits_for: CellRecord['waits_for']): string =>
+    timeText(status({ state: 'waiting', started_at: null, waits_for }), trans);
+  expect(of([{ cell: '[3]', notebook: '/x/other.ipynb' }])).toBe(
+    'waiting for [3] of other.ipynb'
+  );
+  expect(of([{ cell: '[2]', notebook: '/home/u/work/a.ipynb' }])).toBe(
+    'waiting for [2]'
+  );
+  expect(of([{ cell: null, notebook: null }])).toContain('a program');
+  expect(of([])).toBe('waiting for ranks');
+  const debugged = { cell: '%debug', notebook: '/home/u/work/a.ipynb' };
+  expect(of([debugged])).toBe(
+    'waiting until the ranks in the debugger continue'
+  );
+  const waits = status({
+    state: 'waiting',
+    started_at: null,
+    waits_for: [debugged]
+  });
+  const running = [{ cell: '%debug', ranks: [1] }] as Cluster['running'];
+  const cluster = { ...waits.cluster!, running };
+  expect(timeText({ ...waits, cluster }, trans)).toBe(
+    'waiting until rank 1, paused in the debugger, continues'
+  );
+});
+
+it('tells of trouble on its own ranks, of what needs somebody first', () => {
+  const slow = makeVerdict({ kind: 'slow', text: 'Rank 1 is slow.' });
+  const stuck = status(RUNNING, [slow, makeVerdict({})]);
+  const found = troubleOf(stuck);
+  expect(isAlarm(found)).toBe(true);
+  expect(glyphOf(stuck, trans)?.kind).toBe('stuck');
+  expect(troubleText(found!, trans)).toBe(
+    'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14\u00a0s.'
+  );
+  const ended = 'Rank 0 waits in all_reduce; rank 1 has finished the cell.';
+  const left = makeVerdict({ code: 'ended', text: ended });
+  expect(troubleText(left, trans)).toBe(`${ended} 14\u00a0s`);
+  const merely = status(RUNNING, [slow]);
+  expect(isAlarm(troubleOf(merely))).toBe(false);
+  expect(glyphOf(merely, trans)?.kind).toBe('slow');
+  const elsewhere = makeVerdict({ ranks: [7], peers: [6] });
+  expect(troubleOf(status(RUNNING, [elsewhere]))).toBeNull();
+  expect(troubleOf(status({}, [makeVerdict({})]))).toBeNull();
+});

@@ -1,0 +1,117 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Cluster, IPoint } from '../../tokens';
+import { formatValue, UNKNOWN } from '../../ui/metrics/format';
+import { InView } from '../../ui/inView';
+import { TimeChart } from './chart';
+import { IAxis } from './charts';
+
+/** Maximum number of charted values; the export has all. */
+const MOST_CHARTS = 6;
+
+/** Names of the user's values in these points. */
+export function namesOf(points: readonly Pick<IPoint, 'values'>[]): string[] {
+  const names = new Set<string>();
+  for (const point of points) {
+    for (const name of Object.keys(point.values)) {
+      names.add(name);
+    }
+  }
+  names.delete('step');
+  return [...names];
+}
+
+/** Key of a point's values, to detect new ones. */
+type ILogged = Pick<IPoint, 'at' | 'values'>;
+
+/**
+ * A value that the user logs, at the times when something was logged. Points in between repeat the latest
+ * value: a line through them would continue where nothing is measured any more.
+ */
+export function loggedAt(
+  points: readonly ILogged[],
+  name: string
+): { times: number[]; values: (number | null)[] } {
+  const logged = points.filter((point, i) => {
+    const before = points[i - 1]?.values;
+    const { values } = point;
+    return (
+      !before || values[name] !== before[name] || values.step !== before.step
+    );
+  });
+  return {
+    times: logged.map(p => p.at),
+    values: logged.map(p => p.values[name] ?? null)
+  };
+}
+
+/** How a logged value comes from those of the ranks; empty with one rank, and where it is not known. */
+export function aggregateOf(
+  name: string,
+  averaged: readonly string[] | null | undefined,
+  size: number,
+  trans: TranslationBundle
+): string {
+  if (!averaged || size < 2) {
+    return '';
+  }
+  return averaged.includes(name)
+    ? trans.__('mean over ranks')
+    : trans.__('rank 0');
+}
+
+/** A chart of each value that the user logs with `dt.log`. */
+export function OwnValues(props: {
+  cluster: Cluster;
+  points: readonly IPoint[];
+  axis: IAxis;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { cluster, points, trans } = props;
+  const names = namesOf(points);
+  if (!names.length) {
+    return null;
+  }
+  const charts = (): JSX.Element => (
+    <>
+      {names.slice(0, MOST_CHARTS).map(name => {
+        const { times, values } = loggedAt(points, name);
+        // of an earlier cell, or not a number: there is no current value
+        const last = values[values.length - 1] ?? null;
+        const text = last === null ? UNKNOWN : formatValue(last, 3);
+        return (
+          <section key={name}>
+            <h3>
+              {name}
+              <span>
+                <b>{text}</b>{' '}
+                {aggregateOf(
+                  name,
+                  cluster.metrics.averaged,
+                  cluster.world.size,
+                  trans
+                )}
+              </span>
+            </h3>
+            <TimeChart
+              {...props.axis}
+              times={times}
+              series={[{ label: name, values, colour: '--jp-accent-color1' }]}
+              summary={trans.__('%1: %2 now', name, text)}
+            />
+          </section>
+        );
+      })}
+      {names.length > MOST_CHARTS && (
+        <p className="jp-DtrainUi-note">
+          {trans.__(
+            '%1 more values are in the export.',
+            names.length - MOST_CHARTS
+          )}
+        </p>
+      )}
+    </>
+  );
+  return <InView className="jp-DtrainUi-charts" draw={charts} />;
+}

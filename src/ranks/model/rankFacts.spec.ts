@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+
+import { nullTranslator } from '@jupyterlab/translation';
+
+import { makeRank, makeVerdict } from '../../testing/clusters';
+import { standsAt } from './rankFacts';
+import { sinceText } from '../table/rankGrid';
+
+const trans = nullTranslator.load('');
+
+it('says of a world that stands where the one is, and what the others wait in', () => {
+  const where = {
+    notebook: 'train.ipynb',
+    cell: '[7]',
+    cell_id: null,
+    file: null,
+    function: null,
+    line: 6
+  };
+  const verdict = makeVerdict({
+    standings: [
+      {
+        ranks: [1],
+        blamed: true,
+        operation: null,
+        sequence: null,
+        bytes: null,
+        where
+      },
+      {
+        ranks: [0],
+        blamed: false,
+        operation: 'all_reduce',
+        sequence: 22093,
+        bytes: null,
+        where: { ...where, line: 10 }
+      }
+    ]
+  });
+  expect(standsAt(makeRank(1, { state: 'stuck' }), verdict, trans)).toBe(
+    'cell\u00a0[7], line\u00a06'
+  );
+  const waits = makeRank(0, { state: 'in collective', doing: 'backward' });
+  expect(standsAt(waits, verdict, trans)).toBe('all_reduce 22,093');
+  // a rank of which the verdict says nothing
+  expect(standsAt(makeRank(2, { doing: 'data' }), verdict, trans)).toBe('data');
+});
+
+it('says since when in as few words as its column has room for', () => {
+  expect([null, 14.4, 74, 7400].map(sinceText)).toEqual([
+    '–',
+    '14\u00a0s',
+    '1\u00a0min',
+    '2\u00a0h'
+  ]);
+});

@@ -1,0 +1,83 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { cellName, locationText } from '../../locations/texts';
+import { Rank, Verdict } from '../../tokens';
+import {
+  formatCount,
+  formatGiB,
+  formatRate,
+  formatShare,
+  formatTime,
+  UNKNOWN
+} from '../../ui/metrics/format';
+import { FactList } from '../../ui/lists/factList';
+import { stateWord } from '../../ui/verdicts/sentence';
+import { shareInText } from '../../ui/metrics/share';
+import { waitingOf } from '../../ui/metrics/split';
+
+/** A rank's activity, as short text. */
+export function doing(rank: Rank, trans: TranslationBundle): string {
+  const { where } = rank;
+  if (rank.state === 'stuck' && where?.line) {
+    return where.cell
+      ? trans.__('cell %1, line %2', where.cell, where.line)
+      : `${where.file}:${where.line}`;
+  }
+  if (rank.state === 'busy' && !rank.doing && where?.cell) {
+    return cellName(where.cell, trans);
+  }
+  return rank.doing ?? stateWord(rank.state, trans);
+}
+
+/** Position of a rank in a stuck world: its own line, or the collective in which it waits. */
+export function standsAt(
+  rank: Rank,
+  verdict: Verdict,
+  trans: TranslationBundle
+): string {
+  const position = verdict.standings.find(s => s.ranks.includes(rank.rank));
+  const blamed = position?.blamed ?? verdict.ranks.includes(rank.rank);
+  const place = locationText(position?.where ?? rank.where, trans);
+  if (blamed && place !== null) {
+    return place;
+  }
+  if (position?.operation) {
+    return position.sequence === null
+      ? position.operation
+      : `${position.operation} ${formatCount(position.sequence)}`;
+  }
+  return place ?? doing(rank, trans);
+}
+
+/** Everything about a rank. */
+export function Facts(props: {
+  rank: Rank;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { rank, trans } = props;
+  const unsure = rank.unsure ? ` (${trans.__('unsure')})` : '';
+  const overhead = shareInText(
+    rank.comm_overhead,
+    rank.comm_overhead_error,
+    trans
+  );
+  const facts: [string, string][] = [
+    [trans.__('State'), stateWord(rank.state, trans)],
+    [trans.__('Doing'), doing(rank, trans)],
+    [trans.__('Device'), `${rank.device}, ${rank.node}`],
+    [trans.__('Step'), rank.step === null ? UNKNOWN : `${rank.step}${unsure}`],
+    [trans.__('Steps/s'), formatRate(rank.steps_per_s)],
+    [trans.__('Samples/s'), formatRate(rank.samples_per_s)],
+    [trans.__('Data loading'), formatTime(rank.data_s)],
+    [trans.__('Communication'), overhead],
+    [trans.__('Waiting'), formatTime(waitingOf(rank))],
+    [trans.__('CPU'), formatShare(rank.cpu_utilization)],
+    [trans.__('Memory'), `${formatGiB(rank.memory_bytes)} GiB`],
+    [trans.__('Process'), rank.pid === null ? UNKNOWN : `${rank.pid}`]
+  ];
+  if (rank.device !== 'cpu') {
+    facts.push([trans.__('GPU'), formatShare(rank.device_utilization)]);
+  }
+  return <FactList facts={facts} />;
+}

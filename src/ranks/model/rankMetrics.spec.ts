@@ -1,0 +1,139 @@
+import { expect, it } from 'vitest';
+
+import { makeCluster, makeRank } from '../../testing/clusters';
+import {
+  rankMetricsOf,
+  hasNetwork,
+  heatOf,
+  passes,
+  rebuilds
+} from './rankMetrics';
+import { median, networkOf, shownNow } from '../../ui/metrics/ownTime';
+
+const point = (at: number, own: number[], generation = 0) => ({
+  at,
+  samples: 1,
+  overhead: 0.1,
+  waiting: 0,
+  generation,
+  own: Float32Array.from(own),
+  middle: median(own.filter(v => !Number.isNaN(v))),
+  slowed: [],
+  slow: null as number[] | null,
+  unsure: 0,
+  memory: null,
+  network: null,
+  networkMiddle: null,
+  values: {}
+});
+
+it('finds the rank whose own time is long where step times are equal', () => {
+  const ranks = [0, 1, 2].map(n =>
+    makeRank(n, { step_s: 0.1, comm_overhead: n === 1 ? 0 : 0.3, wait_s: 0.02 })
+  );
+  const found = rankMetricsOf(makeCluster({ ranks }));
+  expect(found[1].over).toBeCloseTo(0.1 / 0.07 - 1);
+  expect(found[0].transfer! + found[0].waiting! + found[0].own!).toBeCloseTo(
+    0.1
+  );
+});
+
+it('compares two ranks with each other: their median is half of the difference', () => {
+  const ranks = [0, 1].map(n =>
+    makeRank(n, { step_s: 0.1, comm_overhead: n === 1 ? 0 : 0.5 })
+  );
+  const [quick, slow] = rankMetricsOf(makeCluster({ ranks }));
+  expect(slow.over).toBeCloseTo(1);
+  expect(quick.over).toBeCloseTo(-0.5);
+});
+
+it('knows nothing of a rank without steps', () => {
+  expect(rankMetricsOf(makeCluster())[0]).toMatchObject({
+    own: null,
+    over: null
+  });
+  expect(median([])).toBeNull();
+});
+
+it('filters by rank, node, device and state', () => {
+  const rank = makeRank(5, {
+    node: 'gpu-03',
+    device: 'cuda:1',
+    state: 'stuck'
+  });
+  for (const filter of ['', '0-7', '3 5', 'gpu-03', 'cuda:1', 'stuck']) {
+    expect(passes(filter, rank)).toBe(true);
+  }
+  for (const filter of ['0-4', 'gpu-04', 'slow']) {
+    expect(passes(filter, rank)).toBe(false);
+  }
+});
+
+it('maps own time over time, against the median of that time', () => {
+  const slow = (own: number[]) => ({ ...point(15, own), slow: [1] });
+  const points = [point(0, [1, 1, NaN]), slow([1, 3, NaN])];
+  const heat = heatOf(makeCluster(), points, [0, 1], 2, 0, 20);
+  // three ranks, one of them not known
+  expect([...heat.cells]).toEqual([0, -0.5, 0, 0.5]);
+  const later = heatOf(makeCluster(), points, [0], 4, 0, 40);
+  expect([...later.cells]).toEqual([0, -0.5, NaN, NaN]);
+  const apart = heatOf(makeCluster(), points, [0], 8, 0, 40);
+  expect([...apart.cells].slice(0, 5)).toEqual([0, 0, 0, -0.5, NaN]);
+  const pair = [point(0, [1, 1]), slow([1, 3])];
+  const two = heatOf(makeCluster(), pair, [0, 1], 2, 0, 20);
+  expect(two.cells[3]).toBe(2);
+});
+
+it('has deep colours for what the head calls slow only, and none within the error', () => {
+  const pair = { ...point(0, [1, 1.4]), slow: [] as number[] };
+  const cellsOf = (one: typeof pair) =>
+    [...heatOf(makeCluster(), [one], [0, 1], 1, 0, 1).cells].map(
+      over => Math.round(over * 100) / 100
+    );
+  expect(cellsOf(pair)).toEqual([-0.29, 0.05]);
+  expect(cellsOf({ ...pair, slow: [1] })).toEqual([-0.29, 0.4]);
+  expect(cellsOf({ ...pair, unsure: 0.45 })).toEqual([0, 0]);
+  expect(cellsOf({ ...pair, slow: [1], unsure: 0.45 })).toEqual([0, 0.4]);
+  const rank = makeRank(1, { slow: false });
+  expect(shownNow(0.4, rank)).toBe(0.05);
+  expect(shownNow(0.4, { ...rank, slow: true })).toBe(0.4);
+  const wide = { step_s: 1, comm_overhead: 0.5, comm_overhead_error: 0.25 };
+  expect(shownNow(0.4, { ...rank, ...wide })).toBe(0);
+});
+
+it('maps nodes where there are too many ranks, each by its slowest', () => {
+  const ranks = Array.from({ length: 200 }, (_, n) =>
+    makeRank(n, { node: n < 100 ? 'a' : 'b' })
+  );
+  const own = ranks.map((_, n) => (n === 150 ? 2 : 1));
+  const shown = ranks.map(r => r.rank);
+  const heat = heatOf(
+    makeCluster({ ranks }),
+    [{ ...point(0, own), slow: [150] }],
+    shown,
+    1,
+    0,
+    1
+  );
+  expect(heat.rows.map(r => r.label)).toEqual(['a', 'b']);
+  expect([...heat.cells]).toEqual([0, 1]);
+});
+
+it('knows of a network where nodes have addresses of their own', () => {
+  const node = {
+    ...makeCluster({}).nodes[0],
+    sent_bytes_per_s: 3,
+    received_bytes_per_s: 4
+  };
+  expect(networkOf(node)).toBe(7);
+  expect(networkOf({ ...node, sent_bytes_per_s: null })).toBeNull();
+  const other = { ...node, address: '10.0.0.2' };
+  expect(hasNetwork(makeCluster({ nodes: [node, other] }))).toBe(true);
+  expect(hasNetwork(makeCluster({ nodes: [node, node] }))).toBe(false);
+});
+
+it('marks where the world was rebuilt', () => {
+  expect(rebuilds([point(1, []), point(2, [], 1), point(3, [], 1)])).toEqual([
+    2
+  ]);
+});

@@ -1,0 +1,50 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { FormBar } from '../../job/form/formBar';
+import { SweepPlan } from '../../tokens';
+import { ranksText } from '../../ui/verdicts/sentence';
+import { sweepIcon } from '../../ui/icons/viewIcons';
+import { ISweepForm, trialsOf } from '../model/request';
+
+/** Number and size of the trials, and the button, which says why it is disabled. */
+export function SweepBar(props: {
+  sweep: ISweepForm;
+  /** The checked plan; null if there is none. */
+  plan: SweepPlan | null;
+  /** Why it can't begin; empty if it can. */
+  why: string;
+  sending: boolean;
+  trans: TranslationBundle;
+  send: () => void;
+}): JSX.Element {
+  const { sweep, plan, trans } = props;
+  const trials = trialsOf(sweep);
+  const all = trans._n('%1 trial', '%1 trials', trials);
+  const size = plan?.size;
+  const parallel = Number(sweep.parallel) || plan?.parallel;
+  return (
+    <FormBar
+      {...props}
+      size={
+        size
+          ? trans.__(
+              '%1 × %2',
+              all,
+              ranksText(size.nodes * size.ranks_per_node, trans)
+            )
+          : all
+      }
+      under={
+        <p className="jp-DtrainUi-under">
+          {parallel
+            ? trans.__('%1 at once', Math.min(parallel, trials))
+            : trans.__('As many at once as there are free GPUs or cores')}
+        </p>
+      }
+      icon={sweepIcon}
+      words={[trans.__('Start sweep'), trans.__('Starting…')]}
+      extra="jp-DtrainSweep-begin"
+    />
+  );
+}

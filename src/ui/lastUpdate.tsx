@@ -1,0 +1,33 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { IClusters } from '../tokens';
+import { formatClock } from './metrics/format';
+
+/** Time of the latest data, ms: now, or the time of the last frame if the server can't be reached. */
+export function knownUntil(model: IClusters): number {
+  return model.link === 'lost' && model.seen
+    ? model.seen.getTime()
+    : Date.now();
+}
+
+/** Without a connection to the server, a note with the time of the last update of the displayed jobs. */
+export function JobsPast(props: {
+  model: IClusters;
+  trans: TranslationBundle;
+}): JSX.Element | null {
+  const { model, trans } = props;
+  if (model.link !== 'lost') {
+    return null;
+  }
+  return (
+    <p className="jp-DtrainUi-note" role="status">
+      {model.seen
+        ? trans.__(
+            'No connection to the server. This is as of %1; jobs run without it.',
+            formatClock(model.seen, true)
+          )
+        : trans.__('No connection to the server. Jobs run without it.')}
+    </p>
+  );
+}

@@ -1,0 +1,169 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { Rank } from '../../tokens';
+import { formatShares } from './format';
+
+/**
+ * Parts of a step: data, own time, other waits, transfer, waiting for slower ranks; shares of the step, adding up
+ * to 1.
+ */
+export interface ISplit {
+  /** Waiting for the loader. */
+  data: number;
+  own: number;
+  /** Waiting for something that is neither data nor a rank, where a verdict says so; else counted as own time. */
+  asleep: number;
+  transfer: number;
+  waiting: number;
+}
+
+/** Parts of a bar, from left to right. */
+const PARTS = ['data', 'own', 'asleep', 'transfer', 'waiting'] as const;
+/** Waiting for data below this share of a step counts as the rank's own time. */
+const LEAST_DATA = 0.05;
+
+/**
+ * Time that a step waits for slower ranks, s: between 0 and all of its communication, of which it is a part;
+ * null if unknown. The two are measured separately.
+ */
+export function waitingOf(
+  rank: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s'>
+): number | null {
+  const { step_s, comm_overhead, wait_s } = rank;
+  if (wait_s === null || step_s === null) {
+    return wait_s;
+  }
+  return Math.max(0, Math.min((comm_overhead ?? 1) * step_s, wait_s));
+}
+
+/**
+ * own = step × (1 − overhead) − data − other waits, waiting = wait, transfer = the rest; for a rank, or for the world,
+ * whose metrics are means over its ranks.
+ */
+export function splitOf(
+  rank: Pick<
+    Rank,
+    'step_s' | 'comm_overhead' | 'wait_s' | 'data_s' | 'asleep_s'
+  >
+): ISplit | null {
+  const { step_s, comm_overhead, data_s } = rank;
+  if (!step_s || comm_overhead === null) {
+    return null;
+  }
+  const waiting = Math.min(comm_overhead, (waitingOf(rank) ?? 0) / step_s);
+  const waits = Math.min(1 - comm_overhead, (data_s ?? 0) / step_s);
+  const data = waits < LEAST_DATA ? 0 : waits;
+  const rest = 1 - comm_overhead - data;
+  const asleep = Math.min(rest, (rank.asleep_s ?? 0) / step_s);
+  return {
+    data,
+    own: rest - asleep,
+    asleep,
+    transfer: comm_overhead - waiting,
+    waiting
+  };
+}
+
+/** A part with its share: "compute 70 %". */
+function partText(
+  part: keyof ISplit,
+  told: string,
+  trans: TranslationBundle
+): string {
+  switch (part) {
+    case 'data':
+      return trans.__('waiting for data %1', told);
+    case 'own':
+      return trans.__('compute %1', told);
+    case 'asleep':
+      return trans.__('other waits %1', told);
+    case 'transfer':
+      return trans.__('transfer %1', told);
+    default:
+      return trans.__('waiting %1', told);
+  }
+}
+
+/** What a part is, where its name says too little; undefined for the others. */
+export function partTitle(
+  part: string,
+  asleep: boolean,
+  trans: TranslationBundle
+): string | undefined {
+  switch (part) {
+    case 'own':
+      return asleep
+        ? trans.__('The rest of the step, in which ranks run')
+        : trans.__(
+            'All of the step but communication and the loader: also a short sleep, or reading a file'
+          );
+    case 'asleep':
+      return trans.__(
+        'Ranks neither compute nor communicate, nor wait for the loader: look for sleeps, files, and requests over a network'
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** The parts that are named, with their texts. */
+function named(
+  split: ISplit,
+  trans: TranslationBundle
+): { part: keyof ISplit; text: string }[] {
+  const parts = PARTS.filter(
+    part => !['data', 'asleep'].includes(part) || split[part] > 0
+  );
+  const told = formatShares(parts.map(part => split[part]));
+  return parts.map((part, i) => ({
+    part,
+    text: partText(part, told[i], trans)
+  }));
+}
+
+/** A step as a bar: orange, grey, faint, blue, hatched orange. */
+export function SplitBar(props: {
+  split: ISplit;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, trans } = props;
+  return (
+    <span
+      className="jp-DtrainUi-split"
+      role="img"
+      aria-label={named(split, trans)
+        .map(({ text }) => text)
+        .join(', ')}
+    >
+      {PARTS.map(part => (
+        <span
+          key={part}
+          data-part={part}
+          style={{ width: `${split[part] * 100}%` }}
+        />
+      ))}
+    </span>
+  );
+}
+
+/** Legend of a bar, with the shares of its parts. */
+export function SplitLegend(props: {
+  split: ISplit;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, trans } = props;
+  return (
+    <span className="jp-DtrainUi-legend">
+      {named(split, trans).map(({ part, text }) => (
+        <span
+          key={part}
+          data-part={part}
+          title={partTitle(part, split.asleep > 0, trans)}
+        >
+          {text}
+        </span>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,71 @@
+import React, { useRef } from 'react';
+
+/** Minimum interval between two changes of the order, ms: a row must not jump away from the pointer. */
+const EVERY = 5000;
+
+/** Relative change of a value below which the order does not change. */
+const NOISE = 0.05;
+
+/** Sort keys of rows: numbers, texts, or null if unknown. */
+export type SortValue = number | string | null;
+
+/**
+ * New sort keys: a number keeps its previous value as long as it changes by noise only.
+ *
+ * Otherwise equally fast ranks would change places each time.
+ */
+export function settled(
+  before: ReadonlyMap<number, SortValue>,
+  now: ReadonlyMap<number, SortValue>
+): Map<number, SortValue> {
+  return new Map(
+    [...now].map(([key, value]) => {
+      const held = before.get(key) ?? null;
+      const same =
+        typeof value === 'number' &&
+        typeof held === 'number' &&
+        Math.abs(value - held) <= NOISE * Math.abs(held);
+      return [key, same ? held : value];
+    })
+  );
+}
+
+/** An order of rows, with its time and reason. */
+interface IOrder {
+  reason: string;
+  at: number;
+  keys: readonly number[];
+}
+
+/**
+ * Keep the order of rows for some seconds, and as long as the pointer or the focus is on them.
+ *
+ * @param sort returns the keys of the rows in their current order; called only when that order is needed.
+ * @param reason when this changes (another column, other rows), the new order applies at once.
+ * @param host element of the rows.
+ * @returns the keys in the order to show them.
+ */
+export function useSteadyOrder(
+  sort: () => readonly number[],
+  reason: string,
+  host: React.RefObject<HTMLElement>
+): readonly number[] {
+  const kept = useRef<IOrder>({ reason: '', at: 0, keys: [] });
+  const busy = !!host.current?.matches(':hover, :focus-within');
+  kept.current = steady(kept.current, sort, reason, Date.now(), busy);
+  return kept.current.keys;
+}
+
+/** The order that applies from now on. */
+export function steady(
+  before: IOrder,
+  sort: () => readonly number[],
+  reason: string,
+  now: number,
+  busy: boolean
+): IOrder {
+  const due = now - before.at >= EVERY && !busy;
+  return before.reason !== reason || due
+    ? { reason, at: now, keys: sort() }
+    : before;
+}

@@ -1,0 +1,73 @@
+"""A loop that waits for something else: bars, tables and exports say what the verdict says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dtrain_lab.metrics.advice.reasons import why_none
+from dtrain_lab.metrics.history import point, to_csv
+from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.node_use import HostUse
+from tests.unit.head.metrics.test_headline import TICK_S, World
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+def sample(rank: int, step: int, ran: float) -> RankSample:
+    """A step of 100 ms, of which 4 are communication; the rank runs for a share of the others."""
+    return RankSample(
+        rank=rank, step=step, step_s=0.1, samples_per_s=320.0, exposed_s=0.004, exposed_error_s=0.001,
+        synced=True, batch=32, data_s=0.0, compute_s=0.085, optimizer_s=0.001, starved=0.0, on_processor=ran,
+        cpu_utilization=ran,
+    )  # fmt: skip
+
+
+def trains(world: World, *ran: float, seconds: float = 12.0) -> Cluster:
+    for _ in range(int(seconds / TICK_S)):
+        world.now += TICK_S
+        world.steps += 3
+        world.collector.sampled([sample(r, world.steps, x) for r, x in enumerate(ran)], 0, HostUse(2, 0.2))
+        world.look()
+    return world.look()
+
+
+def test_what_a_step_is_made_of_has_the_share_that_the_verdict_names(world: World) -> None:
+    seen = trains(world, 0.2, 0.3)
+    metrics = seen.metrics
+    told = re.search(r"for (\d+) % of a step", metrics.no_advice)
+    assert told is not None, metrics.no_advice
+    assert metrics.asleep_s is not None
+    assert round(100 * metrics.asleep_s / 0.1) == int(told[1]) == 71
+    assert [r.asleep_s for r in seen.ranks] == pytest.approx([0.076, 0.066])
+    assert metrics.compute_s == pytest.approx(0.085), "as declared: whatever runs or waits in it"
+    table = to_csv([point(0.0, metrics, seen.ranks, seen.nodes, 0)])
+    assert f",{metrics.asleep_s}," in table
+
+
+def test_a_loop_that_computes_has_no_such_part(world: World) -> None:
+    seen = trains(world, 1.0, 0.9)
+    assert (seen.metrics.asleep_s, [r.asleep_s for r in seen.ranks]) == (None, [None, None])
+    assert "something else" not in why_none(world.collector.measured, "")
+
+
+def test_a_slow_rank_that_sleeps_has_it_as_its_verdict_says(world: World) -> None:
+    for _ in range(48):
+        world.now += TICK_S
+        world.steps += 3
+        slow = sample(1, world.steps, 0.2)
+        waits = RankSample(
+            rank=0, step=world.steps, step_s=0.1, samples_per_s=320.0, exposed_s=0.08, exposed_error_s=0.001,
+            synced=True, batch=32, data_s=0.0, starved=0.0, on_processor=1.0, cpu_utilization=0.2,
+        )  # fmt: skip
+        world.collector.sampled([waits, slow], 0, HostUse(2, 0.2))
+        seen = world.look()
+    assert [v.code for v in seen.metrics.verdicts] == ["slow"]
+    assert "sleeps" in seen.metrics.verdicts[0].hint
+    assert [r.asleep_s for r in seen.ranks] == [None, pytest.approx(0.076)]
+    assert seen.metrics.asleep_s == pytest.approx(0.038), "the mean over the ranks"
