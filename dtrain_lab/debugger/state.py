@@ -152,6 +152,10 @@ class State(Struct, frozen=True):
     """Rank → the collective that it was in when the debugger attached, as long as it is in it."""
     ended: bool = False
     """Whether the whole world has ended, which loses no rank."""
+    world: str = ""
+    """Id of the cluster or job."""
+    attaching: bool = False
+    """Whether the debugger is being attached to the ranks of another world than before."""
 
     @property
     def paused(self) -> tuple[int, ...]:

@@ -48,6 +48,8 @@ class DebugView(Struct, frozen=True):
     pausing: tuple[int, ...] = ()
     cells: dict[str, str] = {}
     """In a job, path of a cell → its name there, such as "[4]"."""
+    world: str = ""
+    """Id of the cluster or job; empty before there is one."""
 
 
 def view(state: State) -> DebugView:
@@ -67,6 +69,7 @@ def view(state: State) -> DebugView:
         state.outcome.failed,
         state.pausing,
         state.names if state.texts else {},
+        state.world,
     )
 
 
@@ -116,6 +119,8 @@ def _sentence(state: State) -> tuple[str, str]:
         return "paused", paused_sentence(state.paused, {r: o.name for r, o in state.waiting.items()})
     if state.ended:
         return "ended", f"The {'job' if state.texts else 'cluster'} has ended."
+    if state.attaching:
+        return "attaching", f"Attaching to {rank_names.count(len(state.ranks))}…"
     gone = [r.rank for r in state.ranks if r.phase == "gone"]
     if gone:
         return "lost", f"{rank_names.sentence_name(gone)} {'was' if len(gone) == 1 else 'were'} lost."

@@ -2497,6 +2497,8 @@ export interface components {
             ranks: components["schemas"]["RankView"][];
             sentence: string;
             waits: components["schemas"]["Waits"][];
+            /** @default  */
+            world: string;
         };
         /**
          * Diagnosis

@@ -24,6 +24,7 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     points: [],
     pausing: [],
     cells: {},
+    world: '',
     code: 'paused',
     sentence: 'Paused on 2 ranks.',
     waits: [],

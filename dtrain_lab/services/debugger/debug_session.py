@@ -81,13 +81,20 @@ class DebugSession:
                 connection.on_debug = self._received
                 connection.on_close.append(self._closed)
                 code = job or JobCode()
-                self.state = replace(self.state, texts=code.texts, folders=code.folders, names={})
+                world, attaching = connection.record.id, self.state.on
+                self.state = replace(self.state, world=world, attaching=attaching, names={})
+                self.state = replace(self.state, texts=code.texts, folders=code.folders)
                 holder = DebuggerLock(self, connection, order, self._ended, self._lost)
                 supervisor = supervision.here()
                 self._renewer = supervisor.keep("debug.hold", holder.renew)
                 self._looker = supervisor.keep("debug.look", self._poll_others)
             self.state = sized(self.state, size)  # the world may have been resized meanwhile
-            await self._attach()
+            if self.state.attaching:  # what was said of the world before is not true of this one
+                self._emit(events.told(self.state))
+            try:
+                await self._attach()
+            finally:
+                self.state = replace(self.state, attaching=False)
 
     async def end(self) -> None:
         """Detach from all ranks; they continue to run."""
@@ -116,7 +123,7 @@ class DebugSession:
             if body.get("operation") is not None:
                 held[rank] = body["operation"]["name"]
             self.state = events.stands(self.state.rank(rank, attached=True, phase="idle"), rank, body)
-        self.state = replace(self.state, on=True, notes=(), held=held, ended=False)
+        self.state = replace(self.state, on=True, notes=(), held=held, ended=False, attaching=False)
         for order in requests.catch_up(self.state, missing):
             await self.ask(order)
         self._emit(events.told(self.state))

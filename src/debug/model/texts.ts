@@ -3,6 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { formatRanks } from '../../ui/metrics/format';
 import { DebugView, RankView } from './model';
+import { IShownRank, IShownView } from './world';
 
 /** Whether the whole cluster or job has ended, which loses no rank. */
 export function hasEnded(view: Pick<DebugView, 'code'>): boolean {
@@ -14,13 +15,16 @@ export function hasEnded(view: Pick<DebugView, 'code'>): boolean {
  *
  * @param ended - whether its whole cluster has ended.
  */
-export function glyphOf(rank: RankView, ended: boolean): GlyphKind {
+export function glyphOf(rank: IShownRank, ended: boolean): GlyphKind {
   switch (rank.phase) {
     case 'paused':
       return 'paused';
     case 'gone':
       return ended ? 'todo' : 'lost';
     case 'running':
+      if (rank.stuck) {
+        return 'stuck';
+      }
       return rank.operation ? 'in collective' : 'busy';
     default:
       return 'idle';
@@ -52,13 +56,13 @@ export function doneIn(
 }
 
 /**
- * Where a rank is, in a few words: "cell [7], line 6", "model.py:42", "waits", "runs".
+ * Where a rank is, in a few words: "cell [7], line 6", "model.py:42", "waits", "stuck", "runs".
  *
  * @param ended - whether its whole cluster has
  * @param done - ranks that have finished the cell in which others are
  */
 export function placeOf(
-  rank: RankView,
+  rank: IShownRank,
   ended: boolean,
   cells: IKnownCells,
   done: ReadonlySet<number>,
@@ -68,6 +72,9 @@ export function placeOf(
     return ended ? trans.__('ended') : trans.__('lost');
   }
   if (rank.phase === 'running') {
+    if (rank.stuck) {
+      return trans.__('stuck');
+    }
     return rank.operation ? trans.__('waits') : trans.__('runs');
   }
   if (rank.phase !== 'paused' || !rank.place) {
@@ -129,6 +136,12 @@ export function sentence(
       return trans._n(
         'Ready to debug %1 rank.',
         'Ready to debug %1 ranks.',
+        view.ranks.length
+      );
+    case 'attaching':
+      return trans._n(
+        'Attaching to %1 rank…',
+        'Attaching to %1 ranks…',
         view.ranks.length
       );
     case 'pausing':
@@ -195,7 +208,7 @@ export function runningText(
 
 /** Ranks grouped by place, for worlds with too many to show each. */
 export function byPlace(
-  view: DebugView,
+  view: IShownView,
   cells: IKnownCells,
   trans: TranslationBundle
 ): { place: string; glyph: GlyphKind; ranks: number[] }[] {

@@ -10,18 +10,20 @@ import { OnlyOnSome } from './onlyOnSome';
 
 interface IProps {
   model: DebugModel;
+  view: DebugView | null;
   trans: TranslationBundle;
   onError: (error: unknown) => void;
 }
 
 /** Expressions on all ranks: equal values are folded, different ones are bold. */
-export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
+export function CompareValues(props: IProps): JSX.Element {
+  const { model, trans } = props;
   const [text, setText] = useState('');
   const [wrong, setWrong] = useState('');
   const id = useId();
   return (
     <div className="jp-DtrainDebug-across">
-      <Differences model={model} trans={trans} onError={onError} />
+      <Differences {...props} />
       <table aria-label={trans.__('Expressions across ranks')}>
         <thead>
           <tr>
@@ -39,14 +41,7 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
                 <code>{expression}</code>
               </th>
               <td>
-                {row && (
-                  <Values
-                    row={row}
-                    model={model}
-                    trans={trans}
-                    onError={onError}
-                  />
-                )}
+                {row && <Values {...props} row={row} />}
               </td>
               <td className="jp-DtrainDebug-acrossEnd">
                 <button
@@ -98,8 +93,9 @@ export function CompareValues({ model, trans, onError }: IProps): JSX.Element {
 }
 
 /** The variables of a paused rank's frame that differ between ranks. */
-function Differences({ model, trans, onError }: IProps): JSX.Element | null {
-  const { differences: found, view } = model;
+function Differences(props: IProps): JSX.Element | null {
+  const { model, view, trans, onError } = props;
+  const { differences: found } = model;
   if (!view?.on || !view.ranks.some(r => r.phase === 'paused')) {
     return null;
   }
@@ -169,12 +165,7 @@ function Differences({ model, trans, onError }: IProps): JSX.Element | null {
                   <code>{row.expression}</code>
                 </th>
                 <td>
-                  <Values
-                    row={row}
-                    model={model}
-                    trans={trans}
-                    onError={onError}
-                  />
+                  <Values {...props} row={row} />
                 </td>
               </tr>
             ))}
@@ -224,14 +215,14 @@ export function differencesText(
 }
 
 function Values(props: IProps & { row: AcrossRow }): JSX.Element {
-  const { row, model, trans, onError } = props;
+  const { row, model, view, trans, onError } = props;
   const [first] = row.groups;
   return (
     <>
       <div title={first ? details(first, trans) : undefined}>
         {first || !row.running.length
           ? row.text
-          : trans.__('not looked at: %1', runningText(row, model.view, trans))}
+          : trans.__('not looked at: %1', runningText(row, view, trans))}
       </div>
       {row.groups.length > 1 &&
         row.groups.slice(0, MOST).map(group => (
@@ -256,7 +247,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
         ))}
       {row.running.length > 0 && row.groups.length > 0 && (
         <div className="jp-DtrainUi-under">
-          {runningText(row, model.view, trans)}
+          {runningText(row, view, trans)}
         </div>
       )}
       {row.groups.length > MOST && (

@@ -37,6 +37,7 @@ it('looks at any one of many ranks by keyboard', async () => {
           } as unknown as DebugModel
         }
         view={view(focus)}
+        job={null}
         cells={{ nameOfRanks: path => path, ranksOf: () => null }}
         trans={nullTranslator.load('x')}
         onError={error => expect(error).toBeUndefined()}
@@ -104,6 +105,7 @@ function draw(
         } as unknown as DebugModel
       }
       view={view}
+      job={null}
       cells={{ nameOfRanks: () => name, ranksOf: () => null }}
       trans={nullTranslator.load('x')}
       onError={error => expect(error).toBeUndefined()}

@@ -5,7 +5,7 @@ import { formatRanks, unbroken } from '../../ui/metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { ByNumber } from './rankByNumber';
 import { StepMode } from './stepMode';
-import { DebugModel, DebugView, MANY, RankView } from '../model/model';
+import { DebugModel, MANY, RankView } from '../model/model';
 import {
   byPlace,
   doneIn,
@@ -16,10 +16,13 @@ import {
   placeOf,
   sentence
 } from '../model/texts';
+import { IShownView } from '../model/world';
 
 interface IProps {
   model: DebugModel;
-  view: DebugView;
+  view: IShownView;
+  /** Name of the job that is debugged; null for a cluster. */
+  job: string | null;
   cells: IKnownCells;
   trans: TranslationBundle;
   /** Called with an error. */
@@ -28,7 +31,7 @@ interface IProps {
 
 /** All ranks under the debugger: the focused one, and those that a step moves. */
 export function Ranks(props: IProps): JSX.Element {
-  const { model, view, trans, onError } = props;
+  const { model, view, job, trans, onError } = props;
   const send = (command: string, args: Record<string, unknown>): void =>
     void model.send(command, args).catch(onError);
   // when it is off, positions of ranks are unknown, and they can't be moved
@@ -38,6 +41,10 @@ export function Ranks(props: IProps): JSX.Element {
   const ended = hasEnded(view);
   return (
     <div className="jp-DtrainDebug-ranks">
+      {view.on && job !== null && (
+        // the toolbar and the status bar name the notebook's cluster meanwhile
+        <p className="jp-DtrainUi-under">{trans.__('Job %1', job)}</p>
+      )}
       <div className="jp-DtrainDebug-head">
         <p className="jp-DtrainUi-sentence" role="status">
           {unbroken(sentence(view, model.isStarted, trans))}

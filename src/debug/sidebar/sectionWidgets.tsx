@@ -12,13 +12,14 @@ import { DebugModel } from '../model/model';
 import { CellNames, runningOf } from '../model/cellNames';
 import { noRanks, whoseVariables } from '../model/texts';
 import { pointsOf } from '../model/breakpoints';
+import { withAlarm, worldOf } from '../model/world';
 import { Ranks } from './ranks';
 
 /** Dependencies of both sections. */
 export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
-  /** Source of a running cell's number. */
+  /** Source of a running cell's number, of stuck ranks, and of a job's name. */
   clusters: IClusters;
   names: CellNames;
   trans: TranslationBundle;
@@ -65,14 +66,15 @@ abstract class Section extends ReactWidget {
     this.update();
   }
 
-  /** Is also notified when cells start and end. */
+  /** Is also notified when cells start and end, and when ranks are stuck. */
   protected followCells(): void {
     this.args.clusters.changed.connect(this._ran, this);
   }
 
   /** Clusters change several times a second; a cell starts, and so gets its number, far less often. */
   private _ran(): void {
-    const running = runningOf(this.args.clusters.clusters);
+    const { clusters, model } = this.args;
+    const running = `${runningOf(clusters.clusters)} ${JSON.stringify(worldOf(clusters, model.view))}`;
     if (running !== this._running) {
       this._running = running;
       this.changed();
@@ -95,8 +97,9 @@ export class RanksSection extends Section {
   }
 
   protected content(): JSX.Element {
-    const { model, names, trans, onError } = this.args;
+    const { model, clusters, names, trans, onError } = this.args;
     const { view } = model;
+    const { job, alarm } = worldOf(clusters, view);
     if (!view) {
       return (
         <p className="jp-DtrainUi-under">
@@ -111,7 +114,8 @@ export class RanksSection extends Section {
     return (
       <Ranks
         model={model}
-        view={view}
+        view={withAlarm(view, alarm)}
+        job={job}
         cells={names}
         trans={trans}
         onError={onError}
@@ -182,13 +186,23 @@ export class PointsSection extends Section {
 export class CompareValuesSection extends Section {
   constructor(args: IDebugWidgets) {
     super(args);
+    this.followCells();
     this.id = 'dtrain-debug-across';
     this.title.label = args.trans.__('Across Ranks');
     this.node.setAttribute('aria-label', args.trans.__('Across Ranks'));
   }
 
   protected content(): JSX.Element {
-    const { model, trans, onError } = this.args;
-    return <CompareValues model={model} trans={trans} onError={onError} />;
+    const { model, clusters, trans, onError } = this.args;
+    const { view } = model;
+    const { alarm } = worldOf(clusters, view);
+    return (
+      <CompareValues
+        model={model}
+        view={view && withAlarm(view, alarm)}
+        trans={trans}
+        onError={onError}
+      />
+    );
   }
 }

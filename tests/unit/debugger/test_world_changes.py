@@ -6,10 +6,13 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+from msgspec.structs import replace
+
 from dtrain_lab.debugger import visible_names
-from dtrain_lab.debugger.state import Dap
+from dtrain_lab.debugger.state import Dap, State, sized
 from dtrain_lab.rank.debugger import plain_summary, value_summary
 from dtrain_lab.services.debugger.debug_session import DebugSession
+from dtrain_lab.wire import clients
 from tests.unit.debugger.test_dap import paused
 
 
@@ -61,3 +64,23 @@ def test_names_that_only_some_ranks_have_are_found_among_ranks_in_the_same_modul
         visible_names.Only((0,), ("only0",)),
         visible_names.Only((1, 2), ("n",)),
     )
+
+
+async def test_ranks_of_another_world_are_not_said_to_be_ready_before_they_are_attached() -> None:
+    made, emitted = debugging(3, head_ended=False)
+    made._connection, made.state = None, replace(sized(State(), 3), on=True)
+    said: list[Any] = []
+
+    async def ask(order: Any, *_: Any) -> Any:
+        if isinstance(order, clients.HoldDebugger):
+            return 2
+        if order.command == "attach":
+            said.extend((e["body"]["code"], e["body"]["sentence"], e["body"]["world"]) for e in emitted)
+        return {rank: b'{"success": true, "body": {"place": null}}' for rank in order.arguments}
+
+    record = SimpleNamespace(id="job-7")
+    job: Any = SimpleNamespace(ask=ask, record=record, closed=False, on_close=[], head_ended=False)
+    await made.begin(job)
+    made._let_go()
+    assert said == [("attaching", "Attaching to 2 ranks…", "job-7")]
+    assert emitted[-1]["body"]["code"] == "ready"

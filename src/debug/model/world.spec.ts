@@ -1,0 +1,52 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { expect, it } from 'vitest';
+
+import { makeCluster, makeVerdict } from '../../testing/clusters';
+import { makeDebugView } from '../../testing/debug';
+import { Job } from '../../tokens';
+import { RankView } from './model';
+import { glyphOf, placeOf, sentence } from './texts';
+import { withAlarm, worldOf } from './world';
+
+const trans = nullTranslator.load('x');
+const ranks = ['running', 'running', 'running'].map(
+  (phase, rank) =>
+    ({ rank, phase, attached: true, operation: null, place: null }) as RankView
+);
+const alarm = makeVerdict({ text: 'Rank 1 is stuck.', peers: [0, 2] });
+const cells = { nameOfRanks: (path: string) => path, ranksOf: () => null };
+
+it('says of stuck ranks what the panel says of them', () => {
+  const view = makeDebugView({ code: 'running', ranks, world: 'c1' });
+  const { metrics } = makeCluster();
+  const stuck = makeCluster({ metrics: { ...metrics, verdicts: [alarm] } });
+  const { alarm: found } = worldOf({ clusters: [stuck], jobs: [] }, view);
+  const shown = withAlarm(view, found);
+  expect(sentence(shown, true, trans)).toBe('Rank 1 is stuck.');
+  expect(
+    shown.ranks.map(r => placeOf(r, false, cells, new Set(), trans))
+  ).toEqual(['waits', 'stuck', 'waits']);
+  expect(shown.ranks.map(r => glyphOf(r, false))).toEqual([
+    'in collective',
+    'stuck',
+    'in collective'
+  ]);
+});
+
+it('leaves positions to the debugger while it knows them, or no rank is stuck', () => {
+  const paused = makeDebugView({ ranks });
+  expect(withAlarm(paused, alarm)).toBe(paused);
+  const running = makeDebugView({ code: 'running', ranks });
+  expect(withAlarm(running, null)).toBe(running);
+});
+
+it('names the job that is debugged, and not another one', () => {
+  const jobs = ['a', 'b'].map(
+    id => ({ id, name: `job ${id}`, metrics: makeCluster().metrics }) as Job
+  );
+  const clusters = [makeCluster()];
+  const of = (world: string): string | null =>
+    worldOf({ clusters, jobs }, { world }).job;
+  expect([of('b'), of('c1'), of('')]).toEqual(['job b', null, null]);
+  expect(worldOf({ clusters, jobs }, null).job).toBeNull();
+});

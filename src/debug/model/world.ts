@@ -1,0 +1,63 @@
+import { Cluster, IClusters, Job, Verdict } from '../../tokens';
+import { alarmOf } from '../../ui/verdicts/verdict';
+import { DebugView, RankView } from './model';
+
+/** A rank as the sidebar shows it. */
+export interface IShownRank extends RankView {
+  /** Whether others wait for it, according to the head. */
+  stuck?: boolean;
+}
+
+/** The ranks as the sidebar shows them. */
+export interface IShownView extends DebugView {
+  ranks: IShownRank[];
+}
+
+/** What the server reports of the cluster or job that is debugged. */
+export interface IDebuggedWorld {
+  /** Name of the job; null for a cluster, which the notebook's toolbar names. */
+  job: string | null;
+  /** Why its ranks don't continue by themselves; null if they do. */
+  alarm: Verdict | null;
+}
+
+/** The cluster or job that is debugged; without name and alarm while the server doesn't report it. */
+export function worldOf(
+  { clusters, jobs }: Pick<IClusters, 'clusters' | 'jobs'>,
+  view: Pick<DebugView, 'world'> | null
+): IDebuggedWorld {
+  const its = (world: Cluster | Job): boolean => world.id === view?.world;
+  const job = jobs.find(its);
+  const metrics = (clusters.find(its) ?? job)?.metrics;
+  return { job: job?.name ?? null, alarm: metrics ? alarmOf(metrics) : null };
+}
+
+/**
+ * Add the head's verdict to the debugger's view.
+ *
+ * The debugger asks ranks for their positions only while one is paused: of ranks that are stuck otherwise, it
+ * knows only that they run. The head watches them all the time.
+ */
+export function withAlarm(view: DebugView, alarm: Verdict | null): IShownView {
+  if (!alarm || view.code !== 'running') {
+    return view;
+  }
+  const { operation, sequence } = alarm;
+  const waits = {
+    name: operation ?? '',
+    sequence,
+    ranks: [],
+    shape: null
+  };
+  const ranks = view.ranks.map(rank => {
+    if (rank.phase !== 'running') {
+      return rank;
+    }
+    return alarm.ranks.includes(rank.rank)
+      ? { ...rank, stuck: true }
+      : alarm.peers.includes(rank.rank)
+        ? { ...rank, operation: rank.operation ?? waits }
+        : rank;
+  });
+  return { ...view, code: alarm.code, sentence: alarm.text, ranks };
+}
