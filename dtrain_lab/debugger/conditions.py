@@ -11,7 +11,8 @@ from dtrain_lab.debugger.state import Breakpoint, Dap
 from dtrain_lab.errors import BadRequest
 
 COUNTER = "__import__('dtrain_lab.rank.debugger.hit_counts', fromlist=['hit']).hit"
-"""Counts hits in the condition itself, since pydevd stops when either its count or its condition is met."""
+"""Counts hits in the condition itself: pydevd stops when either its count or its condition is met, and its
+count goes on from one run of a cell to the next."""
 
 Comprehension = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 
@@ -48,29 +49,36 @@ def check(point: Breakpoint) -> None:
         raise BadRequest(f'"{point.hit}" is not a hit count.', 'Write "3", ">= 3", or "% 10 == 0".')
 
 
-def for_rank(point: Breakpoint, rank: int) -> dict[str, object]:
+def for_rank(point: Breakpoint, path: str, rank: int) -> dict[str, object]:
     """Return a breakpoint in DAP's form for one rank's debugger.
 
     Args:
         point: The breakpoint, as the user set it.
+        path: Of its file or cell.
         rank: Number that replaces `rank` in its condition and its log text.
     """
-    made: dict[str, object] = {"line": point.line}
-    condition = _with_rank(point.condition, rank) if point.condition else ""
+    tests = []
+    if point.condition:
+        tests.append(_with_rank(point.condition, rank))
+    if point.hit:  # of the passes in which the condition is true
+        tests.append(_count_test(point, path))
     if point.log:
         # the rank prints it, so that it is part of the cell's output; `print` returns None, so it never stops
-        told = _with_rank(_log_call(point.log), rank)
-        condition = f"({condition}) and {told}" if condition else told
-    count = f"== {point.hit.strip()}" if point.hit.strip().isdigit() else point.hit.strip()
-    if count and condition:
-        counted = f"{COUNTER}({f'{point.line} {condition}'!r})"
-        test = f"{counted} {count} == 0" if count.startswith("%") else f"{counted} {count}"
-        made["condition"] = f"({condition}) and ({test})"
-    elif condition:
-        made["condition"] = condition
-    elif count:
-        made["hitCondition"] = count
-    return made
+        tests.append(_with_rank(_log_call(point.log), rank))
+    if not tests:
+        return {"line": point.line}
+    condition = tests[0] if len(tests) == 1 else " and ".join(f"({test})" for test in tests)
+    return {"line": point.line, "condition": condition}
+
+
+def _count_test(point: Breakpoint, path: str) -> str:
+    """The test of the hit count: "3", ">= 3", "% 10 == 0", "% 10"."""
+    count = point.hit.strip()
+    counted = f"{COUNTER}({f'{path}:{point.line} {point.condition} {count}'!r})"
+    if count.isdigit():
+        return f"{counted} == {count}"
+    compared = any(sign in count for sign in "<>=")
+    return f"{counted} {count}" if compared else f"{counted} {count} == 0"
 
 
 def _log_call(text: str) -> str:

@@ -259,7 +259,7 @@ def _points(state: State, path: str, ranks: Sequence[int]) -> tuple[Order, ...]:
             {
                 rank: {
                     "source": {"path": there},
-                    "breakpoints": [conditions.for_rank(point, rank) for point in points],
+                    "breakpoints": [conditions.for_rank(point, there, rank) for point in points],
                     **also,
                 }
                 for rank in ranks

@@ -8,7 +8,6 @@ from pathlib import Path
 from dtrain_lab.debugger.pydevd_texts import is_excluded
 from dtrain_lab.debugger.sources import CELL, LACKS_FILE, runs_at
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import hit_counts
 from dtrain_lab.rank.debugger.adapter import Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports, loaded
 from dtrain_lab.rank.debugger.sources import Refused, Sources
@@ -121,7 +120,6 @@ class Breakpoints:
         Raises:
             Refused: the file doesn't exist on this rank's host.
         """
-        hit_counts.forget()
         awaits = arguments.get("awaitsImport", False)
         arguments = {key: value for key, value in arguments.items() if key != "awaitsImport"}
         path = arguments["source"]["path"]

@@ -17,7 +17,7 @@ from typing import Any
 
 from dtrain_lab.cells.errors import lost_connection
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import pause, tracing
+from dtrain_lab.rank.debugger import hit_counts, pause, tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
 from dtrain_lab.rank.debugger.breakpoints import Breakpoints
@@ -187,6 +187,7 @@ class RankDebugger:
         self._failure.cell_began(cell)
         self._forget_pause()
         self._conditions.forget()
+        hit_counts.forget()
         if self.attached:
             tracing.forget_step()
 

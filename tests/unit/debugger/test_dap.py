@@ -26,6 +26,7 @@ from dtrain_lab.debugger.state import (
 )
 from dtrain_lab.debugger.view import view
 from dtrain_lab.errors import BadRequest, Conflict
+from dtrain_lab.rank.debugger import hit_counts
 
 CELL = "/tmp/ipykernel_1/77.py"
 OWN = "/tmp/ipykernel_1/88.py"
@@ -516,7 +517,9 @@ def test_how_the_ranks_stand_in_one_sentence(state: State, text: str) -> None:
 
 def test_rank_is_its_number_but_not_a_lambdas_own() -> None:
     point = Breakpoint(3, "any(map(lambda rank: rank > 1, xs)) and rank == 2")
-    assert conditions.for_rank(point, 5)["condition"] == "any(map(lambda rank: rank > 1, xs)) and 5 == 2"
+    assert (
+        conditions.for_rank(point, CELL, 5)["condition"] == "any(map(lambda rank: rank > 1, xs)) and 5 == 2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -530,16 +533,48 @@ def test_rank_is_its_number_but_not_a_lambdas_own() -> None:
     ],
 )
 def test_rank_is_not_a_comprehensions_own(condition: str, made: str) -> None:
-    assert conditions.for_rank(Breakpoint(3, condition), 5)["condition"] == made
+    assert conditions.for_rank(Breakpoint(3, condition), CELL, 5)["condition"] == made
 
 
 def test_a_log_point_prints_in_the_rank_and_never_stops() -> None:
     point = Breakpoint(3, "x > 1", log="x is {x} on {rank}")
-    made = conditions.for_rank(point, 1)
+    made = conditions.for_rank(point, CELL, 1)
     heard: list[str] = []
     names = {"x": 2, "print": heard.append}
     assert not eval(str(made["condition"]), names)
     assert heard == ["x is 2 on 1"]
+
+
+@pytest.mark.parametrize(
+    ("hit", "met"),
+    [
+        ("3", [3]),
+        (">= 4", [4, 5]),
+        ("% 2 == 0", [2, 4]),
+        ("% 2", [2, 4]),
+        ("% 3 == 1", [1, 4]),
+        ("", [1, 2, 3, 4, 5]),
+    ],
+)
+@pytest.mark.parametrize("log", ["", "pass {x}"])
+def test_a_breakpoint_stops_or_prints_in_the_passes_that_its_hit_count_names(
+    hit: str, met: list[int], log: str
+) -> None:
+    hit_counts.forget()
+    heard: list[str] = []
+    made = str(conditions.for_rank(Breakpoint(3, "x > 0", hit, log), CELL, 1)["condition"])
+    stops = [x for x in range(6) if eval(made, {"x": x, "print": heard.append})]
+    assert (stops, heard) == (([], [f"pass {x}" for x in met]) if log else (met, []))
+
+
+def test_passes_of_a_line_are_counted_by_file_and_in_each_cell_anew() -> None:
+    hit_counts.forget()
+    here, there = (
+        str(conditions.for_rank(Breakpoint(3, hit="2"), path, 0)["condition"]) for path in (CELL, OWN)
+    )
+    assert [eval(each) for each in (here, there, here, here)] == [False, False, True, False]
+    hit_counts.forget()  # as a rank's debugger does when a cell begins
+    assert [eval(here), eval(here)] == [False, True]
 
 
 @pytest.mark.parametrize("point", [Breakpoint(1, "x ="), Breakpoint(1, log="{x"), Breakpoint(1, hit="often")])
