@@ -1,5 +1,5 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
-import { Notification } from '@jupyterlab/apputils';
+import { Dialog, Notification } from '@jupyterlab/apputils';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
@@ -63,24 +63,41 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
   told.mockRestore();
 });
 
-it("offers a failed job the cluster on which its notebook's cells run", async () => {
+/** Debug a failed job whose notebook's tagged cell is `fail_at = -1`. */
+async function debugFailed(
+  parameters: object,
+  notebooks: string[],
+  answer: (options: Partial<Dialog.IOptions<unknown>>) => {
+    label: string;
+    isChecked?: boolean;
+  }
+) {
   const commands = new CommandRegistry();
-  const attached = vi.fn();
+  const [attached, started] = [vi.fn(), vi.fn(() => 'new')];
   const session = { path: 'a.ipynb', kernel: { id: 'k' } };
+  const setSource = vi.fn();
+  const tagged = {
+    getMetadata: () => ['parameters'],
+    sharedModel: { getSource: () => 'fail_at = -1\nepochs = 5', setSource }
+  };
+  const cells = { length: 1, get: () => tagged };
   const panel = {
+    content: { model: { cells } },
     context: { ready: Promise.resolve(), path: 'a.ipynb' },
     sessionContext: { ready: Promise.resolve(), session }
   };
   commands.addCommand('docmanager:open', { execute: () => panel });
   commands.addCommand(CommandIDs.attachNotebook, { execute: attached });
+  commands.addCommand(CommandIDs.startCluster, { execute: started });
   const told = vi.spyOn(Notification, 'info').mockReturnValue('');
   const world = { ...makeCluster().world, size: 4 };
   const job = { id: 'j', name: 'night', notebook: 'a.ipynb', ended_at: 5 };
-  const one = makeCluster({ id: 'c', name: 'local-2', notebooks: [] });
-  vi.mocked(openDialog).mockImplementation(async ({ buttons, body }) => {
-    expect(body).toContain('run on local-2');
-    const button = buttons!.find(each => each.label === 'Use local-2')!;
-    return { button, isChecked: null, value: null };
+  const one = makeCluster({ id: 'c', name: 'local-2', notebooks });
+  vi.mocked(openDialog).mockReset();
+  vi.mocked(openDialog).mockImplementation(async options => {
+    const { label, isChecked = null } = answer(options);
+    const button = options.buttons!.find(each => each.label === label)!;
+    return { button, isChecked, value: null };
   });
   addDebugJob({
     app: {
@@ -89,7 +106,7 @@ it("offers a failed job the cluster on which its notebook's cells run", async ()
       shell: { activateById: () => undefined }
     } as unknown as JupyterFrontEnd,
     clusters: {
-      jobs: [{ ...job, error: null, world }],
+      jobs: [{ ...job, error: null, world, parameters }],
       clusters: [one]
     } as unknown as IClusters,
     tracker: {} as INotebookTracker,
@@ -100,6 +117,59 @@ it("offers a failed job the cluster on which its notebook's cells run", async ()
     onError: error => expect(error).toBeUndefined()
   });
   await commands.execute(CommandIDs.debugJob, { id: 'j' });
-  expect(attached).toHaveBeenCalledWith({ id: 'c' });
+  const says = told.mock.calls.length;
   told.mockRestore();
+  return { attached, started, setSource, says };
+}
+
+it('offers a failed job the cluster that its notebook would use, and says whose it is', async () => {
+  const { attached, started, setSource } = await debugFailed(
+    { epochs: 5 },
+    ['b.ipynb'],
+    ({ body, buttons, checkbox }) => {
+      expect(body).toBe(
+        'Cells of this notebook would run on local-2 (2 ranks; the job had 4). b.ipynb uses it, too. ' +
+          'Use it, or start another: in the debugger, cells stop where a rank fails.'
+      );
+      expect(buttons!.filter(each => each.accept)).toHaveLength(1);
+      expect(checkbox).toBeNull();
+      return { label: 'Use local-2' };
+    }
+  );
+  expect(attached).toHaveBeenCalledWith({ id: 'c' });
+  expect(started).not.toHaveBeenCalled();
+  expect(setSource).not.toHaveBeenCalled();
+});
+
+it('starts a cluster for a failed job instead', async () => {
+  const { attached, started } = await debugFailed({}, [], () => ({
+    label: 'Start a cluster…'
+  }));
+  expect(started).toHaveBeenCalledTimes(1);
+  expect(attached).toHaveBeenCalledWith({ id: 'new' });
+});
+
+it('names the parameters with which a failed job ran, and sets them in its notebook', async () => {
+  const how = (label: string, isChecked: boolean) =>
+    debugFailed({ fail_at: 2, epochs: 5 }, ['a.ipynb'], options => {
+      expect(options.body).toBe(
+        'The job ran with fail_at = 2; the notebook has other values.'
+      );
+      expect(options.checkbox?.checked).toBe(true);
+      return { label, isChecked };
+    });
+  const set = await how('Debug', true);
+  expect(set.setSource).toHaveBeenCalledWith('fail_at = 2\nepochs = 5');
+  expect([set.attached.mock.calls, set.says]).toEqual([[], 1]);
+  expect((await how('Debug', false)).setSource).not.toHaveBeenCalled();
+  const not = await how('Not now', true);
+  expect(not.setSource).not.toHaveBeenCalled();
+  expect(not.says).toBe(0);
+});
+
+it('asks nothing where the notebook has a cluster, and the values of the job', async () => {
+  const { says } = await debugFailed({ epochs: 5 }, ['a.ipynb'], () => {
+    throw new Error('a dialog');
+  });
+  expect(says).toBe(1);
 });

@@ -1,5 +1,5 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
-import { Dialog, Notification } from '@jupyterlab/apputils';
+import { Notification } from '@jupyterlab/apputils';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
@@ -14,10 +14,10 @@ import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { Cluster, IClusters, Job } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
+import { askHow } from './failedJob';
 import { DebugModel } from './model/model';
 import { untilOn } from './model/waitForRanks';
 import { SessionQueue } from './sessionQueue';
-import { openDialog } from '../ui/dialog';
 
 interface IAround {
   app: JupyterFrontEnd;
@@ -119,53 +119,27 @@ async function failed(
   if (at?.cell) {
     await goTo(panel, at.cell, at.line ?? 1);
   }
+  const path = kernelPath(panel);
   const own = (): Cluster | null =>
-    attachedTo(clusters.clusters, kernelPath(panel), lastCluster(panel));
-  if (!own()) {
-    // the cluster in the notebook's toolbar: the notebook is attached to it only once a cell has run
-    const next = usedBy(
-      clusters.clusters,
-      kernelPath(panel),
-      lastCluster(panel)
-    );
-    const use =
-      next && Dialog.okButton({ label: trans.__('Use %1', next.name) });
-    const asked = await openDialog({
-      title: trans.__('Debug %1 in a cluster', job.name),
-      body: next
-        ? trans._n(
-            'Cells of this notebook run on %2 (%1 rank; the job had %3). Use it, or start another: in the debugger, cells stop where a rank fails.',
-            'Cells of this notebook run on %2 (%1 ranks; the job had %3). Use it, or start another: in the debugger, cells stop where a rank fails.',
-            next.world.size,
-            next.name,
-            job.world.size
-          )
-        : trans.__(
-            'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
-          ),
-      buttons: [
-        Dialog.cancelButton({ label: trans.__('Not now') }),
-        Dialog.okButton({ label: trans.__('Start a cluster…') }),
-        ...(use ? [use] : [])
-      ]
-    });
-    if (!asked.button.accept) {
-      return;
-    }
-    const id =
-      next && asked.button.label === use?.label
-        ? next.id
-        : ((await app.commands.execute(CommandIDs.startCluster, {
-            ranks: job.world.size,
-            ask: true
-          })) as string | null);
-    if (!id) {
-      return;
-    }
-    app.shell.activateById(panel.id);
-    if (own()?.id !== id) {
-      await app.commands.execute(CommandIDs.attachNotebook, { id });
-    }
+    attachedTo(clusters.clusters, path, lastCluster(panel));
+  // else the cluster in its toolbar: the notebook is attached to that only once a cell has run
+  const next = usedBy(clusters.clusters, path, lastCluster(panel));
+  const how = await askHow(job, panel, own(), next, path, trans);
+  if (!how) {
+    return;
+  }
+  const id =
+    how.cluster ??
+    ((await app.commands.execute(CommandIDs.startCluster, {
+      ranks: job.world.size,
+      ask: true
+    })) as string | null);
+  if (!id) {
+    return;
+  }
+  app.shell.activateById(panel.id);
+  if (own()?.id !== id) {
+    await app.commands.execute(CommandIDs.attachNotebook, { id });
   }
   await queue.idle();
   if (!model.view?.on) {

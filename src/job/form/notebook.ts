@@ -1,4 +1,5 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
+import { ICellModel } from '@jupyterlab/cells';
 import { PathExt } from '@jupyterlab/coreutils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
@@ -235,13 +236,18 @@ function isIdle(kernel: Kernel.IKernelConnection): Promise<boolean> {
 const IDLE_WITHIN_MS = 1000;
 
 function parametersIn(panel: NotebookPanel): string {
+  return defaultsOf(taggedCell(panel)?.sharedModel.getSource() ?? '');
+}
+
+/** The cell tagged `parameters`, the last one of several; null if there is none. */
+export function taggedCell(panel: NotebookPanel): ICellModel | null {
   const cells = panel.content.model?.cells;
-  let found = '';
+  let found: ICellModel | null = null;
   for (let i = 0; cells && i < cells.length; i++) {
     const cell = cells.get(i);
     const tags = (cell.getMetadata('tags') as string[] | undefined) ?? [];
     if (tags.includes('parameters')) {
-      found = defaultsOf(cell.sharedModel.getSource());
+      found = cell;
     }
   }
   return found;

@@ -2,11 +2,13 @@ import { expect, it } from 'vitest';
 
 import {
   defaultsOf,
+  differing,
   faultOf,
   followed,
   linesOf,
   NoAssignment,
   parametersOf,
+  withAssigned,
   withValue
 } from './assignments';
 
@@ -84,4 +86,39 @@ it('lets what nobody has changed follow the notebook', () => {
   );
   expect(followed('epochs', before, now)).toBe('epochs');
   expect(followed('lr = 1', '', '')).toBe('lr = 1');
+});
+
+it('finds the values with which a job ran that the notebook does not have', () => {
+  const defaults = 'fail_at = -1\nepochs = 5\nlr = 1.0';
+  const given = { fail_at: 2, epochs: 5, lr: 1, name: 'night' };
+  expect(differing(defaults, given)).toEqual({ fail_at: 2, name: 'night' });
+});
+
+it('sets values in a cell as Python, and leaves all else in it', () => {
+  const cell = [
+    '# what to train',
+    'lr: float = 3e-4  # Adam',
+    'betas = (',
+    '    0.9, 0.95',
+    ')',
+    'steps = 2 ** 3',
+    'same = lr == 1',
+    'name = "day"'
+  ].join('\n');
+  const given = { lr: 0.1, betas: [0.9, true], steps: 4, name: "it's" };
+  expect(withAssigned(cell, given).split('\n')).toEqual([
+    '# what to train',
+    'lr: float = 0.1  # Adam',
+    'betas = (',
+    '    0.9, 0.95',
+    ')',
+    'steps = 2 ** 3',
+    'same = lr == 1',
+    'name = "it\'s"',
+    'betas = [0.9, True]',
+    'steps = 4'
+  ]);
+  expect(withAssigned('x = 1', { options: { deep: null } })).toBe(
+    'x = 1\noptions = {"deep": None}'
+  );
 });

@@ -78,17 +78,76 @@ export function withGiven(
   defaults: string,
   given: Readonly<Record<string, unknown>>
 ): string {
-  const usual = new Map(linesOf(defaults).map(p => [p.name, p.value]));
+  const usual = new Set(linesOf(defaults).map(p => p.name));
   let text = defaults;
-  for (const [name, value] of Object.entries(given)) {
-    const known = usual.get(name);
-    if (known === undefined) {
-      text += `${text ? '\n' : ''}${name} = ${written(value)}`;
-    } else if (plain(valueOf(known)) !== plain(value)) {
+  for (const [name, value] of Object.entries(differing(defaults, given))) {
+    if (usual.has(name)) {
       text = withValue(text, name, written(value));
+    } else {
+      text += `${text ? '\n' : ''}${name} = ${written(value)}`;
     }
   }
   return text;
+}
+
+/** The given values other than those of the notebook's assignments. */
+export function differing(
+  defaults: string,
+  given: Readonly<Record<string, unknown>>
+): Record<string, unknown> {
+  const usual = new Map(linesOf(defaults).map(p => [p.name, p.value]));
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => {
+      const known = usual.get(name);
+      return known === undefined || plain(valueOf(known)) !== plain(value);
+    })
+  );
+}
+
+/**
+ * A cell with the given values: in place of its assignments of a literal, else below them, where they replace
+ * the result of an expression.
+ */
+export function withAssigned(
+  source: string,
+  given: Readonly<Record<string, unknown>>
+): string {
+  const set = new Set<string>();
+  const lines = source.split('\n').map(line => {
+    const [, start, name, text, end = ''] = ONE_LINE.exec(line) ?? [];
+    if (!name || !(name in given) || !isLiteral(text)) {
+      return line;
+    }
+    set.add(name);
+    return `${start}${pythonOf(given[name])}${end}`;
+  });
+  const left = Object.entries(given)
+    .filter(([name]) => !set.has(name))
+    .map(([name, value]) => `${name} = ${pythonOf(value)}`);
+  return [...lines, ...left].join('\n');
+}
+
+/** Start, name, value and comment of an assignment. */
+const ONE_LINE =
+  /^(([\p{ID_Start}_][\p{ID_Continue}]*)(?:\s*:[^=]+)?\s*=\s*)([^=\s].*?)(\s+#.*)?$/u;
+
+/** Whether a text is a whole value, not the beginning of one, and not an expression. */
+function isLiteral(text: string): boolean {
+  return typeof valueOf(text) !== 'string' || /^(['"])[^'"\\]*\1$/.test(text);
+}
+
+/** A value in Python's syntax. */
+export function pythonOf(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(pythonOf).join(', ')}]`;
+  }
+  if (value && typeof value === 'object') {
+    const items = Object.entries(value).map(
+      ([key, item]) => `${JSON.stringify(key)}: ${pythonOf(item)}`
+    );
+    return `{${items.join(', ')}}`;
+  }
+  return written(value);
 }
 
 /** A value in Python's syntax; lists and objects as JSON. */

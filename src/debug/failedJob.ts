@@ -1,0 +1,132 @@
+import { Dialog } from '@jupyterlab/apputils';
+import { NotebookPanel } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { othersText } from '../cluster/model/notebookCluster';
+import { taggedCell } from '../job/form/notebook';
+import {
+  defaultsOf,
+  differing,
+  pythonOf,
+  withAssigned
+} from '../job/model/assignments';
+import { Cluster, Job } from '../tokens';
+import { openDialog } from '../ui/dialog';
+
+/** Answer to the dialog before a failed job is debugged. */
+export interface IAnswer {
+  /** Cluster to use; null to start one. */
+  cluster: string | null;
+}
+
+/**
+ * Ask on which cluster a failed job's cells run, and whether with the job's parameters, which are then set in
+ * the notebook. Doesn't ask what needs no answer.
+ *
+ * @param own - the notebook's cluster; null if it has none.
+ * @param next - the cluster that its next cell runs on; null if that cell would start one.
+ * @param path - of the notebook, as its kernel has it.
+ * @returns null if the user doesn't want to debug now.
+ */
+export async function askHow(
+  job: Pick<Job, 'name' | 'world' | 'parameters'>,
+  panel: NotebookPanel,
+  own: Cluster | null,
+  next: Cluster | null,
+  path: string,
+  trans: TranslationBundle
+): Promise<IAnswer | null> {
+  const cell = taggedCell(panel);
+  const source = cell?.sharedModel.getSource() ?? '';
+  const others = differing(defaultsOf(source), job.parameters);
+  const differs = Object.keys(others).length > 0;
+  if (own && !differs) {
+    return { cluster: own.id };
+  }
+  const use = own ?? next;
+  const start = Dialog.createButton({
+    label: trans.__('Start a cluster…'),
+    accept: !use,
+    actions: [START]
+  });
+  const asked = await openDialog({
+    title: trans.__('Debug %1 in a cluster', job.name),
+    body: [
+      !own && whereText(job, next, path, trans),
+      differs && parametersText(others, cell !== null, trans)
+    ]
+      .filter(Boolean)
+      .join(' '),
+    checkbox:
+      differs && cell
+        ? {
+            label: trans.__("Set the job's parameters in the notebook"),
+            checked: true
+          }
+        : null,
+    buttons: [
+      Dialog.cancelButton({ label: trans.__('Not now') }),
+      ...(own ? [] : [start]),
+      ...(use
+        ? [
+            Dialog.okButton({
+              label: own ? trans.__('Debug') : trans.__('Use %1', use.name)
+            })
+          ]
+        : [])
+    ]
+  });
+  const starts = asked.button.actions.includes(START);
+  if (!asked.button.accept && !starts) {
+    return null;
+  }
+  if (asked.isChecked) {
+    cell?.sharedModel.setSource(withAssigned(source, others));
+  }
+  return { cluster: starts ? null : (use?.id ?? null) };
+}
+
+const START = 'start';
+
+/** On which cluster cells of a notebook without one run. */
+function whereText(
+  job: Pick<Job, 'world'>,
+  next: Cluster | null,
+  path: string,
+  trans: TranslationBundle
+): string {
+  if (!next) {
+    return trans.__(
+      'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
+    );
+  }
+  const where = trans._n(
+    'Cells of this notebook would run on %2 (%1 rank; the job had %3).',
+    'Cells of this notebook would run on %2 (%1 ranks; the job had %3).',
+    next.world.size,
+    next.name,
+    job.world.size
+  );
+  const use = trans.__(
+    'Use it, or start another: in the debugger, cells stop where a rank fails.'
+  );
+  const others = othersText(next, { path, startedAs: path }, trans);
+  return [where, others, use].filter(Boolean).join(' ');
+}
+
+/** With which parameters the job ran, where the notebook has others. */
+function parametersText(
+  others: Readonly<Record<string, unknown>>,
+  tagged: boolean,
+  trans: TranslationBundle
+): string {
+  const named = Object.entries(others)
+    .map(([name, value]) => `${name} = ${pythonOf(value)}`)
+    .join(', ');
+  return tagged
+    ? trans.__('The job ran with %1; the notebook has other values.', named)
+    : trans.__(
+        'The job ran with %1; set this before you run the cells.',
+        named
+      );
+}
