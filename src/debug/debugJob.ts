@@ -14,7 +14,7 @@ import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
 import { Cluster, IClusters, Job } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
-import { askHow } from './failedJob';
+import { askHow } from './debugFailedJob';
 import { DebugModel } from './model/model';
 import { untilOn } from './model/waitForRanks';
 import { SessionQueue } from './sessionQueue';
