@@ -40,9 +40,7 @@ export function CompareValues(props: IProps): JSX.Element {
               <th scope="row">
                 <code>{expression}</code>
               </th>
-              <td>
-                {row && <Values {...props} row={row} />}
-              </td>
+              <td>{row && <Values {...props} row={row} />}</td>
               <td className="jp-DtrainDebug-acrossEnd">
                 <button
                   type="button"
@@ -246,9 +244,7 @@ function Values(props: IProps & { row: AcrossRow }): JSX.Element {
           </div>
         ))}
       {row.running.length > 0 && row.groups.length > 0 && (
-        <div className="jp-DtrainUi-under">
-          {runningText(row, view, trans)}
-        </div>
+        <div className="jp-DtrainUi-under">{runningText(row, view, trans)}</div>
       )}
       {row.groups.length > MOST && (
         <div className="jp-DtrainUi-under">

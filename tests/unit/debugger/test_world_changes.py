@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +73,7 @@ async def test_ranks_of_another_world_are_not_said_to_be_ready_before_they_are_a
     said: list[Any] = []
 
     async def ask(order: Any, *_: Any) -> Any:
-        if isinstance(order, clients.HoldDebugger):
+        if isinstance(order, clients.AcquireDebugger):
             return 2
         if order.command == "attach":
             said.extend((e["body"]["code"], e["body"]["sentence"], e["body"]["world"]) for e in emitted)
@@ -82,5 +83,6 @@ async def test_ranks_of_another_world_are_not_said_to_be_ready_before_they_are_a
     job: Any = SimpleNamespace(ask=ask, record=record, closed=False, on_close=[], head_ended=False)
     await made.begin(job)
     made._let_go()
+    await asyncio.sleep(0)  # its tasks end
     assert said == [("attaching", "Attaching to 2 ranks…", "job-7")]
     assert emitted[-1]["body"]["code"] == "ready"
