@@ -82,7 +82,8 @@ async def test_ranks_of_another_world_are_not_said_to_be_ready_before_they_are_a
     record = SimpleNamespace(id="job-7")
     job: Any = SimpleNamespace(ask=ask, record=record, closed=False, on_close=[], head_ended=False)
     await made.begin(job)
+    await asyncio.sleep(0)  # its tasks begin
     made._let_go()
-    await asyncio.sleep(0)  # its tasks end
+    await asyncio.sleep(0)  # and end
     assert said == [("attaching", "Attaching to 2 ranks…", "job-7")]
     assert emitted[-1]["body"]["code"] == "ready"
