@@ -234,14 +234,14 @@ def _refused(verb: str, name: str, error: Any, asked: Sequence[int]) -> BadReque
     kind, message = (
         (first[0], first[1]) if first else (getattr(error, "ename", ""), getattr(error, "evalue", ""))
     )
-    reason = f"{kind}: {message}".strip(": ") or type(error).__name__
+    reason = f"{kind}: {message}".strip(": .") or type(error).__name__
     failed = {info["engine_id"] for *_, info in each if info and "engine_id" in info}
     others = [rank for rank in asked if rank not in failed]
     if not failed or not others:
-        return BadRequest(f"{name} could not be {verb}: {reason}", "Check the name.")
+        return BadRequest(f"{name} could not be {verb}: {reason}.", "Check the name.")
     where = rank_sets.name(failed)
     return BadRequest(
-        f"{name} could not be {verb}: {reason} (on {where})", f"It worked on {rank_sets.name(others)}."
+        f"{name} could not be {verb}: {reason} (on {where}).", f"It worked on {rank_sets.name(others)}."
     )
 
 

@@ -16,6 +16,7 @@ import {
 } from '../../ui/metrics/format';
 import { IShownMetrics, shownMetrics } from '../../ui/metrics/currentMetrics';
 import {
+  errorOfParts,
   isVague,
   lastShare,
   plusMinus,
@@ -100,7 +101,15 @@ export function ClusterMetrics(props: {
           {!isVague(error) && (
             <>
               <SplitBar split={split} trans={trans} />
-              <SplitLegend split={split} trans={trans} />
+              <SplitLegend
+                split={split}
+                error={errorOfParts(
+                  now.overhead,
+                  now.atLeast ? null : error,
+                  trans
+                )}
+                trans={trans}
+              />
             </>
           )}
         </div>

@@ -100,6 +100,7 @@ export function Charts(props: {
             <JobChart
               {...chart}
               times={times}
+              ofChange
               key={name}
               title={name}
               value={value}

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import {
+  changeRange,
   formatTick,
   niceTop,
   placeNames,
@@ -82,6 +83,28 @@ it('has a middle as round as its top, and shows what is below 0', () => {
   expect(valueRange(-3.2, 1.5)).toEqual([-4, 2]);
   expect(valueTicks(-4, 2)).toEqual([-4, 0, 2]);
   expect(valueTicks(...valueRange(-3.2, -1))).toEqual([-4, -2, 0]);
+});
+
+it.each([
+  [2.2, 2.33, 2.2, 2.4],
+  [0.9105, 0.913, 0.91, 0.914],
+  [2.3, 2.3, 0, 4],
+  [0.2, 2.3, 0, 4],
+  [-1, 3, -1, 4],
+  [980, 1010, 980, 1020]
+])('shows the change from %d to %d', (least, most, from, to) => {
+  const [low, high] = changeRange(least, most);
+  expect(low).toBeCloseTo(from, 9);
+  expect(high).toBeCloseTo(to, 9);
+});
+
+it.each([1e-5, 0.0731, 2.3, 9.99, 88_000])('has three labels around %d', x => {
+  for (const span of [1e-6, 1e-3, 0.02, 0.3]) {
+    const [from, to] = changeRange(x, x * (1 + span));
+    expect(from).toBeLessThanOrEqual(x);
+    expect(to).toBeGreaterThanOrEqual(x * (1 + span));
+    expect(new Set(valueTicks(from, to).map(formatTick)).size).toBe(3);
+  }
 });
 
 it('leaves the beginning of the axis free, and has no more ticks where it is wide', () => {

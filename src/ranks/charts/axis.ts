@@ -73,6 +73,31 @@ export function valueRange(least: number, most: number): [number, number] {
     : [0, niceTop(most)];
 }
 
+/** Values that change by less than this share of the largest one get an axis that doesn't begin at 0. */
+const NARROW = 0.5;
+
+/**
+ * The ends of an axis for values whose change counts, such as a loss from 2.33 to 2.2: around the values where they
+ * are narrow and far from 0, else as `valueRange`. Both halves are of a round length, and no two labels are equal.
+ */
+export function changeRange(least: number, most: number): [number, number] {
+  const span = most - least;
+  if (!(least > 0 && span > 0 && span < most * NARROW)) {
+    return valueRange(least, most);
+  }
+  // labels have three digits; a little above the largest value, where 9.99 becomes 10
+  let power = 10 ** Math.floor(Math.log10(most * 1.02) - 2);
+  for (; ; power *= 10) {
+    for (const factor of [1, 2, 5]) {
+      const step = factor * power;
+      const from = Math.floor(least / step);
+      if ((from + 2) * step >= most) {
+        return [from * step, (from + 2) * step];
+      }
+    }
+  }
+}
+
 /** Labels of a value axis: its ends, and 0 or its middle. */
 export function valueTicks(from: number, to: number): number[] {
   return [from, from < 0 && to > 0 ? 0 : (from + to) / 2, to];

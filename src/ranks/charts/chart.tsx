@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 
 import { hatch, themeColour, themeFont } from '../../ui/icons/theme';
 import {
+  changeRange,
   formatTick,
   IDrawn,
   placeNames,
@@ -47,6 +48,8 @@ export function TimeChart(props: {
   none?: string;
   /** Height with the axis, px. */
   height?: number;
+  /** Whether the change of values counts rather than their size: the axis may begin above 0. */
+  ofChange?: boolean;
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -145,7 +148,12 @@ function options(
     cursor: { drag: { x: false, y: false } },
     scales: {
       x: { time: true, range: () => ends() },
-      y: { range: (_, least, most) => valueRange(least, most) }
+      y: {
+        range: (_, least, most) =>
+          latest.current.ofChange
+            ? changeRange(least, most)
+            : valueRange(least, most)
+      }
     },
     axes: [
       {

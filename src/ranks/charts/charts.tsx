@@ -13,6 +13,7 @@ import {
 } from '../../ui/metrics/format';
 import { shownMetrics } from '../../ui/metrics/currentMetrics';
 import {
+  errorOfParts,
   isVague,
   lastShare,
   plusMinus,
@@ -114,6 +115,11 @@ function Sections(props: IChartsProps): JSX.Element {
       : UNKNOWN;
   const off = plusMinus(metrics.comm_overhead, error);
   const split = splitOf(metrics);
+  const apart = errorOfParts(
+    metrics.comm_overhead,
+    atLeast ? null : error,
+    trans
+  );
   // if no steps are taken now, the panel's text
   const ofStep =
     lastShare(now, metrics.measured, trans) ??
@@ -161,12 +167,18 @@ function Sections(props: IChartsProps): JSX.Element {
             {trans.__('Communication')}
             {split && (
               <span className="jp-DtrainUi-legend">
+                {/* its parts are as uncertain as their sum */}
                 <span data-part="transfer">
-                  {trans.__('transfer %1', formatShare(split.transfer))}
+                  {vague
+                    ? trans.__('transfer')
+                    : trans.__('transfer %1', formatShare(split.transfer))}
                 </span>
                 <span data-part="waiting">
-                  {trans.__('waiting %1', formatShare(split.waiting))}
+                  {vague
+                    ? trans.__('waiting')
+                    : trans.__('waiting %1', formatShare(split.waiting))}
                 </span>
+                {apart && <small>{apart}</small>}
               </span>
             )}
           </span>

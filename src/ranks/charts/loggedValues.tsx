@@ -68,7 +68,8 @@ export function OwnValues(props: {
   axis: IAxis;
   trans: TranslationBundle;
 }): JSX.Element | null {
-  const { cluster, points, trans } = props;
+  const { points, trans } = props;
+  const { metrics, world } = props.cluster;
   const names = namesOf(points);
   if (!names.length) {
     return null;
@@ -77,26 +78,28 @@ export function OwnValues(props: {
     <>
       {names.slice(0, MOST_CHARTS).map(name => {
         const { times, values } = loggedAt(points, name);
-        // of an earlier cell, or not a number: there is no current value
-        const last = values[values.length - 1] ?? null;
-        const text = last === null ? UNKNOWN : formatValue(last, 3);
+        // null: of an earlier cell, or not a number
+        const now = values[values.length - 1] ?? null;
+        const last = values.filter(value => value !== null).pop() ?? null;
+        const text = now === null ? UNKNOWN : formatValue(now, 3);
+        const words = [
+          now === null && last !== null
+            ? trans.__('last: %1', formatValue(last, 3))
+            : '',
+          aggregateOf(name, metrics.averaged, world.size, trans)
+        ];
         return (
           <section key={name}>
             <h3>
               {name}
               <span>
-                <b>{text}</b>{' '}
-                {aggregateOf(
-                  name,
-                  cluster.metrics.averaged,
-                  cluster.world.size,
-                  trans
-                )}
+                <b>{text}</b> {words.filter(Boolean).join(' · ')}
               </span>
             </h3>
             <TimeChart
               {...props.axis}
               times={times}
+              ofChange
               series={[{ label: name, values, colour: '--jp-accent-color1' }]}
               summary={trans.__('%1: %2 now', name, text)}
             />

@@ -84,6 +84,20 @@ it('maps own time over time, against the median of that time', () => {
   expect(two.cells[3]).toBe(2);
 });
 
+it('keeps the colours of past columns as time passes', () => {
+  const points = Array.from({ length: 40 }, (_, s) =>
+    point(s, [1, 1 + (s % 7)])
+  );
+  const at = (now: number): number[] =>
+    [...heatOf(makeCluster(), points, [1], 10, now - 40, now).cells].slice(
+      0,
+      8
+    );
+  // columns of 4 s
+  expect(at(41)).toEqual(at(44));
+  expect(at(45)).toEqual([...at(41).slice(1), expect.anything()]);
+});
+
 it('has deep colours for what the head calls slow only, and none within the error', () => {
   const pair = { ...point(0, [1, 1.4]), slow: [] as number[] };
   const cellsOf = (one: typeof pair) =>

@@ -88,7 +88,9 @@ export const MOST_HEAT_ROWS = 128;
 /**
  * Own time of ranks over time, relative to the others at that time.
  *
- * Columns divide the time from `from` to `to`, ms, so that the map is aligned with the charts above.
+ * Columns divide the time from `from` to `to`, ms, so that the map is aligned with the charts above, to within a
+ * column: they begin at multiples of their width. Anchored to the moving `from`, points would change columns as
+ * time passes, and past columns their colours.
  */
 export function heatOf(
   cluster: Cluster,
@@ -108,9 +110,11 @@ export function heatOf(
       : byNode(cluster, shown);
   const cells = new Float32Array(rows.length * columns).fill(NaN);
   const latest = new Map<number, IPoint>();
+  const width = (to - from) / columns;
+  const first = Math.ceil(to / width) - columns;
   for (const point of points) {
-    const column = Math.floor(((point.at - from) / (to - from)) * columns);
-    if (column >= 0 && column <= columns) {
+    const column = Math.floor(point.at / width) - first;
+    if (column >= 0 && point.at <= to) {
       latest.set(Math.min(column, columns - 1), point);
     }
   }

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { shareAsKnown, shareInText } from './share';
+import { errorOfParts, shareAsKnown, shareInText } from './share';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -25,4 +25,11 @@ it('says it in running text with its error', () => {
   expect(shareInText(0, 0, trans)).toBe('0\u00a0%');
   expect(shareInText(0.9, 0.2, trans)).toBe('at least 70\u00a0%');
   expect(shareInText(0.2, 0.2, trans)).toBe('20\u00a0% ± 20');
+});
+
+it('says the error of parts where the sum is said as a bound only', () => {
+  expect(errorOfParts(0.72, 0.29, trans)).toBe('each ± 29');
+  expect(errorOfParts(0.44, 0.2, trans)).toBe('');
+  expect(errorOfParts(0.72, null, trans)).toBe('');
+  expect(errorOfParts(0.72, 0.4, trans)).toBe('');
 });

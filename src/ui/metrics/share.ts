@@ -34,6 +34,20 @@ export function plusMinus(share: number | null, error: number | null): string {
 }
 
 /**
+ * "each ± 30", after the parts of a share that is written as a bound: beside "≥ 42 %", parts that add up to 72 % would
+ * contradict it. Empty if the share's own text has its error, or there is none.
+ */
+export function errorOfParts(
+  share: number | null,
+  error: number | null,
+  trans: TranslationBundle
+): string {
+  return share !== null && error && !isVague(error) && boundOf(share, error)
+    ? trans.__('each ± %1', errorPercent(error))
+    : '';
+}
+
+/**
  * A share without its error: "44 %", "≤ 30 %" for 10 ± 20, "–" if unknown. Empty if it is too uncertain: a sentence
  * says so instead, and a dash before it would look like a minus sign.
  */

@@ -147,12 +147,13 @@ export function SplitBar(props: {
   );
 }
 
-/** Legend of a bar, with the shares of its parts. */
+/** Legend of a bar, with the shares of its parts, and the error of each where it is not said elsewhere. */
 export function SplitLegend(props: {
   split: ISplit;
+  error: string;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { split, trans } = props;
+  const { split, error, trans } = props;
   return (
     <span className="jp-DtrainUi-legend">
       {named(split, trans).map(({ part, text }) => (
@@ -164,6 +165,7 @@ export function SplitLegend(props: {
           {text}
         </span>
       ))}
+      {error && <small>{error}</small>}
     </span>
   );
 }

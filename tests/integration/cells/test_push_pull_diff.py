@@ -97,7 +97,7 @@ def test_a_variable_that_some_ranks_lack_is_said_to_be_on_the_others(pair: dt.Cl
     pair.run("only_here = 1", ranks=1)
     with pytest.raises(BadRequest) as refused:
         pair.pull("only_here")
-    told = "only_here could not be pulled: NameError: name 'only_here' is not defined (on rank 0)"
+    told = "only_here could not be pulled: NameError: name 'only_here' is not defined (on rank 0)."
     assert (refused.value.message, refused.value.hint) == (told, "It worked on rank 1.")
     with pytest.raises(BadRequest, match="'never' is not defined") as nowhere:
         pair.pull("never")
