@@ -28,9 +28,10 @@ def communication(share: float, error: float, with_s: float, without_s: float, s
             f"Communication takes {share_text(share, error)} of a step: "
             f"{step_time(with_s)} with it, {step_time(without_s)} without."
         )
+    # the steps themselves would seem to contradict those of `data`, which are measured at another time
     return (
         f"Communication takes {share_text(share, error)} of a step of {step_time(step_s)}: "
-        f"the same batch again takes {step_time(with_s)} with it, {step_time(without_s)} without."
+        f"{step_time(with_s - without_s)}, measured without the loader."
     )
 
 
@@ -39,12 +40,12 @@ def data(share: float, error: float, with_s: float, without_s: float, step_s: fl
     if vague(share, error):
         return f"Waiting for data: {UNSTEADY}."
     if not share:
-        same = "a step with the loader is no slower than one with the same batch again"
+        same = "a step without the loader is no faster"
         return f"Waiting for data takes {share_text(share, error)} of a step: {same}."
     of = "a step" if step_s == with_s else f"a step of {step_time(step_s)}"
     return (
         f"Waiting for data takes {share_text(share, error)} of {of}: "
-        f"{step_time(with_s)} with the loader, {step_time(without_s)} with the same batch again."
+        f"{step_time(with_s)} with the loader, {step_time(without_s)} without it."
     )
 
 
