@@ -29,13 +29,16 @@ function type(text: string): void {
 it('restarts what its button says, and nothing while the ranks are wrong or not told', async () => {
   const asked = askRestart(cluster, [3], null, trans);
   await vi.waitFor(() => expect(accept().textContent).toBe('Restart rank 3'));
-  for (const wrong of ['9', 'abc', '']) {
+  for (const [wrong, fault] of [
+    ['9', 'There is no rank 9: the last one is rank 3.'],
+    ['1-12', 'There is no rank 12: the last one is rank 3.'],
+    ['abc', 'Enter ranks like this: 0,2-3.'],
+    ['', 'Ranks']
+  ]) {
     type(wrong);
     expect([wrong, accept().disabled]).toEqual([wrong, true]);
     // below the field
-    expect(input().parentElement!.textContent).toContain(
-      wrong ? 'Write ranks such as 0,2-3: there are 0 to 3.' : 'Ranks'
-    );
+    expect(input().parentElement!.textContent).toContain(fault);
     // Enter is another way to the button
     input().dispatchEvent(
       new KeyboardEvent('keydown', { keyCode: 13, bubbles: true } as object)

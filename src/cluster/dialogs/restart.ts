@@ -58,7 +58,7 @@ export class RestartBody extends FormBody<IRestart> {
     const { size } = this._cluster.world;
     return this._named() !== null || !this._ranks.value.trim()
       ? {}
-      : { ranks: wrongText(size, this._trans) };
+      : { ranks: wrongText(this._ranks.value, size, this._trans) };
   }
 
   /** Focus the ranks' field if it is empty or invalid; returns whether it was. */
@@ -148,17 +148,25 @@ export class RestartBody extends FormBody<IRestart> {
   private _loss = document.createElement('p');
 }
 
-/** How to write ranks, with an example of ranks that exist. */
-function wrongText(size: number, trans: TranslationBundle): string {
+/** What is wrong with ranks: one that does not exist, or no ranks at all. */
+function wrongText(
+  written: string,
+  size: number,
+  trans: TranslationBundle
+): string {
   if (size === 1) {
     return trans.__('There is only rank 0.');
   }
+  const missing = (written.match(/\d+/g) ?? []).find(n => Number(n) >= size);
+  if (missing !== undefined) {
+    return trans.__(
+      'There is no rank %1: the last one is rank %2.',
+      missing,
+      size - 1
+    );
+  }
   const example = size > 3 ? '0,2-3' : `0-${size - 1}`;
-  return trans.__(
-    'Write ranks such as %1: there are 0 to %2.',
-    example,
-    size - 1
-  );
+  return trans.__('Enter ranks like this: %1.', example);
 }
 
 /** Label of the button: "Restart rank 3", "Restart 2 ranks", "Restart all 4 ranks". */
