@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { ServerConnection } from '@jupyterlab/services';
 import { CommandRegistry } from '@lumino/commands';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { makeCluster, makeFrame } from '../../testing/clusters';
@@ -39,4 +39,39 @@ it('shows how long a cluster ran that was stopped from its menu beside another',
     'a',
     'stopped'
   ]);
+});
+
+it('says before a cluster is stopped that a cell runs on it', async () => {
+  const model = new ClustersModel(ServerConnection.makeSettings());
+  const selection = new Selection(model);
+  const commands = new CommandRegistry();
+  const stop = vi.fn().mockResolvedValue(undefined);
+  addClusterCommands(
+    commands,
+    model,
+    selection,
+    { stop } as unknown as IClusterActions,
+    nullTranslator.load('dtrain_lab')
+  );
+  const running = [
+    {
+      notebook: 'x.ipynb',
+      cell: 'c',
+      cell_id: null,
+      detached: false,
+      started_at: 1,
+      ranks: [0, 1]
+    }
+  ];
+  model.receive(makeFrame([makeCluster({ id: 'a', name: 'a', running })]));
+  const done = commands.execute(CommandIDs.stopCluster, { id: 'a' });
+  const dialog = (): Element => document.querySelector('.jp-Dialog')!;
+  await vi.waitFor(() =>
+    expect(dialog().textContent).toContain(
+      'The cell that runs on it ends, too.'
+    )
+  );
+  dialog().querySelector<HTMLElement>('.jp-mod-accept, .jp-mod-warn')!.click();
+  await done;
+  expect(stop).toHaveBeenCalledWith('a');
 });

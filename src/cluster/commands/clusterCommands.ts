@@ -105,10 +105,17 @@ export function addClusterCommands(
               'Its %1 ranks end, and their variables are lost.',
               cluster.world.size
             ),
+            cluster.running.length
+              ? trans._n(
+                  'The cell that runs on it ends, too.',
+                  'The %1 cells that run on it end, too.',
+                  cluster.running.length
+                )
+              : '',
             othersText(cluster, selection.notebook, trans)
           ]
-            .join(' ')
-            .trim(),
+            .filter(Boolean)
+            .join(' '),
           trans.__('Stop'),
           trans
         ));
