@@ -150,7 +150,7 @@ export function SplitBar(props: {
 /** Legend of a bar, with the shares of its parts, and the error of each where it is not said elsewhere. */
 export function SplitLegend(props: {
   split: ISplit;
-  error: string;
+  error?: string;
   trans: TranslationBundle;
 }): JSX.Element {
   const { split, error, trans } = props;
