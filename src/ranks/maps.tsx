@@ -23,6 +23,8 @@ interface IMapsProps extends IPicks {
   points: readonly IPoint[];
   axis: IAxis;
   choice: IChoice;
+  /** Whether the cluster has ended. */
+  over: boolean;
   rankMetrics: readonly IRankMetrics[];
   trans: TranslationBundle;
 }
@@ -39,6 +41,9 @@ export function Maps(props: IMapsProps): JSX.Element {
 
 function MapSections(props: IMapsProps): JSX.Element {
   const { cluster, points, axis, choice, rankMetrics, selected, trans } = props;
+  const map = props.over
+    ? trans.__('At its end, by node and device')
+    : trans.__('Now, by node and device');
   const { middle } = ownTimes(cluster.ranks);
   const from = axis.until - axis.window * 1000;
   const rows =
@@ -83,8 +88,8 @@ function MapSections(props: IMapsProps): JSX.Element {
           summary={summary}
         />
       </section>
-      <section aria-label={trans.__('Now, by node')}>
-        <h3>{trans.__('Now, by node and device')}</h3>
+      <section aria-label={map}>
+        <h3>{map}</h3>
         {rankMetrics.length > MOST_SQUARES ? (
           <RankMap
             ranks={rankMetrics.map(f => f.rank)}

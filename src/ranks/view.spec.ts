@@ -77,6 +77,21 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   expect(view.node.textContent).toContain('idle 2');
 });
 
+it('has the figures of a cluster that ended while it was in the background, up to the end', async () => {
+  const model = new TestModel();
+  show(model);
+  view.hide();
+  const ranks = [0, 1].map(r => makeRank(r, { state: 'busy' }));
+  model.receive(makeFrame([makeCluster({ ranks })]));
+  const starts = ranks.map(r => makeRank(r.rank, { state: 'starting' }));
+  model.receive(makeFrame([makeCluster({ state: 'stopping', ranks: starts })]));
+  model.receive(makeFrame([]));
+  view.show();
+  await drawn('This cluster has ended. These figures are from ');
+  expect(view.node.textContent).toContain('busy 2');
+  expect(view.node.textContent).toContain('At its end, by node');
+});
+
 it('gives no advice on a cluster that has ended', async () => {
   const model = new TestModel();
   show(model);

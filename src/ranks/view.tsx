@@ -30,6 +30,8 @@ const CHOICE: IChoice = {
 
 interface IViewProps {
   id: string;
+  /** The latest data that came while the view was hidden; null if it was not. */
+  unseen: () => ISnapshot | null;
   model: IClusters;
   selection: ISelection;
   commands: CommandRegistry;
@@ -59,11 +61,18 @@ function View(props: IViewProps): JSX.Element {
     model.link === 'lost'
       ? null
       : (model.clusters.find(c => c.id === id) ?? null);
+  const unseen = props.unseen();
   if (live && !(choice.paused && frozen.current)) {
     frozen.current =
       frozen.current && ENDS.includes(live.state)
         ? atItsEnd(frozen.current, live)
         : { cluster: live, points: [...model.history(id)], at: Date.now() };
+  } else if (
+    unseen &&
+    !choice.paused &&
+    unseen.at > (frozen.current?.at ?? -Infinity)
+  ) {
+    frozen.current = unseen;
   }
   const shown = frozen.current;
   if (!shown) {
@@ -80,7 +89,8 @@ function View(props: IViewProps): JSX.Element {
     passes(choice.filter, f.rank)
   );
   const earlier = shown.points.filter(p => p.at < since);
-  const axis = axisOf(points, earlier, choice.minutes, at, trans);
+  const over = !live && model.link !== 'lost';
+  const axis = axisOf(points, earlier, choice.minutes, at, over, trans);
   const menu = (
     event: React.MouseEvent<HTMLElement>,
     ranks: readonly number[]
@@ -104,7 +114,7 @@ function View(props: IViewProps): JSX.Element {
     <React.Fragment key="ranks">
       {rankMetrics.length > 0 ? (
         <>
-          <Maps {...shared} {...{ cluster, points, axis, choice }} />
+          <Maps {...shared} {...{ cluster, points, axis, choice, over }} />
           <RankTable {...shared} alarm={alarmOf(cluster.metrics)} />
         </>
       ) : (
@@ -165,11 +175,12 @@ function View(props: IViewProps): JSX.Element {
 
 /** The Ranks view of one cluster, in the main area. Drawn only while visible. */
 export class RanksView extends VisibleWidget {
-  constructor(private _props: IViewProps & { name: string }) {
+  constructor(private _props: Omit<IViewProps, 'unseen'> & { name: string }) {
     super(
       (seen, viewer) => _props.model.setVisible(seen, viewer),
       _props.trans
     );
+    _props.model.changed.connect(this._keepUnseen, this);
     const { trans, name, id } = _props;
     this.id = `dtrain-lab-ranks-${id}`;
     this.title.label = trans.__('Ranks: %1', name);
@@ -184,7 +195,29 @@ export class RanksView extends VisibleWidget {
     return { id: this._props.id, name: this._props.name };
   }
 
-  protected draw(): JSX.Element {
-    return <View {...this._props} />;
+  override dispose(): void {
+    this._props.model.changed.disconnect(this._keepUnseen, this);
+    super.dispose();
   }
+
+  protected draw(): JSX.Element {
+    return <View {...this._props} unseen={() => this._unseen} />;
+  }
+
+  /** A cluster may end while this is hidden: its figures are gone then, and shown when this is visible again. */
+  private _keepUnseen(): void {
+    const { id, model } = this._props;
+    const cluster = model.clusters.find(c => c.id === id);
+    if (this.drawn || !cluster) {
+      return;
+    }
+    // not copied: an ended cluster's points don't change any more
+    const now = { cluster, points: model.history(id), at: Date.now() };
+    this._unseen =
+      this._unseen && ENDS.includes(cluster.state)
+        ? atItsEnd(this._unseen, cluster)
+        : now;
+  }
+
+  private _unseen: ISnapshot | null = null;
 }

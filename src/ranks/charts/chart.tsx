@@ -40,7 +40,7 @@ export function TimeChart(props: {
   /** End of the axis, ms; now by default. */
   until?: number;
   /** Text below the end of the axis; its time by default. */
-  end?: string;
+  end?: string | null;
   /** Formats the values beside the axis. */
   format?: (value: number) => string;
   summary: string;

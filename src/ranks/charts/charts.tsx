@@ -34,17 +34,25 @@ export interface IAxis {
   window: number;
   /** ms */
   until: number;
-  end: string;
+  /** Text at its end; null for the time. */
+  end: string | null;
   /** Text of a chart without a value. */
   none: string;
 }
 
-/** The axis of these points, of which `earlier` are before it. */
+/**
+ * The axis of these points.
+ *
+ * @param earlier - points before it.
+ * @param until - its end, ms.
+ * @param over - whether the cluster has ended, so that this is not now.
+ */
 export function axisOf(
   points: readonly IPoint[],
   earlier: readonly IPoint[],
   minutes: number,
-  now: number,
+  until: number,
+  over: boolean,
   trans: TranslationBundle
 ): IAxis {
   return {
@@ -59,8 +67,8 @@ export function axisOf(
       )
     ],
     window: minutes * 60,
-    until: now,
-    end: trans.__('now'),
+    until,
+    end: over ? null : trans.__('now'),
     none: noSteps(earlier, trans)
   };
 }

@@ -213,6 +213,10 @@ def _values(tensor: torch.Tensor) -> list[Any]:
     return [] if bool((part == part[0]).all()) else [list(tensor.shape), total, size]
 
 
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
+
+
 def _sentence(all_facts: list[dict[str, Any]]) -> str:
     """What is wrong with the samplers of a group's ranks; empty if nothing is, or if it is uncertain."""
     first = all_facts[0]
@@ -226,7 +230,7 @@ def _sentence(all_facts: list[dict[str, Any]]) -> str:
             return ""
         return (
             f"{len(ranks)} ranks read the same data: the loader has no DistributedSampler, so an epoch "
-            f"trains on each sample {len(ranks)} times. Give it one: sampler = DistributedSampler(data), "
+            f"trains on each sample {_times(len(ranks))}. Give it one: sampler = DistributedSampler(data), "
             "DataLoader(data, sampler=sampler), and sampler.set_epoch(epoch) in each epoch."
         )
     if any(each["shard"] is None or each["shard"][1] != len(ranks) for each in all_facts):
