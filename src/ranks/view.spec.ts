@@ -87,7 +87,7 @@ it('has the figures of a cluster that ended while it was in the background, up t
   model.receive(makeFrame([makeCluster({ state: 'stopping', ranks: starts })]));
   model.receive(makeFrame([]));
   view.show();
-  await drawn('This cluster has ended. These figures are from ');
+  await drawn('This cluster has ended. These values are from ');
   expect(view.node.textContent).toContain('busy 2');
   expect(view.node.textContent).toContain('At its end, by node');
 });
