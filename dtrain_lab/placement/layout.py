@@ -19,7 +19,7 @@ def check_request(request: Request, possible: str) -> None:
 
     Args:
         request: the user's request.
-        possible: hint that says what is possible.
+        possible: hint that says how many ranks are possible.
 
     Raises:
         BadSize: zero ranks, or sizes that contradict each other.
@@ -28,7 +28,8 @@ def check_request(request: Request, possible: str) -> None:
         value = getattr(request, key)
         if value is not None and value < 1:
             message = f"{key} is {value}; there must be at least one {'node' if key == 'nodes' else 'rank'}."
-            raise BadSize(message, possible, details={"field": key})
+            hint = "Leave it out, or give 1 or more." if key == "nodes" else possible
+            raise BadSize(message, hint, details={"field": key})
     if request.ranks is not None and (request.nodes or request.ranks_per_node):
         raise BadSize(
             "ranks was given together with nodes or ranks_per_node.",

@@ -158,8 +158,14 @@ class Jobs:
 
         return await self._handover.hand_over(record, {}, copy, backend)
 
-    async def _first_job(self, request: JobRequest) -> JobRecord | None:
-        """Return the record of the job that has to succeed first, None if a job waits for no other one."""
+    async def _first_job(self, request: JobRequest) -> JobRecord | NotFound | None:
+        """Return the record of the job that has to succeed first, or the error that it does not exist.
+
+        The error is not raised, because the plan names it together with the other problems of the request.
+
+        Returns:
+            The record or the error; None if the job waits for no other one.
+        """
         if request.after is None:
             return None
         try:
@@ -167,7 +173,7 @@ class Jobs:
         except NotFound as error:
             where = {"field": "after"}
             hint = "Give the name or id of a job in your list of jobs."
-            raise NotFound(error.message, hint, code=error.code, details=where) from None
+            return NotFound(error.message, hint, code=error.code, details=where)
 
     # ---- state
 

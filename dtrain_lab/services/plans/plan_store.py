@@ -28,6 +28,7 @@ from dtrain_lab.wire.jobs.job import JobPlan, JobRecord, JobRequest
 from dtrain_lab.wire.jobs.quota import FreeSpace
 
 log = logging.getLogger(__name__)
+First = JobRecord | DtrainError | None
 KEPT = 8
 """Number of most recent plans that can still be submitted."""
 OLDEST_S = 3600.0
@@ -51,14 +52,14 @@ class Plans:
         """Profile → monotonic time at which refusals of its hosts were last reset."""
 
     async def preview(
-        self, request: JobRequest, file: Path, first: JobRecord | None, *, ask: bool
+        self, request: JobRequest, file: Path, first: First, *, ask: bool
     ) -> tuple[JobPlan, Planned]:
         """Plan a job, and return its preview with the plan that it shows.
 
         Args:
             request: The user's request.
             file: Path of the notebook.
-            first: Record of the job that has to succeed first.
+            first: Record of the job that has to succeed first, or why there is none.
             ask: Also ask the scheduler for a forecast.
 
         Raises:
@@ -85,13 +86,13 @@ class Plans:
         )
         return shown, made
 
-    async def plan_job(self, request: JobRequest, file: Path, first: JobRecord | None) -> Planned:
+    async def plan_job(self, request: JobRequest, file: Path, first: First) -> Planned:
         """Plan a job, and keep the plan for its submission.
 
         Args:
             request: The user's request.
             file: Path of the notebook.
-            first: Record of the job that has to succeed first.
+            first: Record of the job that has to succeed first, or why there is none.
 
         Raises:
             DtrainError: The job can't be planned; the details' `also` has what else is wrong.
@@ -103,6 +104,9 @@ class Plans:
             for host in seen.profile.ssh.names:  # count as the user's attempt, but not at each keystroke
                 ssh_connections.forget_refusal(host)
         sound, refused = split(request)
+        if isinstance(first, DtrainError):
+            refused.append(first)
+            sound, first = replace(sound, after=None), None
         made = None
         try:
             made = await prepare(sound, file, seen, self._recent, first, refused)
@@ -113,7 +117,7 @@ class Plans:
         self._previews = submittable({**self._previews, made.record.id: made}, time.time())
         return made
 
-    async def make(self, request: JobRequest, file: Path, first: JobRecord | None) -> Planned:
+    async def make(self, request: JobRequest, file: Path, first: First) -> Planned:
         """Plan a job for its submission, from current answers of hosts; the arguments are `plan_job`'s.
 
         Raises:

@@ -98,17 +98,18 @@ export function Files(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { form, change, plan, trans } = props;
-  const packed = (plan?.files ?? []).filter(f => f.path.startsWith('code/'));
-  const bytes = packed.reduce((n, f) => n + f.bytes, 0);
+  // all that the preview lists as copied
+  const files = plan?.files ?? [];
+  const bytes = files.reduce((n, f) => n + f.bytes, 0);
   return (
     <Row
       label={labelOf('files', trans)}
       help={
-        packed.length
+        files.length
           ? trans._n(
               '%1 file is copied (%2). .dtrainignore leaves files out.',
               '%1 files are copied (%2). .dtrainignore leaves files out.',
-              packed.length,
+              files.length,
               formatSize(bytes)
             )
           : ''

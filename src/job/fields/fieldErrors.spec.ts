@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { faultSentence, faultsOf } from './fieldErrors';
+import { faultSentence, faultsOf, withoutFaults } from './fieldErrors';
 import { emptyForm, IForm } from '../model/request';
 
 const trans = nullTranslator.load('');
@@ -70,4 +70,27 @@ it('takes no text in quotes where the notebook has a number', () => {
     ]
   ]);
   expect(faults({ parameters: 'lr = 1e-3\ntag = "0.1"' })).toEqual([]);
+});
+
+it('leaves out of a form only what is wrong in it', () => {
+  const form: IForm = {
+    ...emptyForm(undefined, defaults),
+    parameters: 'lr = abc\nepochs =\nwidth = 8',
+    retries: '-2',
+    nodes: '0',
+    after: 'nosuchjob'
+  };
+  const sound = withoutFaults(form, faultsOf(form, defaults, trans), defaults);
+  expect(sound).toEqual({
+    ...form,
+    parameters: 'width = 8',
+    retries: '0',
+    nodes: ''
+  });
+  expect(faultsOf(sound, defaults, trans)).toEqual([]);
+  const noAssignment = { ...form, parameters: 'lr' };
+  const found = faultsOf(noAssignment, defaults, trans);
+  expect(withoutFaults(noAssignment, found, defaults).parameters).toBe(
+    defaults
+  );
 });

@@ -1,6 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { faultOf, linesOf, NAME, NoAssignment } from '../model/assignments';
+import {
+  faultOf,
+  linesOf,
+  NAME,
+  NoAssignment,
+  withoutParameter
+} from '../model/assignments';
 import { labelOf } from './labels';
 import { IForm } from '../model/request';
 
@@ -82,6 +88,33 @@ export function faultsOf(
     });
   }
   return [...found, ...ofParameters(form.parameters, defaults, trans)];
+}
+
+/** What a field with an error is set to. */
+const SOUND: Partial<IForm> = { retries: '0', warn: '60' };
+
+/**
+ * The form with usual values in place of those at fault.
+ *
+ * @param defaults - assignments of the notebook's tagged cell
+ */
+export function withoutFaults(
+  form: IForm,
+  faults: readonly IFault[],
+  defaults: string
+): IForm {
+  let sound = form;
+  for (const { field, parameter } of faults) {
+    if (field === 'parameters') {
+      const parameters = parameter
+        ? withoutParameter(sound.parameters, parameter)
+        : defaults;
+      sound = { ...sound, parameters };
+    } else {
+      sound = { ...sound, [field]: SOUND[field] ?? '' };
+    }
+  }
+  return sound;
 }
 
 function ofParameters(

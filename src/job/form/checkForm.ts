@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { RequestError } from '../../request/rest';
 import { JobPlan } from '../../tokens';
 import { Jobs } from '../model/model';
+import { IFault, withoutFaults } from '../fields/fieldErrors';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
 import { followedIn, IFilled } from './initialForm';
@@ -34,8 +35,8 @@ interface IFound<P extends JobPlan> extends IChecked<P> {
 
 interface IChecking<P extends JobPlan> {
   filled: IFilled | null;
-  /** Whether the form has no errors of its own. */
-  sound: boolean;
+  /** Errors of the form itself: the rest of it is checked nevertheless. */
+  faults: readonly IFault[];
   /** The form is checked again when this key changes. */
   ask: AskPlan<P>;
   notebook: INotebook;
@@ -76,7 +77,7 @@ export function useCheck<P extends JobPlan>(
   again: () => void;
   refuse: (error: RequestError) => void;
 } {
-  const { filled, sound, ask, notebook, trans } = props;
+  const { filled, faults, ask, notebook, trans } = props;
   const [checked, setChecked] = useState<IFound<P>>({
     plan: null,
     error: null,
@@ -103,28 +104,18 @@ export function useCheck<P extends JobPlan>(
       return;
     }
     const mine = ++latest.current;
-    if (!sound) {
-      setChecked(before => ({
-        ...before,
-        error: null,
-        busy: false,
-        of: filled,
-        by: ask
-      }));
-      return;
-    }
     setChecked(before => ({ ...before, busy: true }));
     const timer = window.setTimeout(() => {
       const asks = round.asks && done.current !== round;
       done.current = round;
-      void check(filled, ask, asks, trans).then(found => {
+      void check(soundPart(filled, faults), ask, asks, trans).then(found => {
         if (mine === latest.current) {
           setChecked({ ...found, of: filled, by: ask });
         }
       });
     }, CHECK_AFTER);
     return () => clearTimeout(timer);
-  }, [filled, sound, round, ask, trans]);
+  }, [filled, faults, round, ask, trans]);
 
   // between an edit and its check, the answer is for the previous form
   const old = checked.of !== (filled ?? undefined) || checked.by !== ask;
@@ -177,6 +168,12 @@ export function useSending(
     }
   }, [waits, busy]);
   return [sending || waits, () => (busy ? setWaits(true) : begin())];
+}
+
+/** A form without its own errors, for the other errors that the server finds. */
+function soundPart(filled: IFilled, faults: readonly IFault[]): IFilled {
+  const { form, defaults } = filled;
+  return { ...filled, form: withoutFaults(form, faults, defaults) };
 }
 
 async function check<P extends JobPlan>(

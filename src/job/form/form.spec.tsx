@@ -8,6 +8,7 @@ import { expect, it, vi } from 'vitest';
 import { CommandIDs } from '../../commands';
 import { IClusters, JobPlan, JobRequest } from '../../tokens';
 import { emptyForm, formOf } from '../model/request';
+import { RequestError } from '../../request/rest';
 import { Jobs } from '../model/model';
 import { draftsIn, typedIn } from './drafts';
 import { SubmitForm } from './form';
@@ -128,6 +129,64 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
   await press('Submit');
   expect(await drafts.load(PATH, null)).toBeNull();
   close();
+  node.remove();
+  vi.useRealTimers();
+});
+
+it('tells its own errors together with those that the server finds', async () => {
+  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+  vi.useFakeTimers();
+  const drafts = draftsIn(null);
+  const form = { ...emptyForm(undefined, 'lr = 0.1'), retries: '-2' };
+  await drafts.save(PATH, null, { ...form, after: 'nosuchjob' });
+  const asked: unknown[] = [];
+  const node = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(node);
+  const no = (): (() => void) => () => undefined;
+  const notebook = {
+    path: PATH,
+    parameters: 'lr = 0.1',
+    names: async () => null,
+    onSaved: no,
+    onIdle: no
+  };
+  const refusal = new RequestError(404, {
+    code: 'no_job',
+    message: 'There is no job nosuchjob.',
+    hint: '',
+    details: { field: 'after' }
+  });
+  await act(async () =>
+    root.render(
+      <SubmitForm
+        notebook={notebook as unknown as INotebook}
+        drafts={drafts}
+        typed={typedIn(null, 'a')}
+        highlight={async () => undefined}
+        like={null}
+        model={{ profiles: [] } as unknown as IClusters}
+        jobs={
+          {
+            plan: async ({ retries, after }: JobRequest) => {
+              asked.push([retries, after]);
+              throw refusal;
+            }
+          } as unknown as Jobs
+        }
+        commands={new CommandRegistry()}
+        trans={nullTranslator.load('dtrain_lab')}
+        confirmLarge={async () => true}
+        submitted={() => undefined}
+      />
+    )
+  );
+  await act(async () => void vi.advanceTimersByTime(1000));
+  expect(asked).toEqual([[0, 'nosuchjob']]);
+  expect(node.querySelector('h2')?.textContent).toContain('2 problems');
+  expect(node.textContent).toContain('-2 is too low');
+  expect(node.textContent).toContain('There is no job nosuchjob.');
+  expect(node.textContent).toContain('Fix 2 problems to submit');
+  act(() => root.unmount());
   node.remove();
   vi.useRealTimers();
 });

@@ -52,7 +52,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   const { checked, again, refuse } = useCheck({
     ...props,
     filled,
-    sound: faults.length === 0,
+    faults,
     ask: useJobPlan(jobs, notebook)
   });
   const send = useRef<(sends: () => void) => Promise<void>>();
@@ -74,7 +74,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   const found = error ? alsoOf(error) : (plan?.findings ?? []);
   const problems =
     faults.length +
-    (faults.length ? 0 : found.filter(f => f.severity === 'problem').length) +
+    found.filter(f => f.severity === 'problem').length +
     (error?.body.details.field ? 1 : 0);
   const why = problems
     ? trans._n(
@@ -121,7 +121,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   };
   const report = (
     <CheckFindings
-      plan={faults.length ? null : plan}
+      plan={plan}
       faults={faults}
       error={error}
       busy={busy}

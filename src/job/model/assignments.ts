@@ -73,6 +73,14 @@ export function withValue(text: string, name: string, value: string): string {
     .join('\n');
 }
 
+/** The text without the lines of a parameter, which then has the notebook's value. */
+export function withoutParameter(text: string, name: string): string {
+  return text
+    .split('\n')
+    .filter(line => line.split('=', 1)[0].trim() !== name)
+    .join('\n');
+}
+
 /** The notebook's assignments with the given values; additional parameters come last. */
 export function withGiven(
   defaults: string,

@@ -103,7 +103,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { checked, again, refuse } = useCheck({
     ...props,
     filled,
-    sound: faults.length === 0,
+    faults,
     ask: useSweepPlan(sweeps, sweep, notebook)
   });
   const send = useRef<(sends: () => void) => Promise<void>>();
@@ -121,9 +121,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const { plan, error, busy } = checked;
   const parameters = linesOf(defaults);
   const own = sweepFaults(sweep, parameters.length);
-  const found = faults.length
-    ? []
-    : withoutOwn(error ? alsoOf(error) : (plan?.findings ?? []), own);
+  const found = withoutOwn(error ? alsoOf(error) : (plan?.findings ?? []), own);
   const problems = [
     ...own.map(fault => faultText(fault, trans)),
     ...faults.map(fault => faultSentence(fault, trans)),
@@ -191,7 +189,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   };
   const report = (
     <CheckFindings
-      plan={plan && !faults.length ? { ...plan, findings: found } : null}
+      plan={plan ? { ...plan, findings: found } : null}
       own={own
         .filter(fault => !lacking.includes(fault))
         .map(fault => ({

@@ -67,7 +67,7 @@ def test_the_givengives_the_size_and_the_request_overrides_it() -> None:
 def test_no_ranks_is_refused_and_says_what_the_machine_has(request_: dict[str, int]) -> None:
     with pytest.raises(BadSize, match=f"at least one {'node' if 'nodes' in request_ else 'rank'}") as error:
         plan(CPU, **request_)
-    assert "8 cores and no GPU" in error.value.hint
+    assert ("8 cores and no GPU" in error.value.hint) == ("nodes" not in request_)
 
 
 def test_too_many_ranks_are_refused_with_the_most_that_fit() -> None:

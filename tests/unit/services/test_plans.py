@@ -206,14 +206,21 @@ def test_only_hosts_of_the_plan_need_the_network_interface(
 def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: Host) -> None:
     cells = ["print(nowhere_defined)", "import torch.multiprocessing as mp\nmp.spawn(print, nprocs=7)"]
     file = write(tmp_path / "project" / "train.ipynb", cells)
-    asked = JobRequest("train.ipynb", ranks=9999, stage=("/nope/data",), retries=-1, names=())
+    asked = JobRequest(
+        "train.ipynb", ranks=9999, stage=("/nope/data",), retries=-1, after="nosuchjob", names=()
+    )
 
     async def main(jobs: Jobs) -> None:
         with pytest.raises(BadRequest) as told:
             await jobs.plan(asked, file)
         assert told.value.details["field"] == "retries"
         also = [(one["code"], one["field"]) for one in told.value.details["also"]]
-        problems = [("bad_size", "ranks"), ("undefined_name", None), ("no_data", "stage")]
+        problems = [
+            ("no_job", "after"),
+            ("bad_size", "ranks"),
+            ("undefined_name", None),
+            ("no_data", "stage"),
+        ]
         assert also == [*problems, ("fixed_size", None)], (
             "the launcher's number is not compared with the profile's usual size, which nobody asked for"
         )
@@ -221,7 +228,7 @@ def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: 
             str(told.value).splitlines()[-1].startswith("Warning: cell [2], line 2: nprocs=7 is hard-coded")
         )
         with pytest.raises(BadSize) as size:
-            await jobs.plan(replace(asked, retries=0, stage=()), file)
+            await jobs.plan(replace(asked, retries=0, stage=(), after=None), file)
         assert [one["code"] for one in size.value.details["also"]] == ["undefined_name", "fixed_size"]
         fine = write(file.with_name("fine.ipynb"), ["x = 1"])
         with pytest.raises(BadSize) as alone:
