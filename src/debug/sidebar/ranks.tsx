@@ -102,7 +102,7 @@ export function Ranks(props: IProps): JSX.Element {
         ))}
       {ranks.length > 0 && !ended && (
         <p className="jp-DtrainUi-under">
-          {trans.__('Whatever begins now has no time-out.')}
+          {trans.__('Whatever begins now does not time out.')}
         </p>
       )}
       {!view.on && !model.isStarted && (
