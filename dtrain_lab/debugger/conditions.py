@@ -32,7 +32,10 @@ def check(point: Breakpoint) -> None:
     Raises:
         BadRequest: the condition, hit count or log text can't be parsed.
     """
-    for what, text in (("condition", point.condition), ("log text", _log_call(point.log))):
+    for what, field, text in (
+        ("condition", "condition", point.condition),
+        ("log text", "log", _log_call(point.log)),
+    ):
         if not text:
             continue
         try:
@@ -43,10 +46,12 @@ def check(point: Breakpoint) -> None:
                 "Write a Python expression, such as: rank == 3 and loss.isnan()"
                 if what == "condition"
                 else "Write text with expressions in braces, such as: loss is {loss.item():.3f}",
+                code=f"unreadable_{field}",
             ) from error
     count = point.hit.strip().lstrip("<>=%! ")
     if point.hit and not count.split("==")[0].strip().isdigit():
-        raise BadRequest(f'"{point.hit}" is not a hit count.', 'Write "3", ">= 3", or "% 10 == 0".')
+        hint = 'Write "3", ">= 3", or "% 10 == 0".'
+        raise BadRequest(f'"{point.hit}" is not a hit count.', hint, code="unreadable_hit")
 
 
 def for_rank(point: Breakpoint, path: str, rank: int) -> dict[str, object]:

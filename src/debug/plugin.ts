@@ -14,6 +14,7 @@ import {
   IDebuggerSidebar
 } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
@@ -22,7 +23,9 @@ import { Cluster, IClusters } from '../tokens';
 import { Conditions } from './conditions';
 import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
+import { highlightCurrentLine } from './marks/currentLine';
 import { RankMarks } from './marks/rankMarks';
+import { keepExpressions } from './model/keptExpressions';
 import { DebugModel } from './model/model';
 import { codeOf } from './model/notebookOf';
 import { CellNames } from './model/cellNames';
@@ -43,7 +46,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     IDebuggerDisplayRegistry,
     IDebuggerHandler,
     ICommandPalette,
-    ITranslator
+    ITranslator,
+    IStateDB
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -54,7 +58,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     names: IDebuggerDisplayRegistry | null,
     handler: IDebugger.IHandler | null,
     palette: ICommandPalette | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    state: IStateDB | null
   ): void => {
     if (!debug || !sidebar) {
       return; // a front end without a debugger
@@ -80,8 +85,14 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       handler as IKernelQueries | null,
       app.shell,
       debug,
-      () => model.refresh()
+      () => {
+        model.refresh();
+        void highlightCurrentLine(debug, tracker);
+      }
     );
+    if (state) {
+      keepExpressions(model, state).catch(onError);
+    }
     holdClicks(queue);
     addSections(sidebar, args);
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell

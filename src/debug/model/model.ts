@@ -81,6 +81,15 @@ export class DebugModel {
     }
   }
 
+  /** Compare expressions of an earlier page, before those of this one. */
+  restore(expressions: readonly string[]): void {
+    const known = this._expressions;
+    const earlier = expressions.filter(each => !known.includes(each));
+    this._expressions = [...new Set(earlier), ...known];
+    earlier.forEach(each => void this._evaluate(each)); // if ranks are debugged
+    this._changed.emit();
+  }
+
   /** Variables of a paused rank's innermost frame that differ between ranks; null until requested. */
   get differences(): IDifferences | null {
     return this._differences;

@@ -5,6 +5,7 @@ import { expect, it, vi } from 'vitest';
 
 import { makePoint } from '../../testing/debug';
 import { Breakpoints } from './breakpoints';
+import { Refused } from '../model/kernelRequest';
 import { DebugModel } from '../model/model';
 
 const asks = makePoint();
@@ -76,6 +77,40 @@ it('scrolls to what a condition raised, where the section is too low', async () 
     />
   );
   await vi.waitFor(() => expect(seen).toEqual([error]));
+  root.unmount();
+  host.remove();
+});
+
+it('marks the field that the kernel refuses', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const send = async (): Promise<object> => {
+    throw new Refused('"often" is not a hit count.', 'unreadable_hit');
+  };
+  root.render(
+    <Breakpoints
+      model={{ send } as unknown as DebugModel}
+      points={[
+        { path: 'p', line: 3, name: 'cell [2], line 3', asks, own: null }
+      ]}
+      show={() => undefined}
+      trans={nullTranslator.load('x')}
+    />
+  );
+  Element.prototype.scrollIntoView = () => undefined;
+  await vi.waitFor(() =>
+    host.querySelector<HTMLButtonElement>('[aria-expanded]')!.click()
+  );
+  await vi.waitFor(() => host.querySelector('form')!.requestSubmit());
+  await vi.waitFor(() => {
+    const alert = host.querySelector('[role=alert]')!;
+    expect(alert.textContent).toContain('not a hit count');
+    const marked = host.querySelectorAll('[aria-invalid]');
+    expect(
+      [...marked].map(each => each.getAttribute('aria-describedby'))
+    ).toEqual([alert.id]);
+    expect(marked[0].closest('label')?.textContent).toBe('Hits');
+  });
   root.unmount();
   host.remove();
 });

@@ -1,12 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useEffect, useRef, useState } from 'react';
+import React, { useEffect, useId, useRef, useState } from 'react';
 
+import { Glyph } from '../../ui/icons/glyph';
 import { unbroken } from '../../ui/metrics/format';
+import { Refused } from '../model/kernelRequest';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { IPoint } from '../model/breakpoints';
-
-/** Ms until a section has the height of its content. */
-const GROWS = 100;
+import { GROWS } from './sectionHeights';
 
 interface IProps {
   model: DebugModel;
@@ -101,6 +101,8 @@ function Edit(
   const [hit, setHit] = useState(point.hit);
   const [log, setLog] = useState(point.log);
   const [error, setError] = useState('');
+  const [code, setCode] = useState('');
+  const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const [asked] = useState(document.activeElement);
   useEffect(
@@ -126,10 +128,16 @@ function Edit(
     model
       .send('dtrain/breakpoint', { path, line, condition, hit, log })
       .then(onDone)
-      .catch((reason: unknown) =>
-        setError(reason instanceof Error ? reason.message : String(reason))
-      );
+      .catch((reason: unknown) => {
+        setError(reason instanceof Error ? reason.message : String(reason));
+        setCode(reason instanceof Refused ? (reason.code ?? '') : '');
+      });
   };
+  /** Marks the field that the kernel can't read. */
+  const aria = (field: 'condition' | 'hit' | 'log'): React.AriaAttributes =>
+    code === `unreadable_${field}`
+      ? { 'aria-invalid': true, 'aria-describedby': id }
+      : {};
   return (
     <form
       className="jp-DtrainDebug-edit"
@@ -145,6 +153,7 @@ function Edit(
       <label>
         {trans.__('Stop if')}
         <input
+          {...aria('condition')}
           value={condition}
           placeholder="rank == 3 and loss.isnan()"
           onChange={event => setCondition(event.target.value)}
@@ -154,6 +163,7 @@ function Edit(
       <label>
         {trans.__('Hits')}
         <input
+          {...aria('hit')}
           value={hit}
           placeholder=">= 3"
           onChange={event => setHit(event.target.value)}
@@ -162,14 +172,15 @@ function Edit(
       <label>
         {trans.__('Or print')}
         <input
+          {...aria('log')}
           value={log}
           placeholder="loss is {loss.item():.3f}"
           onChange={event => setLog(event.target.value)}
         />
       </label>
       {error && (
-        <p role="alert" className="jp-DtrainDebug-error">
-          {error}
+        <p id={id} role="alert" className="jp-DtrainDebug-error">
+          <Glyph kind="failed" label="" /> {error}
         </p>
       )}
       <div className="jp-DtrainUi-actions">

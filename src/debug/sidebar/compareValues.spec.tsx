@@ -1,9 +1,11 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import { expect, it } from 'vitest';
+import React from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, it, vi } from 'vitest';
 
 import { BEGINNING } from '../model/compareVariables';
-import { RankView } from '../model/model';
-import { differencesText, loneIn } from './compareValues';
+import { DebugModel, RankView } from '../model/model';
+import { CompareValues, differencesText, loneIn } from './compareValues';
 import { sorted } from './onlyOnSome';
 
 it('says of every variable what is known of it, and nothing of kinds that there are none of', () => {
@@ -40,4 +42,32 @@ it('names first what an error names', () => {
     'a',
     'x'
   ]);
+});
+
+it('keeps the field in view while expressions come above it', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const seen = vi.fn();
+  Element.prototype.scrollIntoView = seen;
+  const draw = (...expressions: string[]): void =>
+    root.render(
+      <CompareValues
+        model={
+          {
+            rows: expressions.map(expression => ({ expression, row: null })),
+            differences: null
+          } as unknown as DebugModel
+        }
+        view={null}
+        trans={nullTranslator.load('x')}
+        onError={error => expect(error).toBeUndefined()}
+      />
+    );
+  draw();
+  await vi.waitFor(() => host.querySelector('input')!.focus());
+  draw('x', 'y');
+  await vi.waitFor(() => expect(seen).toHaveBeenCalled());
+  expect(seen.mock.contexts.at(-1)).toBe(host.querySelector('form'));
+  root.unmount();
+  host.remove();
 });

@@ -1,5 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useId, useState } from 'react';
+import React, { useEffect, useId, useRef, useState } from 'react';
 
 import { formatRanks, formatValue, unbroken } from '../../ui/metrics/format';
 import { DebugModel, DebugView } from '../model/model';
@@ -7,6 +7,7 @@ import { AcrossRow } from '../model/compareVariables';
 import { IDifferences } from '../model/compareVariables';
 import { runningText } from '../model/texts';
 import { OnlyOnSome } from './onlyOnSome';
+import { GROWS } from './sectionHeights';
 
 interface IProps {
   model: DebugModel;
@@ -21,6 +22,17 @@ export function CompareValues(props: IProps): JSX.Element {
   const [text, setText] = useState('');
   const [wrong, setWrong] = useState('');
   const id = useId();
+  const form = useRef<HTMLFormElement>(null);
+  const height = model.rows.map(({ row }) => row?.groups.length ?? 0).join();
+  // the field stays in view while expressions and their values come above it
+  useEffect(() => {
+    const timer = window.setTimeout(() => {
+      if (form.current?.contains(document.activeElement)) {
+        form.current.scrollIntoView({ block: 'nearest' });
+      }
+    }, GROWS);
+    return () => window.clearTimeout(timer);
+  }, [height]);
   return (
     <div className="jp-DtrainDebug-across">
       <Differences {...props} />
@@ -56,6 +68,7 @@ export function CompareValues(props: IProps): JSX.Element {
         </tbody>
       </table>
       <form
+        ref={form}
         onSubmit={event => {
           event.preventDefault();
           const field = event.currentTarget.elements[0] as HTMLInputElement;

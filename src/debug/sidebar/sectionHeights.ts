@@ -4,6 +4,9 @@ import { MessageLoop } from '@lumino/messaging';
 /** Default minimum height of a section, px: as in JupyterLab. */
 export const LEAST = 50;
 
+/** Ms until a section has the height of its content. */
+export const GROWS = 100;
+
 /** Requirements of a section of the sidebar. */
 export interface IRequirements {
   /** Height of its content, px; null for a section that gets what others leave. */

@@ -577,10 +577,12 @@ def test_passes_of_a_line_are_counted_by_file_and_in_each_cell_anew() -> None:
     assert [eval(here), eval(here)] == [False, True]
 
 
-@pytest.mark.parametrize("point", [Breakpoint(1, "x ="), Breakpoint(1, log="{x"), Breakpoint(1, hit="often")])
-def test_what_no_rank_could_read_is_refused(point: Breakpoint) -> None:
-    with pytest.raises(BadRequest, match=r"can't be read|not a hit count"):
+@pytest.mark.parametrize(("field", "text"), [("condition", "x ="), ("log", "{x"), ("hit", "often")])
+def test_what_no_rank_could_read_is_refused(field: str, text: str) -> None:
+    point = replace(Breakpoint(1), **{field: text})
+    with pytest.raises(BadRequest, match=r"can't be read|not a hit count") as refused:
         conditions.check(point)
+    assert refused.value.code == f"unreadable_{field}", "the panel marks the field by it"
 
 
 # ---- across ranks
