@@ -80,7 +80,9 @@ def _not_python(made: Conversion, error: SyntaxError | ValueError, first: int) -
     """Report a cell that isn't Python. `first`: line number of the compiled text's first line."""
     line = getattr(error, "lineno", None) or 1
     message = getattr(error, "msg", str(error))
-    made.problem("syntax_error", first - 1 + line, f"SyntaxError: {message}", "Correct the cell.")
+    made.problem(
+        "syntax_error", first - 1 + line, f"SyntaxError: {message.rstrip('.')}.", "Correct the cell."
+    )
 
 
 def _cell_magic(made: Conversion, source: str) -> str:

@@ -153,7 +153,7 @@ async def prepare(
         book.code,
         book.packed.left,
         never,
-        book.runs,
+        book.runs - len({f.cell for f in script.findings if f.severity == "problem"}),
         len(book.code.imported) - len(missing) if backend.traits.one_machine else None,
     )
 

@@ -238,6 +238,20 @@ def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: 
     with_jobs(tmp_path, main)
 
 
+def test_a_cell_that_does_not_convert_is_not_counted_among_those_that_do(tmp_path: Path, host: Host) -> None:
+    file = write(
+        tmp_path / "project" / "train.ipynb", ["x = 1", "y = = 2", "%distributed pull x\ny = (", "z = 3"]
+    )
+
+    async def main(jobs: Jobs) -> None:
+        plan = await jobs.plan(REQUEST, file)
+        wrong = [(f.cell, f.message) for f in plan.findings if f.code == "syntax_error"]
+        assert ("[2]", "SyntaxError: invalid syntax.") in wrong
+        assert plan.cells == 2
+
+    with_jobs(tmp_path, main)
+
+
 def test_a_job_knows_that_a_resumed_one_begins_again(tmp_path: Path, host: Host) -> None:
     saves = "import dtrain_lab as dt\ndt.checkpoint(1)"
 
