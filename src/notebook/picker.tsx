@@ -73,7 +73,10 @@ class Picker extends ReactWidget {
     const path = kernelPath(this._panel);
     const { clusters } = this._model;
     const last = lastCluster(this._panel);
-    const cluster = usedBy(clusters, path, last);
+    // no cell runs in it, such as the executed notebook of a job
+    const cluster = this._panel.sessionContext.hasNoKernel
+      ? null
+      : usedBy(clusters, path, last);
     const { text, glyph, word, why } = pickedOf(
       cluster,
       this._model.link,

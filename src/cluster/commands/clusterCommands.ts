@@ -61,6 +61,9 @@ export function addClusterCommands(
       label: args => {
         // where it is one of several, a menu without a cluster of its own says which
         const of = args.id === undefined ? target(args) : null;
+        if (of && id === CommandIDs.stopCluster) {
+          return trans.__('Stop %1…', of.name);
+        }
         return of && model.clusters.length > 1
           ? trans.__('%1 (%2)', label, of.name)
           : label;
@@ -247,7 +250,7 @@ export function addClusterCommands(
   });
 
   commands.addCommand(CommandIDs.goToTrouble, {
-    label: trans.__('Go to Trouble'),
+    label: trans.__('Go to Problem'),
     caption: trans.__('Show the first cluster that needs attention'),
     execute: async () => {
       const trouble = model.clusters.find(isTrouble);
@@ -255,7 +258,7 @@ export function addClusterCommands(
         selection.select(trouble.id);
         await commands.execute(CommandIDs.showPanel);
       } else {
-        Notification.info(trans.__('No cluster is in trouble.'), {
+        Notification.info(trans.__('No cluster has a problem.'), {
           autoClose: TOAST_MS
         });
       }
