@@ -114,3 +114,30 @@ it('marks the field that the kernel refuses', async () => {
   root.unmount();
   host.remove();
 });
+
+it('has a long condition below the name of the breakpoint', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const point = (line: number, log: string) => ({
+    path: 'p',
+    line,
+    name: 'x',
+    asks: makePoint({ line, condition: 'rank == 5', log }),
+    own: null
+  });
+  root.render(
+    <Breakpoints
+      model={{} as unknown as DebugModel}
+      points={[point(3, ''), point(4, 'loss is {loss.item():.3f}')]}
+      show={() => undefined}
+      trans={nullTranslator.load('x')}
+    />
+  );
+  await vi.waitFor(() =>
+    expect(
+      [...host.querySelectorAll('code')].map(each => each.dataset.long)
+    ).toEqual([undefined, 'true'])
+  );
+  root.unmount();
+  host.remove();
+});

@@ -52,7 +52,7 @@ export function Breakpoints(props: IProps): JSX.Element | null {
               >
                 {point.name}
               </button>
-              {asks.length > 0 && <code>{asks.join(' · ')}</code>}
+              {asks.length > 0 && <Asks text={asks.join(' · ')} />}
               {asked && (
                 <button
                   type="button"
@@ -74,6 +74,13 @@ export function Breakpoints(props: IProps): JSX.Element | null {
       </ul>
     </section>
   );
+}
+
+/** Longer texts, in characters, are below the name of the breakpoint: beside it is little room. */
+const BESIDE = 30;
+
+function Asks({ text }: { text: string }): JSX.Element {
+  return <code data-long={text.length > BESIDE || undefined}>{text}</code>;
 }
 
 /** What a condition raised: the section grows with it, and scrolls to it where there is no room to grow. */

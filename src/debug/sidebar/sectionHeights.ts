@@ -69,6 +69,8 @@ export interface IGrowth {
   firm: boolean;
   /** The part of its content that must be fully visible; null while there is none. */
   first?: () => HTMLElement | null;
+  /** Height of what is shown while the content is empty, px. */
+  otherwise?: () => number;
 }
 
 /** Gives sections of an accordion the height of their content, as far as there is room. */
@@ -107,6 +109,11 @@ export class ContentHeights {
   dispose(): void {
     this._observer.disconnect();
     this._growing.clear();
+  }
+
+  /** Divide the height again; called when a height changes that no observed element has. */
+  refresh(): void {
+    window.requestAnimationFrame(() => this._apply());
   }
 
   private _apply(): void {
@@ -157,8 +164,12 @@ export class ContentHeights {
   private _wish(section: Widget, place: number): IRequirements {
     const growth = this._growing.get(section);
     const first = growth?.first?.();
+    const isEmpty = !!growth?.otherwise && !growth.content.firstElementChild;
+    const height = isEmpty
+      ? growth.otherwise!()
+      : (growth?.content.offsetHeight ?? 0);
     return {
-      wanted: growth ? growth.content.offsetHeight + growth.beside : null,
+      wanted: growth ? height + growth.beside : null,
       least: growth?.least ?? LEAST,
       first: first ? first.offsetHeight + growth!.beside : 0,
       priority: growth?.priority ?? Infinity,

@@ -161,6 +161,7 @@ export class PointsSection extends Section {
     const { model, debug, names, trans } = this.args;
     const on = !!model.view?.on;
     this._panel.toggleClass('jp-DtrainDebug-own', on);
+    this.toggleClass('jp-DtrainDebug-none', !on);
     if (!model.view || !on) {
       return null;
     }

@@ -26,6 +26,14 @@ const BESIDE_POINTS = 20;
 /** Height of its header and one expression, px. */
 const LEAST_ACROSS = 84;
 
+/** Height of all elements of a section that match, px. */
+function heightOf(selector: string, { node }: Panel): number {
+  return [...node.querySelectorAll<HTMLElement>(selector)].reduce(
+    (sum, { offsetHeight }) => sum + offsetHeight,
+    0
+  );
+}
+
 /** Add ranks, values across ranks and breakpoints to the debugger's sidebar. */
 export function addSections(
   sidebar: IDebugger.ISidebar,
@@ -68,7 +76,13 @@ export function addSections(
         ...whole,
         beside: BESIDE_POINTS,
         priority: 2,
-        first: () => element.querySelector('form')?.closest('li') ?? null
+        first: () => element.querySelector('form')?.closest('li') ?? null,
+        // JupyterLab's own list, while no ranks are debugged, as after a restart of the kernel
+        otherwise: () => heightOf('.jp-DebuggerBreakpoint', breakpoints)
       });
+    const { changed, restored } = args.debug.model.breakpoints;
+    [changed, restored].forEach(signal =>
+      signal.connect(() => heights.refresh())
+    );
   }
 }

@@ -113,6 +113,15 @@ HEARS = """async ([path, cell, across, body]) => {
 }"""
 FORGETS = """() => {
     document.querySelectorAll('.jp-DtrainDebug-across [data-expression] button').forEach(b => b.click());
+    const { pluginRegistry } = window.jupyterapp;
+    const { service } = pluginRegistry._plugins.get('@jupyterlab/debugger-extension:service');
+    service.model.breakpoints.restoreBreakpoints(new Map());
+}"""
+RESTARTED = """path => {
+    const { pluginRegistry } = window.jupyterapp;
+    const { service } = pluginRegistry._plugins.get('@jupyterlab/debugger-extension:service');
+    const points = [10, 12, 16].map(line => ({ line, verified: true, source: { path } }));
+    service.model.breakpoints.restoreBreakpoints(new Map([[path, points]]));
 }"""
 
 
@@ -152,8 +161,17 @@ def _off(stage: Stage) -> None:
     stage.page.evaluate(FORGETS)
 
 
+def _restarted(stage: Stage) -> None:
+    """A new kernel has its breakpoints, and no ranks yet: the list is JupyterLab's own."""
+    _off(stage)
+    stage.page.evaluate(RESTARTED, CELL)
+    stage.page.locator(".jp-DebuggerBreakpoint").last.wait_for()
+    stage.settle()
+
+
 STATES = (
     State("f-debugger-off", _off, (DEBUGGER,)),
+    State("f-debugger-restarted", _restarted, (DEBUGGER,)),
     _of("debugger", PAUSED, ACROSS, pinned=True),
     _of("debugger-96-ranks", MANY),
     _of("debugger-failed", FAILED),
