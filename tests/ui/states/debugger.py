@@ -157,7 +157,7 @@ def _of(name: str, state: Debugged, rows: tuple[AcrossRow, ...] = (), *, pinned:
 
 def _off(stage: Stage) -> None:
     stage.page.evaluate("() => window.jupyterapp.shell.activateById('jp-debugger-sidebar')")
-    stage.page.locator(f"{DEBUGGER} .jp-DtrainDebug").first.wait_for()
+    stage.page.locator("#dtrain-debug-ranks").wait_for()
     stage.page.evaluate(FORGETS)
 
 
