@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.debugger import visible_names
 from dtrain_lab.debugger.state import Dap, State, sized
+from dtrain_lab.machine import supervision
 from dtrain_lab.rank.debugger import plain_summary, value_summary
 from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.wire import clients
@@ -84,6 +85,6 @@ async def test_ranks_of_another_world_are_not_said_to_be_ready_before_they_are_a
     await made.begin(job)
     await asyncio.sleep(0)  # its tasks begin
     made._let_go()
-    await asyncio.sleep(0)  # and end
+    await supervision.here().close()
     assert said == [("attaching", "Attaching to 2 ranks…", "job-7")]
     assert emitted[-1]["body"]["code"] == "ready"
