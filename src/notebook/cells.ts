@@ -1,7 +1,7 @@
 import { Cell, ICodeCellModel } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 
-import { RUN_KEY } from '../output/runs/run';
+import { RUN_KEY } from '../output/runs/storedRun';
 import { IOpener, showNotebook, tellCellGone } from '../locations/open';
 
 /** A cell, as a cluster identifies it. */

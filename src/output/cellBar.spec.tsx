@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { record as recorded } from '../testing/record';
 import { formatClock } from '../ui/metrics/format';
 import { Bar } from './cellBar';
-import { RunState } from './runs/run';
+import { RunState } from './runs/storedRun';
 import { IRunStatus } from './runStatus';
 
 const trans = nullTranslator.load('dtrain_lab');

@@ -21,7 +21,7 @@ import {
   trimOutputs
 } from './runs/cellOutput';
 import { MOST_LINES } from './text/rows';
-import { endedRanks, isOver } from './runs/run';
+import { endedRanks, isOver } from './runs/storedRun';
 import { IRunStatus, runStatusOf } from './runStatus';
 import { CellView } from './cellContent';
 import { IWhole, wholeOf, withWhole } from './wholeOutput';

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { makeCluster, makeVerdict } from '../testing/clusters';
 import { record } from '../testing/record';
 import { CellRecord, Cluster, Verdict } from '../tokens';
-import { IRun } from './runs/run';
+import { IRun } from './runs/storedRun';
 import {
   glyphOf,
   IRunStatus,

@@ -13,7 +13,7 @@ import {
 import { GlyphKind } from '../ui/icons/glyph';
 import { ranksText } from '../ui/verdicts/sentence';
 import { isDetached, showsEarlier } from './runs/cellOutput';
-import { IFound, IRun, isOver, RunState, stateOf } from './runs/run';
+import { IFound, IRun, isOver, RunState, stateOf } from './runs/storedRun';
 import { SummaryPart } from './runs/outcome';
 
 /** Label of the cell in which ranks are paused where an earlier one failed. */

@@ -11,7 +11,7 @@ import {
 import { showState } from './olderCells';
 import { readOutputs } from './cellOutput';
 import { SummaryPart } from './outcome';
-import { isOver, readRun, RUN_KEY } from './run';
+import { isOver, readRun, RUN_KEY } from './storedRun';
 import { Stops } from './stops';
 
 /** Events of cells, and their listeners. */

@@ -15,7 +15,7 @@ import { plain } from '../lines/ansi';
 import { ILine, parseLines, parseRanks } from '../lines/lines';
 import { Parts } from '../lines/parts';
 import { SummaryPart } from './outcome';
-import { FAILED, INTERRUPTED, STOPPED } from './run';
+import { FAILED, INTERRUPTED, STOPPED } from './storedRun';
 import { placeIn } from '../lines/traceback';
 import {
   around,

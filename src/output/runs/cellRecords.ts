@@ -5,7 +5,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { request, RequestError } from '../../request/rest';
 import { CellRecord, IClusters } from '../../tokens';
-import { IFound, INotebook, isOf } from './run';
+import { IFound, INotebook, isOf } from './storedRun';
 
 /** Polling interval for a running cell, ms. */
 const EVERY = 1000;

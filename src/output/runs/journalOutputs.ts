@@ -5,7 +5,7 @@ import { CellRecord } from '../../tokens';
 import { addText, IItem, lastState, rows } from '../lines/items';
 import { rankSet } from '../../ui/rankSets';
 import { Parts } from '../lines/parts';
-import { enameOf } from './run';
+import { enameOf } from './storedRun';
 import { MARK_TEXT, trimmed } from '../lines/trim';
 
 type Entry = components['schemas']['Output'];

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 import { record } from '../../testing/record';
 import { KernelRestarts } from './kernelRestarts';
-import { IRun, runOf } from './run';
+import { IRun, runOf } from './storedRun';
 
 it('remembers which runs a restart of the kernel has cut off', () => {
   const stored: { run: IRun } = { run: runOf(record({ state: 'running' })) };

@@ -3,7 +3,7 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { Signal } from '@lumino/signaling';
 
 import { CellRecord } from '../../tokens';
-import { IRun, isOver, readRun, RUN_KEY, runOf } from './run';
+import { IRun, isOver, readRun, RUN_KEY, runOf } from './storedRun';
 
 /** The parts of an open notebook that are needed. */
 interface IPanel {

@@ -5,7 +5,7 @@ import { Session } from '@jupyterlab/services';
 import { JSONExt, JSONObject } from '@lumino/coreutils';
 
 import { serverRoot } from '../../locations/kernelPath';
-import { INotebook, IRun, RUN_KEY } from './run';
+import { INotebook, IRun, RUN_KEY } from './storedRun';
 
 /** Whether this is a cell of ranks, by its magic. */
 export function isDistributed(cell: CodeCell): boolean {

@@ -18,8 +18,8 @@ import { KernelRestarts } from './kernelRestarts';
 import { SummaryPart } from './outcome';
 import { IReading, readJournal } from './readJournal';
 import { CellRecords } from './cellRecords';
-import { IFound, INotebook, IRun, isOver } from './run';
-import { misses, numberOf, readRun, RUN_KEY } from './run';
+import { IFound, INotebook, IRun, isOver } from './storedRun';
+import { misses, numberOf, readRun, RUN_KEY } from './storedRun';
 import { CellWatch } from './cellEvents';
 import { ISharedNotebook, Writers } from './writer';
 

@@ -1,14 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
-import {
-  rankMetricsOf,
-  hasNetwork,
-  heatOf,
-  passes,
-  rebuilds
-} from './rankMetrics';
-import { median, networkOf, shownNow } from '../../ui/metrics/ownTime';
+import { rankMetricsOf, hasNetwork, passes, rebuilds } from './rankMetrics';
+import { median, networkOf } from '../../ui/metrics/ownTime';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,
@@ -67,70 +61,6 @@ it('filters by rank, node, device and state', () => {
   for (const filter of ['0-4', 'gpu-04', 'slow']) {
     expect(passes(filter, rank)).toBe(false);
   }
-});
-
-it('maps own time over time, against the median of that time', () => {
-  const slow = (own: number[]) => ({ ...point(15, own), slow: [1] });
-  const points = [point(0, [1, 1, NaN]), slow([1, 3, NaN])];
-  const heat = heatOf(makeCluster(), points, [0, 1], 2, 0, 20);
-  // three ranks, one of them not known
-  expect([...heat.cells]).toEqual([0, -0.5, 0, 0.5]);
-  const later = heatOf(makeCluster(), points, [0], 4, 0, 40);
-  expect([...later.cells]).toEqual([0, -0.5, NaN, NaN]);
-  const apart = heatOf(makeCluster(), points, [0], 8, 0, 40);
-  expect([...apart.cells].slice(0, 5)).toEqual([0, 0, 0, -0.5, NaN]);
-  const pair = [point(0, [1, 1]), slow([1, 3])];
-  const two = heatOf(makeCluster(), pair, [0, 1], 2, 0, 20);
-  expect(two.cells[3]).toBe(2);
-});
-
-it('keeps the colours of past columns as time passes', () => {
-  const points = Array.from({ length: 40 }, (_, s) =>
-    point(s, [1, 1 + (s % 7)])
-  );
-  const at = (now: number): number[] =>
-    [...heatOf(makeCluster(), points, [1], 10, now - 40, now).cells].slice(
-      0,
-      8
-    );
-  // columns of 4 s
-  expect(at(41)).toEqual(at(44));
-  expect(at(45)).toEqual([...at(41).slice(1), expect.anything()]);
-});
-
-it('has deep colours for what the head calls slow only, and none within the error', () => {
-  const pair = { ...point(0, [1, 1.4]), slow: [] as number[] };
-  const cellsOf = (one: typeof pair) =>
-    [...heatOf(makeCluster(), [one], [0, 1], 1, 0, 1).cells].map(
-      over => Math.round(over * 100) / 100
-    );
-  expect(cellsOf(pair)).toEqual([-0.29, 0.05]);
-  expect(cellsOf({ ...pair, slow: [1] })).toEqual([-0.29, 0.4]);
-  expect(cellsOf({ ...pair, unsure: 0.45 })).toEqual([0, 0]);
-  expect(cellsOf({ ...pair, slow: [1], unsure: 0.45 })).toEqual([0, 0.4]);
-  const rank = makeRank(1, { slow: false });
-  expect(shownNow(0.4, rank)).toBe(0.05);
-  expect(shownNow(0.4, { ...rank, slow: true })).toBe(0.4);
-  const wide = { step_s: 1, comm_overhead: 0.5, comm_overhead_error: 0.25 };
-  expect(shownNow(0.4, { ...rank, ...wide })).toBe(0);
-});
-
-it('maps nodes where there are too many ranks, each by its slowest', () => {
-  const ranks = Array.from({ length: 200 }, (_, n) =>
-    makeRank(n, { node: n < 100 ? 'a' : 'b' })
-  );
-  const own = ranks.map((_, n) => (n === 150 ? 2 : 1));
-  const shown = ranks.map(r => r.rank);
-  const heat = heatOf(
-    makeCluster({ ranks }),
-    [{ ...point(0, own), slow: [150] }],
-    shown,
-    1,
-    0,
-    1
-  );
-  expect(heat.rows.map(r => r.label)).toEqual(['a', 'b']);
-  expect([...heat.cells]).toEqual([0, 1]);
 });
 
 it('knows of a network where nodes have addresses of their own', () => {

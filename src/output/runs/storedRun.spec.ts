@@ -11,7 +11,7 @@ import {
   readRun,
   runOf,
   stateOf
-} from './run';
+} from './storedRun';
 
 const notebook = (more: Partial<INotebook> = {}): INotebook => ({
   kernel: 'k1',
