@@ -84,7 +84,7 @@ def restart_from_a_peer(page: Any, panel: Panel) -> None:
     page.get_by_role("menuitem", name="Restart Ranks…").click()
     dialog = page.locator(".jp-Dialog")
     dialog.get_by_role("textbox", name="Ranks").fill("7")
-    dialog.get_by_text("there are 0 to 1").wait_for()
+    dialog.get_by_text("There is no rank 7: the last one is rank 1.").wait_for()
     dialog.get_by_role("textbox", name="Ranks").fill("1")
     dialog.get_by_label("Variables").select_option("0")
     dialog.get_by_text("The variables of rank 1 are lost. The rank gets what can be copied").wait_for()
