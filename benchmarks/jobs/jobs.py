@@ -248,7 +248,7 @@ def long_things(root: Path) -> list[Row]:
     log.write_text(line * 1_000_000 + "2.000 0 o the needle\n")
     for _ in range(5):
         began = time.perf_counter()
-        assert len(portal.call(portal.jobs.listing())) == 1000
+        assert len(portal.call(portal.jobs.listing())) >= 1000
         listed.append(time.perf_counter() - began)
         began = time.perf_counter()
         assert (
