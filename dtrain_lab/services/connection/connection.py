@@ -104,10 +104,9 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        number = self._pending.number()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._pending.add(number, clients.RESULTS[type(body)], future)
-        self.send(clients.Request(number, body))
+        request = self._pending.add(body, future)
+        self.send(request)
         try:
             async with asyncio.timeout(within_s):
                 return await future
@@ -118,7 +117,7 @@ class Connection:
                 code=NO_ANSWER,
             ) from None
         finally:
-            self._pending.drop(number)
+            self._pending.drop(request.id)
 
     async def run(self, order: clients.Run, on_output: OnOutput) -> CellResult:
         """Run a cell.
@@ -159,23 +158,22 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        number = self._pending.number()
         loop = self._loop or asyncio.get_running_loop()
         done: asyncio.Future[CellResult] = loop.create_future()
 
         def leave() -> None:
-            if self._leave(number, cell) and on_end is not None:
+            if self._leave(request.id, cell) and on_end is not None:
                 on_end(done)
 
         done.add_done_callback(lambda _: leave())
         self._cells.begin(cell, Followed(on_output, done, leave))
-        self._pending.add(number, CellResult, done)
+        request = self._pending.add(order, done)
         try:
-            self.send(clients.Request(number, order))
+            self.send(request)
             if self.closed:  # meanwhile, by the loop, which may not have known of this cell
                 raise self.presence.gone()
         except BaseException:
-            self._leave(number, cell)
+            self._leave(request.id, cell)
             raise
         return done
 
@@ -246,11 +244,15 @@ class Connection:
             return
         log.warning("the connection to %s was lost; reconnecting", self.record.name)
         self.disconnect()
-        text = f"The connection to {self.record.name} broke."
-        cells = {followed.done for followed in self._cells.running.values()}
-        self._pending.fail(lambda: Unreachable(text, "Ask again.", code=BROKE), apart_from=cells)
         self.connect(way, stream=True)
+        self.resend_or_fail()
         supervision.here().once("client.task", self.catch_up())
+
+    def resend_or_fail(self) -> None:
+        """Repeat requests whose answer may have been lost, if that changes nothing; fail the others."""
+        text = f"The connection to {self.record.name} broke before it answered."
+        hint = "The request may have gone through: check the state of the cluster."
+        self._pending.resend_or_fail(self.send, lambda: Unreachable(text, hint, code=BROKE))
 
     def close(self) -> None:
         """Disconnect; pending requests fail with `Unreachable`."""
@@ -278,10 +280,9 @@ class Connection:
         After a reconnect the head knows this end by another identity, so those messages are not delivered.
         """
         for cell, followed in list(self._cells.running.items()):
-            number = self._pending.number()
-            self._pending.add(number, CellResult, followed.done)
-            followed.done.add_done_callback(partial(self._forget_call, number))
-            self.send(clients.Request(number, clients.Follow(cell, self._cells.shown[cell])))
+            request = self._pending.add(clients.Follow(cell, self._cells.shown[cell]), followed.done)
+            followed.done.add_done_callback(partial(self._forget_call, request.id))
+            self.send(request)
         await self.watch_again()
 
     def _forget_call(self, number: int, _: asyncio.Future[CellResult]) -> None:
@@ -295,9 +296,9 @@ class Connection:
         """Call all watchers with the cluster's state."""
         self._watchers.notify(cluster)
 
-    def waits_for(self, number: int | None) -> asyncio.Future[Any] | None:
-        """Return the future of a request's answer; None if it is not awaited any more."""
-        return self._pending.get(number)
+    def pending(self, number: int) -> clients.AnyBody | None:
+        """Return what a request asks for; None if its answer is not awaited any more."""
+        return self._pending.body(number)
 
     def keep(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets.
@@ -314,7 +315,6 @@ class Connection:
         Raises:
             DtrainError: The head has ended, or does not read.
         """
-        self.presence.sent(request)
         if not self._transport.send(clients.encode(request)):
             raise self.presence.gone()
 

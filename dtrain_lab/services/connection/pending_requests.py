@@ -1,11 +1,11 @@
-"""Pending requests of a connection: the futures of their answers, by number."""
+"""Pending requests of a connection, by number: their answers, and their fate when a connection was lost."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,26 +14,33 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.codec import decode
 
 
+class Pending(NamedTuple):
+    """A request, and the future of its answer."""
+
+    request: clients.Request
+    answer: asyncio.Future[Any]
+
+
 class PendingRequests:
     """Requests that were sent to a head, and wait for its answer."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._pending: dict[int, tuple[Any, asyncio.Future[Any]]] = {}
+        self._pending: dict[int, Pending] = {}
 
-    def number(self) -> int:
-        """Return a number for a new request."""
-        return next(self._numbers)
-
-    def add(self, number: int, kind: Any, answer: asyncio.Future[Any]) -> None:
+    def add(self, body: clients.AnyBody, answer: asyncio.Future[Any]) -> clients.Request:
         """Register a request.
 
         Args:
-            number: Number of the request.
-            kind: Type of the answer's result; None if it has none.
+            body: What is requested.
             answer: Resolves to the result.
+
+        Returns:
+            The request, with a new number.
         """
-        self._pending[number] = kind, answer
+        request = clients.Request(next(self._numbers), body)
+        self._pending[request.id] = Pending(request, answer)
+        return request
 
     def drop(self, number: int) -> bool:
         """Stop waiting for an answer; returns whether the request was pending."""
@@ -41,13 +48,20 @@ class PendingRequests:
 
     def get(self, number: int | None) -> asyncio.Future[Any] | None:
         """Return the future of a request's answer; None if it is not pending."""
-        return self._pending[number][1] if number is not None and number in self._pending else None
+        pending = self._pending.get(number) if number is not None else None
+        return pending.answer if pending is not None else None
+
+    def body(self, number: int) -> clients.AnyBody | None:
+        """Return what a request asks for; None if it is not pending."""
+        pending = self._pending.get(number)
+        return pending.request.body if pending is not None else None
 
     def answered(self, answer: clients.Answer) -> None:
         """Resolve the future of the request that this answers, if it is still pending."""
-        kind, future = self._pending.get(answer.id, (None, None))
-        if future is None or future.done():
+        pending = self._pending.get(answer.id)
+        if pending is None or pending.answer.done():
             return
+        future, kind = pending.answer, clients.RESULTS[type(pending.request.body)]
         if answer.error is not None:
             future.set_exception(from_dict(answer.error))
         elif kind is None:
@@ -76,16 +90,33 @@ class PendingRequests:
         future.set_exception(error)
         return True
 
-    def fail(
-        self, error: Callable[[], DtrainError], apart_from: Collection[asyncio.Future[Any]] = ()
+    def resend_or_fail(
+        self, send: Callable[[clients.Request], None], error: Callable[[], DtrainError]
     ) -> None:
-        """Fail all pending requests.
+        """Decide on all pending requests after a lost connection is back; their answers may have been lost.
+
+        Those that change nothing when the head gets them twice are sent again, the others fail. Cells stay
+        pending: the caller follows them.
 
         Args:
-            error: Makes the error of a request.
-            apart_from: Futures that stay pending.
+            send: Sends a request to the head.
+            error: Makes the error of a request that fails.
         """
-        for _, future in [*self._pending.values()]:
-            if future not in apart_from and not future.done():
-                future.set_exception(error())
-                future.exception()  # mark as retrieved: the caller may be gone already
+        for request, answer in [*self._pending.values()]:
+            if answer.done() or isinstance(request.body, clients.Run | clients.Follow):
+                continue
+            if request.body.repeatable:
+                send(request)
+            else:
+                _fail(answer, error())
+
+    def fail(self, error: Callable[[], DtrainError]) -> None:
+        """Fail all pending requests with the error that `error` makes."""
+        for _, answer in [*self._pending.values()]:
+            if not answer.done():
+                _fail(answer, error())
+
+
+def _fail(answer: asyncio.Future[Any], error: DtrainError) -> None:
+    answer.set_exception(error)
+    answer.exception()  # mark as retrieved: the caller may be gone already

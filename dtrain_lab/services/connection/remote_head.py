@@ -25,7 +25,6 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import head_records
 from dtrain_lab.services.connection.pending_cluster import ended_early, without_head
 from dtrain_lab.services.connection.presence import Client, Presence, ended
-from dtrain_lab.services.connection.unanswered import Unanswered
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
@@ -58,7 +57,6 @@ class RemoteHead(Presence):
         self._up = asyncio.Event()
         self._stopping = False
         self._monitored: Any = None
-        self._unanswered = Unanswered(connection)
         self._since = time.monotonic()
         self._cut = False
         """The connection was lost and is not restored yet."""
@@ -210,19 +208,15 @@ class RemoteHead(Presence):
         """Request again what the head sent while the network was gone."""
         while self._monitored.poll(0):  # discard the events of failed attempts
             self._monitored.recv_multipart()
-        self._unanswered.ask_again()
+        self._connection.resend_or_fail()
         await self._connection.catch_up()
-
-    def sent(self, request: clients.Request) -> None:
-        """Remember a request that was sent."""
-        self._unanswered.add(request)
 
     def received(self, message: clients.ToClient) -> clients.ToClient:
         """Convert times in a message to the local clock."""
         if isinstance(message, clients.Changed):
             message = clients.Changed(clock.by_ours(message.cluster, self.ahead))
         elif isinstance(message, clients.Answer) and message.error is None:
-            self._stopping = self._stopping or isinstance(self._unanswered.body(message.id), clients.Stop)
+            self._stopping = self._stopping or isinstance(self._connection.pending(message.id), clients.Stop)
         return message
 
     async def _poll_status(self) -> None:

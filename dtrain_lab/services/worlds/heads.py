@@ -15,7 +15,7 @@ import msgspec
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import NotFound, StartFailed, Unreachable
 from dtrain_lab.services import paths
-from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, head_records
+from dtrain_lab.services.connection import NO_ANSWER, Connection, head_records
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.worlds import endings
@@ -153,12 +153,11 @@ async def end(connection: Connection, ending: Ending, heir: str = "") -> bool:
         Whether it ends by itself.
 
     Raises:
-        Unreachable: It does not answer and can't be killed; or its connection broke twice.
+        Unreachable: It does not answer and can't be killed.
     """
     await asyncio.to_thread(endings.note, connection.record.id, ending)
-    order = clients.Stop(heir, ending)
     try:
-        await _stop(connection, order)
+        await connection.ask(clients.Stop(heir, ending), STOP_ANSWER_S)
     except Unreachable as error:
         if error.code == "ended":
             return False
@@ -172,13 +171,3 @@ async def end(connection: Connection, ending: Ending, heir: str = "") -> bool:
             raise
         return False
     return True
-
-
-async def _stop(connection: Connection, order: clients.Stop) -> None:
-    """Ask a head to end; once more if the connection broke, as it lives on and may not have heard it."""
-    try:
-        await connection.ask(order, STOP_ANSWER_S)
-    except Unreachable as error:
-        if error.code != BROKE:
-            raise
-        await connection.ask(order, STOP_ANSWER_S)

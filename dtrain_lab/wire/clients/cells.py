@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import field
 
 from dtrain_lab.wire.clients.base import Body
@@ -15,6 +17,7 @@ class Diagnose(Body, frozen=True, tag="diagnose"):
     `cell`: its id in the queue. A request with the id of an earlier one waits for the same measurement.
     """
 
+    repeatable: ClassVar[bool] = True
     cell: str
 
 
@@ -24,6 +27,7 @@ class TryAdvice(Body, frozen=True, tag="try_advice"):
     `cell`: its id in the queue, as in `Diagnose`. `advice`: id of the advice.
     """
 
+    repeatable: ClassVar[bool] = True
     cell: str
     advice: str
 
@@ -64,6 +68,7 @@ class Follow(Body, frozen=True, tag="follow"):
 class ListCells(Body, frozen=True, tag="list_cells"):
     """Ask for the world's cells, oldest first; `last` limits the list to the last run of each cell."""
 
+    repeatable: ClassVar[bool] = True
     last: bool = False
 
 
@@ -110,6 +115,7 @@ class Comm(Body, frozen=True, tag="comm"):
 class Complete(Body, frozen=True, tag="complete"):
     """Ask for completions at the cursor, or (`inspect`) for help on the name there; the answer is JSON."""
 
+    repeatable: ClassVar[bool] = True
     code: str
     cursor: int
     ranks: tuple[int, ...] | None = None
@@ -120,6 +126,7 @@ class Complete(Body, frozen=True, tag="complete"):
 class ReadOutput(Body, frozen=True, tag="read_output"):
     """Ask for journaled outputs after a sequence number, oldest first."""
 
+    repeatable: ClassVar[bool] = True
     after: int = -1
     most: int = 1000
     cell: str | None = None

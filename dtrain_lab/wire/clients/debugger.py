@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.codec.encode import encode as encode
 
@@ -9,6 +11,7 @@ from dtrain_lab.wire.codec.encode import encode as encode
 class Stacks(Body, frozen=True, tag="stacks"):
     """Ask for the stacks of ranks."""
 
+    repeatable: ClassVar[bool] = True
     ranks: tuple[int, ...] | None = None
 
 
@@ -18,6 +21,7 @@ class ReadHistory(Body, frozen=True, tag="read_history"):
     `idle`: also those between trainings, which tell memory and when the group was rebuilt.
     """
 
+    repeatable: ClassVar[bool] = True
     since: float = 0.0
     idle: bool = False
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from dtrain_lab.wire.clients.base import Body
@@ -48,6 +50,7 @@ class AcquireLease(Body, frozen=True, tag="hold"):
     `warm`: only while the head has no world: another client may have claimed it meanwhile.
     """
 
+    repeatable: ClassVar[bool] = True
     lease: Lease
     attach: bool = False
     warm: bool = False
@@ -62,9 +65,13 @@ class Release(Body, frozen=True, tag="release"):
 class Info(Body, frozen=True, tag="info"):
     """Ask for the cluster."""
 
+    repeatable: ClassVar[bool] = True
+
 
 class Clock(Body, frozen=True, tag="clock"):
     """Ask for the time by the head's clock, in seconds since 1970."""
+
+    repeatable: ClassVar[bool] = True
 
 
 class Watch(Body, frozen=True, tag="watch"):
@@ -73,11 +80,14 @@ class Watch(Body, frozen=True, tag="watch"):
     The subscription expires unless it is renewed within 10 s.
     """
 
+    repeatable: ClassVar[bool] = True
     period_s: float
 
 
 class Advise(Body, frozen=True, tag="advise"):
     """Ask for advice on the training loop that runs, or ran last."""
+
+    repeatable: ClassVar[bool] = True
 
 
 class ForecastNodes(Body, frozen=True, tag="forecast_nodes"):
@@ -87,6 +97,7 @@ class ForecastNodes(Body, frozen=True, tag="forecast_nodes"):
     None if unknown.
     """
 
+    repeatable: ClassVar[bool] = True
     nodes: int
     ranks: int
     speed: MeasuredSpeed | None = None
@@ -119,6 +130,7 @@ class Stop(Body, frozen=True, tag="stop"):
     `by`: who asks; None from an earlier version.
     """
 
+    repeatable: ClassVar[bool] = True
     heir: str = ""
     by: Ending | None = None
 
@@ -128,6 +140,8 @@ class Engines(Body, frozen=True, tag="engines"):
 
     The first such request starts the controller. Answered once all ranks have registered with it.
     """
+
+    repeatable: ClassVar[bool] = True
 
 
 BEGUN = "begun"

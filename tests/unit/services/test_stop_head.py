@@ -13,7 +13,7 @@ import pytest
 from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.machine import atomic_files, supervision
-from dtrain_lab.services.connection import BROKE, NO_ANSWER, Connection, head_records
+from dtrain_lab.services.connection import NO_ANSWER, Connection, head_records
 from dtrain_lab.services.worlds import endings, heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
@@ -24,7 +24,6 @@ from tests.fakes.head import plan
 
 ENDED = Unreachable("It has ended.", code="ended")
 SILENT = Unreachable("It did not answer.", code=NO_ANSWER)
-BROKEN = Unreachable("Its connection broke.", code=BROKE)
 
 
 class Head:
@@ -46,9 +45,6 @@ class Head:
     [
         ((None,), True, False),
         ((SILENT,), False, True),
-        ((BROKEN, None), True, False),
-        ((BROKEN, SILENT), False, True),
-        ((BROKEN, ENDED), False, False),
         ((ENDED,), False, False),
     ],
 )
@@ -64,9 +60,8 @@ async def test_only_a_head_that_does_not_answer_in_time_is_killed(
 
 async def test_a_head_that_could_not_answer_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(head_records, "kill", lambda _: pytest.fail("killed"))
-    for ends in ((Unreachable("A bug.", code="internal"),), (BROKEN, BROKEN)):
-        with pytest.raises(Unreachable):
-            await heads.end(cast(Connection, Head(*ends)), Ending())
+    with pytest.raises(Unreachable):
+        await heads.end(cast(Connection, Head(Unreachable("A bug.", code="internal"))), Ending())
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -89,22 +84,24 @@ async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
     assert cancelled == ["1"]
 
 
-async def test_requests_say_whether_the_head_was_silent_or_the_connection_broke(
+async def test_a_request_to_stop_that_a_lost_connection_may_have_cost_is_sent_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     way = Way("ipc:///nowhere")
     connection = Connection(Head.record, way)
-    monkeypatch.setattr(connection, "send", lambda _: None)
+    sent: list[clients.Request] = []
+    monkeypatch.setattr(connection, "send", sent.append)
     monkeypatch.setattr(connection, "connect", lambda *_, **__: None)
     with pytest.raises(Unreachable) as silent:
         await connection.ask_head(clients.Stop(), 0.0)
     assert silent.value.code == NO_ANSWER
-    asked = asyncio.ensure_future(connection.ask_head(clients.Stop()))
-    await asyncio.sleep(0)
+    asked = asyncio.ensure_future(heads.end(connection, Ending()))
+    while len(sent) < 2:
+        await asyncio.sleep(0)
     connection._reconnect(way)
-    with pytest.raises(Unreachable) as broke:
-        await asked
-    assert broke.value.code == BROKE
+    assert sent[2] is sent[1]
+    connection._received(clients.Answer(sent[1].id, result=b"\xc0"))
+    assert await asked
     connection.close()
     await supervision.here().close()
 

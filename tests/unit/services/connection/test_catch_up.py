@@ -33,10 +33,10 @@ def test_no_call_is_left_when_a_cell_that_was_followed_again_has_ended() -> None
         await connection.catch_up()
         (request,) = connection.sent
         assert request.body == clients.Follow("a", connection._cells.shown["a"])
-        assert connection.waits_for(request.id) is done
+        assert connection._pending.get(request.id) is done
         done.set_exception(RuntimeError("ended"))
         await asyncio.sleep(0)
-        assert connection.waits_for(request.id) is None
+        assert connection.pending(request.id) is None
         assert done.exception() is not None
 
     asyncio.run(followed())

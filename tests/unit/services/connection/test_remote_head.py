@@ -68,14 +68,14 @@ class Client:
     def has_ended(self) -> None:
         self.over.set()
 
-    def send(self, request: clients.Request) -> None:
-        raise AssertionError(request)
-
     def notify(self, cluster: Cluster) -> None:
         self.told.put_nowait(cluster)
 
-    def waits_for(self, _: int | None) -> None:
+    def pending(self, _: int) -> None:
         return None
+
+    def resend_or_fail(self) -> None:
+        raise AssertionError
 
     async def ask_head(self, body: clients.AnyBody, within_s: float | None = 30.0) -> Any:
         self.asked.append(body)
