@@ -11,6 +11,8 @@ Asked: TypeAlias = SupportsIndex | str | Iterable[SupportsIndex] | None
 """Ranks as a caller passes them: 0, [0, 2] or "0,2-3"; None for all."""
 MOST_DIGITS = 18
 """A longer number is not a rank, and Python refuses to parse one with thousands of digits."""
+NO_SUCH_RANK = "no_such_rank"
+"""Code of the error for a rank that the world doesn't have."""
 HINT = 'Write ranks as "0", "0,2-3" or leave them out for all.'
 
 
@@ -40,6 +42,7 @@ def parse(text: str, size: int) -> tuple[int, ...]:
                 raise BadRankSet(
                     f"There is no rank {rank}: there {are} {count(size)}, {name(range(size))}.",
                     HINT,
+                    code=NO_SUCH_RANK,
                 )
             seen.add(rank)
     return tuple(sorted(seen))

@@ -30,6 +30,8 @@ GONE = (
     "Keep it in a variable of a cell, and train a step."
 )
 """Why a step can't be repeated: its model was garbage-collected."""
+MODEL_GONE = "model_gone"
+"""Code of that reason."""
 QUICK, QUICK_S = (9, 4), 2.0
 """The scheme for fast steps, and the time that all steps of one kind may take for it, in seconds."""
 SCHEMES = ((5, 4), (5, 3), (3, 3), (3, 2), (2, 2))

@@ -15,7 +15,7 @@ from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
-from dtrain_lab.metrics.diagnosis import GONE, conclude, from_live
+from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE, conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING
@@ -104,7 +104,7 @@ class Diagnoses:
             timings = await self._measured(client, order.cell, "diagnose", None)
         except BadRequest as error:
             of = self._loop.measured
-            if error.message != GONE or of is None or of.step_s is None:
+            if error.code != MODEL_GONE or of is None or of.step_s is None:
                 raise
             seen = Metrics(
                 step_s=of.step_s,
@@ -181,9 +181,9 @@ class Diagnoses:
         if cell.result is None:
             raise Conflict(self._cluster().summary.text, "Start a cluster: %distributed start")
         timings = [mine for _, mine in sorted((cell.timings or {}).items())]
-        if error := next((r.error for r in timings if r.error), ""):
+        if failed := next((r for r in timings if r.error), None):
             hint = "While a training cell runs, it is diagnosed from its own steps." if what is None else ""
-            raise BadRequest(error, hint)
+            raise BadRequest(failed.error, hint, code=failed.code or None)
         if cell.result.failures or len(timings) < len(cell.ranks):
             raise Conflict(
                 f"The ranks could not be measured: {cell.result.sentence}", "The cell's output says more."

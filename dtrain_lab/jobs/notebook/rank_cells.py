@@ -66,6 +66,8 @@ def _tell_options(made: Conversion, asked: argparse.Namespace, line: int) -> Non
 def ranks_missing(cell: Cell, size: int) -> Finding | None:
     """Return a problem if a cell runs on ranks that a job of this size doesn't have.
 
+    The conversion reports what is no rank set.
+
     Args:
         cell: A cell that runs in the job.
         size: Number of the job's ranks.
@@ -77,7 +79,8 @@ def ranks_missing(cell: Cell, size: int) -> Finding | None:
     try:
         rank_sets.parse(cell_options.parse(cell_options.cell_parser(), match[1]).ranks, size)
     except BadRankSet as error:
-        return Finding("problem", "rank_set", error.message, error.hint, cell.name, blank + 1)
+        if error.code == rank_sets.NO_SUCH_RANK:
+            return Finding("problem", "rank_set", error.message, error.hint, cell.name, blank + 1)
     except (DtrainError, cell_options.HelpAsked):  # the conversion reports it
         return None
     return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
 from dtrain_lab.machine import local_facts
-from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, READ_AHEAD_S, feeding, scheme
+from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, MODEL_GONE, READ_AHEAD_S, feeding, scheme
 from dtrain_lab.metrics.units import counted, size_text
 from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
 from dtrain_lab.rank.monitor import Monitor
@@ -29,6 +29,13 @@ PREFETCHED = 2
 NO_LOADER = "The DataLoader that training read no longer exists: keep it in a variable to measure it."
 READS_NONE = "Training reads no DataLoader, so the time to read data is unknown."
 NOTHING = "No DDP model has trained in this cluster yet: train a few steps, then diagnose."
+
+
+class Obstacle(NamedTuple):
+    """Why a training step can't be repeated; `code` where the head acts on it. Both are empty if it can."""
+
+    text: str = ""
+    code: str = ""
 
 
 def measure(monitor: Monitor | None) -> StepTimings:
@@ -49,21 +56,22 @@ def measure(monitor: Monitor | None) -> StepTimings:
         return _timed(monitor)
 
 
-def cannot_repeat(seen: Any) -> str:
-    """Why a training step can't be repeated on this rank, as a sentence; empty if it can.
+def cannot_repeat(seen: Any) -> Obstacle:
+    """Why a training step can't be repeated on this rank.
 
     Args:
         seen: what the monitor has seen of training.
     """
     if not names.has(names.DIAGNOSE):
-        return names.DIAGNOSE.without
+        return Obstacle(names.DIAGNOSE.without)
     if seen.model is None:
-        return GONE if seen.trained else NOTHING
+        return Obstacle(GONE, MODEL_GONE) if seen.trained else Obstacle(NOTHING)
     if not seen.repeatable:
-        return f"{type(seen.model.module).__name__} takes arguments that can't be reproduced."
+        return Obstacle(f"{type(seen.model.module).__name__} takes arguments that can't be reproduced.")
     if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in seen.optimizers):
-        return "LBFGS calls the training code itself in each step, so a step can't be repeated without it."
-    return ""
+        text = "LBFGS calls the training code itself in each step, so a step can't be repeated without it."
+        return Obstacle(text)
+    return Obstacle()
 
 
 def _timed(monitor: Monitor) -> StepTimings:
@@ -72,7 +80,7 @@ def _timed(monitor: Monitor) -> StepTimings:
     problem = cannot_repeat(seen)
     passes = seen.passes
     steps = ahead = 0
-    if not problem:
+    if not problem.text:
         steps, ahead, why = feeds(seen.loader, len(passes)) if seen.reads else (0, 0, READS_NONE)
         if steps and (large := _too_large(seen)):
             steps, why = 0, large
@@ -80,9 +88,9 @@ def _timed(monitor: Monitor) -> StepTimings:
             skipped["data"] = why
     # no rank begins unless all can: otherwise the others would wait forever in the first collective
     plans = of_all((problem, passes, steps, ahead))
-    problem = next((p for p, *_ in plans if p), "")
-    if problem:
-        return StepTimings(error=problem)
+    problem = next((p for p, *_ in plans if p.text), Obstacle())
+    if problem.text:
+        return StepTimings(error=problem.text, code=problem.code)
     if any(p != passes for _, p, *_ in plans):
         passes = ONE_PASS
         skipped["passes"] = "The ranks' steps differ in their batches: the checks are of steps of one batch."

@@ -67,7 +67,7 @@ def attempt(monitor: Monitor | None, change: Change) -> StepTimings:
 
 def _timed(monitor: Monitor, change: Change) -> StepTimings:
     seen = monitor.seen
-    problem = cannot_repeat(seen) or _cannot_apply(seen, change)
+    problem = cannot_repeat(seen).text or _cannot_apply(seen, change)
     passes = seen.passes
     # no rank begins unless all can: otherwise the others would wait forever in the first collective
     plans = of_all((problem, passes))

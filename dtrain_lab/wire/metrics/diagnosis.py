@@ -10,9 +10,9 @@ class StepTimings(Struct, frozen=True):
 
     `with_sync` and `without_sync` are steps that repeat the same batch with and without averaging, `real` are
     steps with the loader. `loop_s` is the step time of the user's own loop; None after too few steps.
-    `skipped` gives, by name of a check, the reason why it was left out. `error`: why nothing was measured.
-    Of a change that was tried, all are seconds per batch: `with_sync` without it, `changed` with it; `steps`
-    is the number of batches that were timed with it.
+    `skipped` gives, by name of a check, the reason why it was left out. `error`: why nothing was measured,
+    `code` its code where it has one. Of a change that was tried, all are seconds per batch: `with_sync`
+    without it, `changed` with it; `steps` is the number of batches that were timed with it.
     """
 
     with_sync: tuple[float, ...] = ()
@@ -23,6 +23,7 @@ class StepTimings(Struct, frozen=True):
     error: str = ""
     changed: tuple[float, ...] = ()
     steps: int = 0
+    code: str = ""
 
 
 class Change(Struct, frozen=True):

@@ -9,6 +9,7 @@ import pytest
 
 from dtrain_lab.jobs.check import Around, check, imports, portability
 from dtrain_lab.jobs.check.parsed_cells import parse
+from dtrain_lab.jobs.notebook.rank_cells import ranks_missing
 from dtrain_lab.jobs.notebook.source import Cell, read
 
 NOTEBOOKS = sorted((Path(__file__).parents[3] / "notebooks").rglob("*.ipynb"))
@@ -424,6 +425,11 @@ def test_a_cell_for_ranks_that_the_job_lacks_is_a_problem_in_the_notebooks_words
     assert (found.severity, found.cell, found.line) == ("problem", "[2]", 2)
     assert found.message == "There is no rank 5: there are 2 ranks, ranks 0–1."
     assert not [f for f in check(cells, Around(ranks=6)) if f.code == "rank_set"]
+
+
+def test_only_the_conversion_reports_what_is_no_rank_set() -> None:
+    assert ranks_missing(Cell("[1]", "a", "%%distributed There is no rank\n1"), 2) is None
+    assert ranks_missing(Cell("[1]", "a", "%%distributed 0,0\n1"), 2) is None
 
 
 def test_a_parameter_of_a_notebook_without_a_tagged_cell_is_told() -> None:
