@@ -23,6 +23,7 @@ from dtrain_lab.placement import network as networks
 from dtrain_lab.placement.layout import allocated
 from dtrain_lab.wire import VERSION, links
 from dtrain_lab.wire.codec import decode
+from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.endpoints import Keys
 from dtrain_lab.wire.processes.settings import HeadSettings
@@ -32,7 +33,8 @@ from dtrain_lab.world.exits import how_it_ended
 log = logging.getLogger("dtrain_lab.head")
 SILENT_S = 30.0
 """A node that is silent for this many seconds is lost; a shorter silence is waited out."""
-ENDED = ("ready", "degraded", "rebuilding", "paused")
+REPLACES_AGENTS: frozenset[WorldPhase] = frozenset({"ready", "degraded", "rebuilding"})
+"""Phases in which another agent takes the place of one that ended; in others the world fails."""
 
 
 class Nodes:
@@ -247,7 +249,7 @@ class Nodes:
             return
         how = how_it_ended(code)
         text = f"the node agent of {self._started[node][0]} {f'was {how}' if code < 0 else how}"
-        if node > 0 and self._world.phase in ENDED:
+        if node > 0 and self._world.phase in REPLACES_AGENTS:
             self._report_lost(node, text)
             self.start(node, *self._started[node])
             return
