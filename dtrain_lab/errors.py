@@ -38,7 +38,7 @@ class DtrainError(Exception):
         message: One sentence: what happened, and to what.
         hint: One sentence: what to do. Empty if there is nothing to do.
         code: Stable identifier of this particular case, for programs. Defaults to the class's `default_code`.
-        details: JSON values that a program may need (line, known keys, history).
+        details: JSON values that a program may need (line, known keys).
     """
 
     default_code: ClassVar[str] = "error"
