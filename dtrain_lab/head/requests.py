@@ -28,13 +28,13 @@ class Requests:
     Args:
         handlers: Request type → handler.
         ordered: Request type → handler that runs at once, in the order of arrival.
-        say: Sends a frame to a client.
+        send: Sends a frame to a client.
     """
 
-    def __init__(self, handlers: Handlers, ordered: Ordered, say: Callable[[bytes, bytes], None]) -> None:
+    def __init__(self, handlers: Handlers, ordered: Ordered, send: Callable[[bytes, bytes], None]) -> None:
         self._handlers = handlers
         self._ordered = ordered
-        self._send = say
+        self._send = send
 
     def received(self, client: bytes, frame: bytes) -> None:
         """Decode a client's frame, and answer its request.

@@ -172,7 +172,7 @@ class Hub:
                 await self.worlds.take_lease(await self.worlds.reach(record))
                 self._last_error.pop(record.id, None)
             except DtrainError as error:
-                self._send(record, error)
+                self._log_once(record, error)
             except Exception as error:  # noqa: BLE001 # one cluster must not cost the leases of others
                 supervision.here().fault("server.keep", error)
         for identity, summary in self.ended.items():
@@ -182,7 +182,8 @@ class Hub:
                 await asyncio.to_thread(endings.note, identity, ending)
         await self.refresh()
 
-    def _send(self, record: HeadRecord, error: DtrainError) -> None:
+    def _log_once(self, record: HeadRecord, error: DtrainError) -> None:
+        """Log why a cluster's lease was not renewed, unless the last attempt failed in the same way."""
         if self._last_error.get(record.id) != str(error):
             self._last_error[record.id] = str(error)
             self._log.warning("dtrain-lab: %s", error)

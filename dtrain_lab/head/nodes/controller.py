@@ -26,7 +26,7 @@ class Controller:
     """The ipyparallel controller of a world.
 
     Args:
-        say: Sends a message to the agent of the head's own node.
+        send: Sends a message to the agent of the head's own node.
         profile_dir: Folder of ipyparallel's files.
         log: Log file of the controller.
         address: Address it listens on; never all interfaces.
@@ -36,14 +36,14 @@ class Controller:
 
     def __init__(
         self,
-        say: Callable[[ForkController], None],
+        send: Callable[[ForkController], None],
         profile_dir: Path,
         log: Path,
         address: str,
         ports: Sequence[int],
         ranks: int,
     ) -> None:
-        self._send = say
+        self._send = send
         security = profile_dir / "security"
         self._files = security / "ipcontroller-engine.json", security / "ipcontroller-client.json"
         self._known = profile_dir / "log" / "engines.json"

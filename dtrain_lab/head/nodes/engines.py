@@ -34,7 +34,7 @@ class Engines:
 
     Args:
         make: Makes a controller that is not started.
-        tell: Sends a message to ranks; those that are gone get none.
+        send: Sends a message to ranks; those that are gone get none.
         membership: State of the world.
         lost: Called when a controller that clients know has ended.
     """
@@ -42,12 +42,12 @@ class Engines:
     def __init__(
         self,
         make: Callable[[], Controller],
-        tell: Callable[[Iterable[int], links.Message], None],
+        send: Callable[[Iterable[int], links.Message], None],
         membership: Membership,
         lost: Callable[[], None],
     ) -> None:
         self._make = make
-        self._send = tell
+        self._send = send
         self._membership = membership
         self._lost = lost
         self._controller: Controller | None = None
@@ -70,7 +70,7 @@ class Engines:
         again = self._missing()
         for rank in again:
             self._reports.pop(rank, None)
-        self._tell(again)
+        self._register(again)
         await self._registered(controller)
         await self._confirmed(controller)
         info = json.loads(controller.client_file)
@@ -81,7 +81,7 @@ class Engines:
         match message:
             case links.RankHello(rank):
                 self._reports.pop(rank, None)
-                self._tell((rank,))
+                self._register((rank,))
             case links.Registered(rank):
                 self._reports[rank] = message
                 self._news.set()
@@ -117,7 +117,7 @@ class Engines:
 
     async def _listen(self, controller: Controller) -> None:
         await controller.start()
-        self._tell(range(self._membership.state.size))
+        self._register(range(self._membership.state.size))
         self._news.set()
 
     def _ended(self, why: str) -> None:
@@ -134,7 +134,7 @@ class Engines:
         self._controller = None
         self._news.set()
 
-    def _tell(self, ranks: Iterable[int]) -> None:
+    def _register(self, ranks: Iterable[int]) -> None:
         if self._controller is not None and self._controller.listens:
             self._send(ranks, links.Register(self._controller.engine_file))
 

@@ -18,7 +18,7 @@ class Network:
         nodes: Number of nodes.
         wanted: The profile's network interface.
         ports: The profile's port range, as written there.
-        say: Sends a message to a node's agent.
+        send: Sends a message to a node's agent.
         ready: Called once, when every node can reach every other.
         failed: Called with the error.
     """
@@ -28,14 +28,14 @@ class Network:
         nodes: int,
         wanted: str | None,
         ports: str | None,
-        say: Callable[[int, links.Message], None],
+        send: Callable[[int, links.Message], None],
         ready: Callable[[], None],
         failed: Callable[[DtrainError], None],
     ) -> None:
         self._nodes = nodes
         self._wanted = wanted
         self._ports = ports
-        self._send = say
+        self._send = send
         self._ready = ready
         self._failed = failed
         self._hellos: dict[int, links.NodeHello] = {}
