@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -11,9 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.environment_variables import of_other_framework
 from dtrain_lab.training import ranks
+from dtrain_lab.wire.jobs.logged import ValuesLine
 
 Sink = Callable[[int, dict[str, float], float, bool], None]
 """Gets a step, its values, seconds since 1970, and whether they are means over ranks or rank 0's."""
@@ -119,8 +121,7 @@ def to_file(path: str) -> None:
     def write(step: int, values: dict[str, float], at: float, averaged: bool) -> None:
         known = {k: v for k, v in values.items() if math.isfinite(v)}
         strange = {k: str(v) for k, v in values.items() if not math.isfinite(v)}
-        told = {"at": at, "step": step, "values": {**known, **strange}}
-        line = json.dumps({**told, "averaged": True} if averaged else told)
+        line = msgspec.json.encode(ValuesLine(step, {**known, **strange}, at, averaged)).decode()
         try:
             file.write(line + "\n")
         except OSError as error:  # a full disk must not end the training

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
-
-from dtrain_lab.wire.links import ValuesLogged
 
 
 class LoggedValues:
@@ -25,15 +23,21 @@ class LoggedValues:
         """Names of the current values that are means over ranks, in their order."""
         return tuple(name for name in self.current if name in self._averaged)
 
-    def logged(self, message: ValuesLogged) -> None:
-        """A rank called `dt.log`; numbers that are not finite are kept as text."""
-        finite = {n: v for n, v in message.values.items() if isinstance(v, int | float) and math.isfinite(v)}
-        strange = {name: str(value) for name, value in message.values.items() if name not in finite}
-        news = {**finite, **strange, "step": message.step}
+    def logged(self, rank: int, step: int, values: Mapping[str, float | str], *, averaged: bool) -> None:
+        """A rank called `dt.log`; numbers that are not finite are kept as text.
+
+        Args:
+            rank: The rank.
+            step: Training step.
+            values: Name → value.
+            averaged: Whether they are means over ranks.
+        """
+        finite = {n: v for n, v in values.items() if isinstance(v, int | float) and math.isfinite(v)}
+        strange = {name: str(value) for name, value in values.items() if name not in finite}
+        news = {**finite, **strange, "step": step}
         self.current = {**self.current, **news}
-        self._by.update(dict.fromkeys(news, message.rank))
-        names = message.values.keys()
-        self._averaged = self._averaged | names if message.averaged else self._averaged - names
+        self._by.update(dict.fromkeys(news, rank))
+        self._averaged = self._averaged | values.keys() if averaged else self._averaged - values.keys()
 
     def cell_began(self, ranks: Collection[int]) -> None:
         """Drop what these ranks logged: those values are of a cell that has ended."""

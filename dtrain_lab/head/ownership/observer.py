@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import signal
@@ -26,6 +25,7 @@ from dtrain_lab.head.nodes.job_attempts import Attempts
 from dtrain_lab.head.ownership.policy import Parts
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs import logged_values
 from dtrain_lab.machine import atomic_files, processes, supervision
 from dtrain_lab.wire import links
 from dtrain_lab.wire.cluster import Cluster
@@ -224,13 +224,9 @@ class Observer:
                 data = file.read()
         except FileNotFoundError:
             return
-        whole = data[: data.rfind(b"\n") + 1]
-        self._values_at += len(whole)
-        for line in whole.splitlines():
-            try:
-                told = json.loads(line)
-                at, averaged = told.get("at", 0.0), bool(told.get("averaged"))
-                values = links.ValuesLogged(0, told["step"], at, told["values"], averaged)
-                self._collector.values.logged(values)
-            except (ValueError, KeyError, TypeError, AttributeError):  # e.g. cut off when the rank was killed
-                log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])
+        piece = logged_values.parse(data)
+        self._values_at += piece.size
+        for told in piece.values:
+            self._collector.values.logged(0, told.step, told.values, averaged=told.averaged)
+        for line in piece.unreadable:
+            log.warning("%s: a line can't be read: %r", job_files.VALUES, line[:200])

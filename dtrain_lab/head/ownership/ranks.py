@@ -135,8 +135,8 @@ class Ranks:
         match message:
             case links.CellOutput():
                 self._output.received(message, frame)
-            case links.ValuesLogged():
-                self._collector.values.logged(message)
+            case links.ValuesLogged(rank, step, _, values, averaged):
+                self._collector.values.logged(rank, step, values, averaged=averaged)
             case links.StoreCall():
                 self._store.call(message)
             case links.CellReply():

@@ -10,6 +10,7 @@ import msgspec
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import Conflict, NotFound, Unreachable, WireMismatch
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs import logged_values
 from dtrain_lab.jobs.notebook.sections import sections
 from dtrain_lab.jobs.state import traceback_mark
 from dtrain_lab.services.connection import Connection
@@ -17,6 +18,7 @@ from dtrain_lab.services.jobs import log as job_log
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, LogPiece
+from dtrain_lab.wire.jobs.logged import ValuesLine
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -24,13 +26,6 @@ from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.stacks import Stack
 
 STACKS_WITHIN_S = 15.0
-
-
-class Logged(msgspec.Struct, frozen=True):
-    """Values of a call of `dt.log`; those that are not finite are texts, as "nan"."""
-
-    step: int
-    values: dict[str, float | str]
 
 
 class JobReader:
@@ -51,7 +46,7 @@ class JobReader:
         """State of the job when this reader was made."""
         return self._job
 
-    async def values(self, offset: int = 0) -> tuple[list[Logged], int]:
+    async def values(self, offset: int = 0) -> tuple[tuple[ValuesLine, ...], int]:
         """Read what rank 0 has passed to `dt.log`, in order of time.
 
         Args:
@@ -62,9 +57,8 @@ class JobReader:
         """
         path = f"{self._record.directory}/{job_files.VALUES}"
         text = await self._places[0].transport.read(path, offset) or b""
-        whole = text[: text.rfind(b"\n") + 1]
-        found = (_logged(line) for line in whole.splitlines())
-        return [one for one in found if one is not None], offset + len(whole)
+        piece = logged_values.parse(text)
+        return piece.values, offset + piece.size
 
     async def logs(
         self,
@@ -206,14 +200,6 @@ def _head_record(job: Job) -> HeadRecord:
         created_at=job.created_at,
         version=VERSION,
     )
-
-
-def _logged(line: bytes) -> Logged | None:
-    """Parse a line of the user's values; None for one that a full disk has cut."""
-    try:
-        return msgspec.json.decode(line, type=Logged)
-    except msgspec.DecodeError:
-        return None
 
 
 def _point(line: bytes) -> Point | None:

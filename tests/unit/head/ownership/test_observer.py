@@ -166,7 +166,8 @@ async def test_ranks_that_end_leave_their_figures_and_their_peers_are_told(job: 
 async def test_what_outlives_the_head_lies_in_the_folder(job: Job) -> None:
     job.begin()
     line = '{"step": 2, "values": {"loss": 0.5, "rate": "nan"}, "averaged": true}'
-    lines = f'{{"step": 1, "values": {{"lo\n{line}\n{{"step": 3'
+    other = '{"step": 7, "values": [1]}'
+    lines = f'{{"step": 1, "values": {{"lo\n{line}\n{other}\n{{"step": 3'
     (job.folder / job_files.VALUES).write_text(lines)
     job.observer.tick(None)
     live = msgspec.json.decode((job.folder / job_files.LIVE).read_bytes(), type=Live)
