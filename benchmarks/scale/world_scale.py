@@ -22,7 +22,7 @@ import psutil
 
 from benchmarks.measure import Row, emit
 from dtrain_lab.machine import processes
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import ClusterConnection
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import CellOutput
@@ -94,7 +94,7 @@ async def measure(size: int) -> dict[str, float]:
             started=processes.started(head.pid),
             socket=f"{folder}/head/client",
         )
-        connection = Connection(record)
+        connection = ClusterConnection(record)
         await connection.open()
         began = time.perf_counter()
         nodes = subprocess.Popen(
@@ -110,7 +110,9 @@ async def measure(size: int) -> dict[str, float]:
             head.wait()
 
 
-async def _measure(connection: Connection, head: psutil.Process, size: int, began: float) -> dict[str, float]:
+async def _measure(
+    connection: ClusterConnection, head: psutil.Process, size: int, began: float
+) -> dict[str, float]:
     while True:
         info: Cluster = await connection.ask(clients.Info())
         assert info.state != "failed", info.summary.text

@@ -6,7 +6,7 @@ from typing import Any
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.services.connection import Connection, requests
+from dtrain_lab.services.connection import ClusterConnection, requests
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster as Info
 
@@ -19,7 +19,7 @@ class ConnectedCluster:
         connection: The connection to the head.
     """
 
-    def __init__(self, portal: Portal, connection: Connection) -> None:
+    def __init__(self, portal: Portal, connection: ClusterConnection) -> None:
         self._portal = portal
         self._connection = connection
         self._size = 0
@@ -39,15 +39,15 @@ class ConnectedCluster:
     @property
     def name(self) -> str:
         """Name of the cluster."""
-        return self._connection.record.name
+        return self._connection.name
 
     @property
     def id(self) -> str:
         """Unique id of the cluster, independent of its name."""
-        return self._connection.record.id
+        return self._connection.id
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> ClusterConnection:
         """The connection to the head; only for use in the portal's loop."""
         return self._connection
 

@@ -54,7 +54,7 @@ class Debugger:
 
     def __init__(self, portal: Portal, connection: Connection, job: JobCode | None = None) -> None:
         self._portal = portal
-        self._name = connection.record.name
+        self._name = connection.name
         self._connection = connection
         self._debugging = portal.call(self._begin(connection, job))
 

@@ -201,7 +201,7 @@ class Views:
         order = clients.AcquireRanks(lock, os.getpid(), ranks, processes.system())
         try:
             self._portal.call(self._connection.ask(order, None))
-            if self._connection.record.remote is not None:
+            if not self._connection.presence.sees_clients:
                 self._held.add(lock)
                 self._portal.post(self._keep(order))
         except BaseException:  # also an interrupt: release the ranks

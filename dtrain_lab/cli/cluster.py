@@ -29,7 +29,7 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
 from dtrain_lab.metrics.units import least_share
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import ClusterConnection
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.world.state_words import word
@@ -70,7 +70,7 @@ def start(
     )
     began = time.monotonic()
 
-    begun: list[asyncio.Task[Connection]] = []
+    begun: list[asyncio.Task[ClusterConnection]] = []
 
     async def begin() -> Info:
         # an interrupt must not end it halfway: its head, or the scheduler's job, would be left behind

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.machine import agent_process, local_facts, logs, private, sockets
 from dtrain_lab.node.link import way
-from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.endpoints import Endpoints, decode
 from dtrain_lab.wire.processes.settings import AgentSettings
 
 ENDPOINTS_WITHIN_S = 120.0
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     """
     _, file, *rest = arguments
     node = int(rest[0] if rest else os.environ["SLURM_NODEID"])
-    known = msgspec.json.decode(sys.stdin.buffer.readline(), type=Endpoints) if file == "-" else None
+    known = decode(sys.stdin.buffer.readline()) if file == "-" else None
     identity = known.id if known is not None else Path(file).parent.name
     directory = private(sockets() / f"{identity}.{node}")
     reading, writing = os.pipe()
@@ -110,7 +110,7 @@ def _endpoints(file: str) -> Endpoints:
     until = time.monotonic() + ENDPOINTS_WITHIN_S
     while time.monotonic() < until:
         try:
-            return msgspec.json.decode(Path(file).read_bytes(), type=Endpoints)
+            return decode(Path(file).read_bytes())
         except FileNotFoundError:
             time.sleep(POLL_S)
     raise Unjoinable(f"{file} did not appear in {ENDPOINTS_WITHIN_S:.0f} s: the head did not start")

@@ -25,7 +25,7 @@ async def restart(connection: Connection, ranks: tuple[int, ...] | None, source:
         BadRankSet: The source is restarted itself, or does not exist.
         DtrainError: The ranks did not restart, or the variables could not be copied.
     """
-    await asyncio.to_thread(_restart, connection.record.id, ranks, source)
+    await asyncio.to_thread(_restart, connection.id, ranks, source)
     found: Cluster = await connection.ask(clients.Info())
     return found
 

@@ -19,10 +19,10 @@ from dtrain_lab.backends.base import Backend, Way
 from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadSize, EnvironmentUnfit, NotFound, StartFailed
 from dtrain_lab.services.connection import Connection
-from dtrain_lab.wire import VERSION, clients
+from dtrain_lab.services.connection.presence import Presence
+from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile, Ssh
@@ -144,8 +144,7 @@ async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
 
 async def asks(way: Way) -> str:
     """The state of the world behind a client."""
-    record = HeadRecord("c0de", "contract", "", 0.0, VERSION)
-    connection = Connection(record, way)
+    connection = Connection("c0de", "contract", "", lambda c: Presence(c, way))
     await connection.open()
     try:
         return str((await connection.ask(clients.Info())).state)

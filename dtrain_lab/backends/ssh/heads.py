@@ -13,7 +13,7 @@ from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.ssh.processes import HostProcess
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.placement import activation
-from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.endpoints import decode
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.status import Status
@@ -33,7 +33,7 @@ async def start(cluster: ClusterRecord, used: Sequence[str]) -> Handle:
     assert settings.remote is not None
     settings = replace(settings, remote=replace(settings.remote, endpoints="-", own_agent=True))
     said = await _start(used[0], cluster, ["-m", "dtrain_lab.head"], msgspec.json.encode(settings))
-    endpoints = msgspec.json.decode(said.splitlines()[-1], type=Endpoints)
+    endpoints = decode(said.splitlines()[-1])
     stdin = msgspec.json.encode(endpoints)
     directory = endpoints.directory
     handle = Handle(cluster.id, used[0], endpoints.pid, endpoints.started, directory, endpoints=endpoints)

@@ -95,7 +95,7 @@ class KernelDebugger:
         else:
             does = "will debug"
         print(
-            f"This notebook {does} {connection.record.name}"
+            f"This notebook {does} {connection.name}"
             + ("" if self._wanted else " once its debugger is on (the bug in the toolbar)")
             + ". Breakpoints in its cells stop the job's ranks, as long as the cells are as they were "
             "submitted. The job continues when the debugger is turned off.",

@@ -53,7 +53,7 @@ class PostMortem:
         holds = self._debugging.holds
         if holds is not None and holds is not target.connection:
             raise Conflict(
-                f"The debugger is attached to {holds.record.name}, and {target.name} ran this cell.",
+                f"The debugger is attached to {holds.name}, and {target.name} ran this cell.",
                 "Switch the debugger off first.",
             )
         busy = self._at or self._runs()

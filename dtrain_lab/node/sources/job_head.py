@@ -29,7 +29,7 @@ from dtrain_lab.node.sources.spawned_rank import SpawnedRank
 from dtrain_lab.node.stacks.stacks import ask
 from dtrain_lab.rank.debugger.job_debugger import framed, messages
 from dtrain_lab.wire import links
-from dtrain_lab.wire.processes.endpoints import Endpoints
+from dtrain_lab.wire.processes.endpoints import Endpoints, decode
 
 log = logging.getLogger("dtrain_lab.node")
 ASK_S = 1.0
@@ -95,7 +95,7 @@ class JobHead:
         path = self._source.folder / job_files.ENDPOINTS
         while True:
             with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
-                found = msgspec.json.decode(path.read_bytes(), type=Endpoints)
+                found = decode(path.read_bytes())
                 url = await way(found) if found != known else None
                 if url is not None:
                     known = found

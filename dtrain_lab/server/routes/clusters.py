@@ -45,7 +45,7 @@ class ClustersHandler(BaseHandler):
         # only a kernel may choose the interpreter: a path from a browser could run any program
         request = replace(request, python=None)
         connection = await self.ours.worlds.begin(request, directory=self._folder(request))
-        await self._remember(request, connection.record.id)
+        await self._remember(request, connection.id)
         await self.ours.hub.refresh()
         self.answer(await connection.ask(clients.Info()), 202)
 
@@ -132,7 +132,7 @@ class ClusterHandler(_ClusterHandler):
         """Stop a cluster; answers 202, its ranks end within seconds."""
         connection = await self.connection(identity)
         await heads.end(connection, endings.by(self.ours.worlds.lease))
-        self.answer({"id": connection.record.id, "state": "stopping"}, 202)
+        self.answer({"id": connection.id, "state": "stopping"}, 202)
 
 
 class OutputHandler(_ClusterHandler):

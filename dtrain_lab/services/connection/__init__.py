@@ -5,6 +5,7 @@ end. Runs in clients. May import `backends`, `machine` and the pure subjects.
 """
 
 from dtrain_lab.services.connection.cells import OnOutput
+from dtrain_lab.services.connection.cluster_connection import ClusterConnection
 from dtrain_lab.services.connection.connection import BROKE, NO_ANSWER, Connection, OnDebug
 
-__all__ = ["BROKE", "NO_ANSWER", "Connection", "OnDebug", "OnOutput"]
+__all__ = ["BROKE", "NO_ANSWER", "ClusterConnection", "Connection", "OnDebug", "OnOutput"]

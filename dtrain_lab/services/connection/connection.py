@@ -15,8 +15,7 @@ from dtrain_lab.errors import Unreachable, WireMismatch
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection.cells import Cells, Followed, OnOutput
 from dtrain_lab.services.connection.pending_requests import PendingRequests
-from dtrain_lab.services.connection.presence import LocalHead, Presence
-from dtrain_lab.services.connection.remote_head import RemoteHead
+from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.connection.transport import Transport
 from dtrain_lab.services.connection.watchers import Watchers
 from dtrain_lab.wire import clients
@@ -24,7 +23,6 @@ from dtrain_lab.wire.cells import CellResult
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec import clock, decode
 from dtrain_lab.wire.links import CellOutput
-from dtrain_lab.wire.processes.head_record import HeadRecord
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
@@ -39,13 +37,19 @@ class Connection:
     """One client's connection to one head. Lives in the loop that opened it.
 
     Args:
-        record: Record of the head.
-        way: Address of the head, if it is known already.
+        identity: Id of the cluster or job.
+        name: Its name.
+        directory: Folder of the head's log.
+        presence: Makes what finds the head and detects its end.
     """
 
-    def __init__(self, record: HeadRecord, way: Way | None = None) -> None:
-        self.record = record
-        self.presence = _presence(self, way)
+    def __init__(
+        self, identity: str, name: str, directory: str, presence: Callable[[Connection], Presence]
+    ) -> None:
+        self.id = identity
+        self.name = name
+        self.directory = directory
+        self.presence = presence(self)
         self.closed = False
         self.on_close: list[Callable[[], None]] = []
         self._transport = Transport(self._frames_arrived, self._broken)
@@ -112,8 +116,8 @@ class Connection:
                 return await future
         except TimeoutError:
             raise Unreachable(
-                f"{self.record.name} did not answer in {within_s or 0:.0f} s.",
-                "Its log is in " + self.record.directory,
+                f"{self.name} did not answer in {within_s or 0:.0f} s.",
+                "Its log is in " + self.directory,
                 code=NO_ANSWER,
             ) from None
         finally:
@@ -242,7 +246,7 @@ class Connection:
     def _reconnect(self, way: Way) -> None:
         if self.closed:
             return
-        log.warning("the connection to %s was lost; reconnecting", self.record.name)
+        log.warning("the connection to %s was lost; reconnecting", self.name)
         self.disconnect()
         self.connect(way, stream=True)
         self.resend_or_fail()
@@ -250,7 +254,7 @@ class Connection:
 
     def resend_or_fail(self) -> None:
         """Repeat requests whose answer may have been lost, if that changes nothing; fail the others."""
-        text = f"The connection to {self.record.name} broke before it answered."
+        text = f"The connection to {self.name} broke before it answered."
         hint = "The request may have gone through: check the state of the cluster."
         self._pending.resend_or_fail(self.send, lambda: Unreachable(text, hint, code=BROKE))
 
@@ -347,9 +351,3 @@ class Connection:
                     self.on_debug(rank, data)
             case clients.Answer():
                 self._pending.answered(message)
-
-
-def _presence(connection: Connection, way: Way | None) -> Presence:
-    if way is not None:
-        return Presence(connection, way)
-    return LocalHead(connection) if connection.record.remote is None else RemoteHead(connection)

@@ -16,7 +16,9 @@ from dtrain_lab.wire.processes.head_record import HeadRecord
 class Client(Protocol):
     """The part of `connection.Connection` that a presence uses."""
 
-    record: HeadRecord
+    id: str
+    name: str
+    directory: str
     closed: bool
 
     @property
@@ -33,6 +35,12 @@ class Client(Protocol):
     async def catch_up(self) -> None: ...
 
 
+class ClusterClient(Client, Protocol):
+    """The part of `cluster_connection.ClusterConnection` that the presence of a cluster's head uses."""
+
+    record: HeadRecord
+
+
 class Presence:
     """Presence of a head whose address is known: a job's. Its end shows only in requests that time out.
 
@@ -43,6 +51,8 @@ class Presence:
 
     ahead = 0.0
     """Seconds by which the clock of the head's machine is ahead of the local clock."""
+    sees_clients = False
+    """Whether the head sees the processes of this machine, and so notices their end."""
 
     def __init__(self, connection: Client, way: Way) -> None:
         self._connection = connection
@@ -75,8 +85,7 @@ class Presence:
 
     def gone(self) -> Unreachable:
         """Return the error for requests after the head has ended."""
-        name = self._connection.record.name
-        return Unreachable(f"{name} has ended.", "", code="ended")
+        return Unreachable(f"{self._connection.name} has ended.", "", code="ended")
 
     def close(self) -> None:
         """Called when the connection closes."""
@@ -85,8 +94,11 @@ class Presence:
 class LocalHead(Presence):
     """Presence of a cluster's head on this machine: a pidfd reports the end of its process."""
 
-    def __init__(self, connection: Client) -> None:
+    sees_clients = True
+
+    def __init__(self, connection: ClusterClient) -> None:
         super().__init__(connection, Way(f"ipc://{connection.record.socket}"))
+        self._pid = connection.record.pid
         self._death: int | None = None
 
     async def open(self) -> None:
@@ -96,7 +108,7 @@ class LocalHead(Presence):
             Unreachable: The head's process is gone.
         """
         try:
-            self._death = os.pidfd_open(self._connection.record.pid)
+            self._death = os.pidfd_open(self._pid)
         except ProcessLookupError:
             raise self.gone() from None
         asyncio.get_running_loop().add_reader(self._death, self._died)
@@ -104,7 +116,7 @@ class LocalHead(Presence):
 
     def gone(self) -> Unreachable:
         """Return the error for requests after the head has ended."""
-        return ended(self._connection.record.name)
+        return ended(self._connection.name)
 
     def close(self) -> None:
         """Stop watching the head's process."""

@@ -12,7 +12,6 @@ import time
 from functools import partial
 from typing import Any
 
-import msgspec
 import zmq
 import zmq.asyncio
 from msgspec.structs import replace
@@ -22,9 +21,9 @@ from dtrain_lab.backends.base import Backend, Status, Way
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection import head_records
+from dtrain_lab.services.connection import endpoints, head_records
 from dtrain_lab.services.connection.pending_cluster import ended_early, without_head
-from dtrain_lab.services.connection.presence import Client, Presence, ended
+from dtrain_lab.services.connection.presence import ClusterClient, Presence, ended
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
@@ -46,8 +45,9 @@ class RemoteHead(Presence):
         connection: The connection. Its record, written by clients, says how the world was started.
     """
 
-    def __init__(self, connection: Client) -> None:
+    def __init__(self, connection: ClusterClient) -> None:
         super().__init__(connection, Way(""))
+        self._connection: ClusterClient = connection
         assert connection.record.remote is not None
         self._remote: Remote = connection.record.remote
         self._backend: Backend = registry.backend(self._remote.profile.backend)
@@ -97,8 +97,8 @@ class RemoteHead(Presence):
 
     async def forward(self, address: str, port: int) -> tuple[str, int]:
         """Return a local address and port that lead to a port of the head's node."""
-        endpoints = self._remote.handle.endpoints
-        way = await self._backend.reach(of_head(self._record), endpoints, f"{address}:{port}")
+        known = self._remote.handle.endpoints
+        way = await self._backend.reach(of_head(self._record), known, f"{address}:{port}")
         mine, _, number = way.url.removeprefix("tcp://").rpartition(":")
         return mine, int(number)
 
@@ -140,11 +140,11 @@ class RemoteHead(Presence):
 
     async def _found(self) -> bool:
         """Connect to the head if it listens; returns whether it answers."""
-        endpoints = self._remote.handle.endpoints or await self._written() or self._from_record()
-        if endpoints is None:
+        found = self._remote.handle.endpoints or await self._written() or self._from_record()
+        if found is None:
             return False
-        self._keep(endpoints)
-        way = await self._backend.reach(of_head(self._record), endpoints)
+        self._keep(found)
+        way = await self._backend.reach(of_head(self._record), found)
         self._connection.connect(way)
         self._watch_link()
         if not await self._reachable():
@@ -225,18 +225,17 @@ class RemoteHead(Presence):
     async def _written(self) -> Endpoints | None:
         """Read the endpoints file in the head's folder; None if it does not exist yet."""
         place = self._backend.files(of_head(self._record))[0]
-        text = await place.transport.read(f"{self._remote.handle.directory}/{job_files.ENDPOINTS}")
-        return msgspec.json.decode(text, type=Endpoints) if text else None
+        return await endpoints.read(place.transport, self._remote.handle.directory, self._record.name)
 
     def _from_record(self) -> Endpoints | None:
         """Endpoints in the record: another client has read the file first, and the head has removed it."""
         record = head_records.read(self._record.id)
         return record.remote.handle.endpoints if record is not None and record.remote is not None else None
 
-    def _keep(self, endpoints: Endpoints) -> None:
+    def _keep(self, found: Endpoints) -> None:
         """Save the endpoints in the record: the head removes their file once all agents have joined."""
         if self._remote.handle.endpoints is None:
-            self._remote = replace(self._remote, handle=replace(self._remote.handle, endpoints=endpoints))
+            self._remote = replace(self._remote, handle=replace(self._remote.handle, endpoints=found))
             self._note()
 
     async def _ended(self) -> None:

@@ -81,7 +81,7 @@ class DebugSession:
                 connection.on_debug = self._received
                 connection.on_close.append(self._closed)
                 code = job or JobCode()
-                world, attaching = connection.record.id, self.state.on
+                world, attaching = connection.id, self.state.on
                 self.state = replace(self.state, world=world, attaching=attaching, names={})
                 self.state = replace(self.state, texts=code.texts, folders=code.folders)
                 holder = DebuggerLock(self, connection, order, self._ended, self._lost)

@@ -8,21 +8,19 @@ from collections.abc import Collection
 import msgspec
 
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import Conflict, NotFound, Unreachable, WireMismatch
+from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs import logged_values
 from dtrain_lab.jobs.notebook.sections import sections
 from dtrain_lab.jobs.state import traceback_mark
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import Connection, endpoints
+from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.jobs import log as job_log
-from dtrain_lab.wire import VERSION, clients
-from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire import clients
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, LogPiece
 from dtrain_lab.wire.jobs.logged import ValuesLine
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.metrics.history import Point
-from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.stacks import Stack
 
 STACKS_WITHIN_S = 15.0
@@ -120,23 +118,18 @@ class JobReader:
         Raises:
             Conflict: The job is not running.
             Unreachable: Its head can't be reached.
+            WireMismatch: The address of its head can't be read.
         """
         record, name = self._record, self._job.name
         if self._job.state in JOB_ENDED or record.handle is None:
             raise Conflict(f"{name} is not running.", "Its log has its output so far.", code="not_running")
-        text = await self._places[0].transport.read(f"{record.directory}/{job_files.ENDPOINTS}")
-        if text is None and self._job.state in ("queued", "starting"):
+        found = await endpoints.read(self._places[0].transport, record.directory, name)
+        if found is None and self._job.state in ("queued", "starting"):
             raise Conflict(f"{name} has not started yet.", "Try again once it runs.", code="not_running")
-        if text is None:
+        if found is None:
             raise Unreachable(f"{name} has no running head.", "See head.log in its folder.")
-        try:
-            endpoints = lenient.decode(text, Endpoints)
-        except msgspec.DecodeError as error:
-            raise WireMismatch(
-                f"The address of the head of {name} can't be read: {error}.", "See head.log in its folder."
-            ) from error
-        way = await registry.backend(record.plan.backend).reach(record, endpoints)
-        connection = Connection(_head_record(self._job), way)
+        way = await registry.backend(record.plan.backend).reach(record, found)
+        connection = Connection(record.id, name, record.directory, lambda c: Presence(c, way))
         await connection.open()
         return connection
 
@@ -190,16 +183,6 @@ class JobReader:
                 f"The folder of {self._job.name} can't be read: {done.err.strip()}", "Is it there?"
             )
         return done.out
-
-
-def _head_record(job: Job) -> HeadRecord:
-    return HeadRecord(
-        id=job.id,
-        name=job.name,
-        directory=job.directory,
-        created_at=job.created_at,
-        version=VERSION,
-    )
 
 
 def _point(line: bytes) -> Point | None:

@@ -15,7 +15,7 @@ import msgspec
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import NotFound, StartFailed, Unreachable
 from dtrain_lab.services import paths
-from dtrain_lab.services.connection import NO_ANSWER, Connection, head_records
+from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, head_records
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.worlds import endings
@@ -141,7 +141,7 @@ async def _spawn(
     )
 
 
-async def end(connection: Connection, ending: Ending, heir: str = "") -> bool:
+async def end(connection: ClusterConnection, ending: Ending, heir: str = "") -> bool:
     """Tell a head to end; one that does not answer in time is killed, on other machines by its back-end.
 
     Args:
@@ -155,7 +155,7 @@ async def end(connection: Connection, ending: Ending, heir: str = "") -> bool:
     Raises:
         Unreachable: It does not answer and can't be killed.
     """
-    await asyncio.to_thread(endings.note, connection.record.id, ending)
+    await asyncio.to_thread(endings.note, connection.id, ending)
     try:
         await connection.ask(clients.Stop(heir, ending), STOP_ANSWER_S)
     except Unreachable as error:

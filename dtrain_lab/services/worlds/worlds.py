@@ -19,7 +19,7 @@ from dtrain_lab.errors import Conflict, DtrainError, NotFound, StartFailed, Unre
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
 from dtrain_lab.services import paths
-from dtrain_lab.services.connection import Connection, head_records
+from dtrain_lab.services.connection import ClusterConnection, Connection, head_records
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
@@ -63,14 +63,16 @@ class Worlds:
             kind, socket.gethostname(), pid, processes.started(pid), notebook, processes.system()
         )
         self._server = Server(server, processes.began_at(server)) if server is not None else Server()
-        self._open: dict[str, Connection] = {}
+        self._open: dict[str, ClusterConnection] = {}
         self.held: set[str] = set()
         """Ids of the worlds that this client has started or attached to."""
         self.warm_heads = WarmHeads(self._server, self._keep)
 
     # ---- launch
 
-    async def begin(self, request: Request, *, directory: str | None = None, hold: bool = True) -> Connection:
+    async def begin(
+        self, request: Request, *, directory: str | None = None, hold: bool = True
+    ) -> ClusterConnection:
         """Start a world; returns as soon as its head has accepted the plan.
 
         Args:
@@ -142,9 +144,7 @@ class Worlds:
                         text = f"{text} {cluster.reason.message}"
                 raise StartFailed(text, hint, details={"id": cluster.id})
             await asyncio.sleep(0.02)
-        raise StartFailed(
-            f"{connection.record.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log."
-        )
+        raise StartFailed(f"{connection.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log.")
 
     # ---- find and connect
 
@@ -152,7 +152,7 @@ class Worlds:
         """Return the records of running worlds, oldest first, without warm heads."""
         return [r for r in head_records.living() if not r.warm]
 
-    async def connect(self, name: str) -> Connection:
+    async def connect(self, name: str) -> ClusterConnection:
         """Connect to a world by its name or id.
 
         Raises:
@@ -168,13 +168,13 @@ class Worlds:
             f"Running: {running}." if running else "No cluster is running. Start one: %distributed start",
         )
 
-    async def reach(self, record: HeadRecord) -> Connection:
+    async def reach(self, record: HeadRecord) -> ClusterConnection:
         """Return the connection to a head; one connection per head is shared."""
         known = self._open.get(record.id)
         if known is not None and not known.closed:
             known.record = record
             return known
-        connection = Connection(record)
+        connection = ClusterConnection(record)
         await connection.open()
         self._open[record.id] = connection
         return connection
@@ -212,7 +212,7 @@ class Worlds:
         """
         cluster: Cluster = await connection.ask(clients.AcquireLease(self.lease, attach, warm))
         if not warm:
-            self.held.add(connection.record.id)
+            self.held.add(connection.id)
         return cluster
 
     async def resize(self, connection: Connection, ranks: int) -> Cluster:
@@ -234,7 +234,7 @@ class Worlds:
         resized: Cluster = await connection.ask(clients.Resize(plan), within_s=RESIZED_WITHIN_S)
         return resized
 
-    async def stop(self, connection: Connection, python: str | None = None) -> None:
+    async def stop(self, connection: ClusterConnection, python: str | None = None) -> None:
         """End a world, and wait until its head is gone; raises as `heads.end`.
 
         Args:
@@ -268,20 +268,20 @@ class Worlds:
     async def _keep(self, record: HeadRecord) -> None:
         await self.take_lease(await self.reach(record), warm=True)
 
-    async def _take_lease(self, connection: Connection) -> None:
-        self._open[connection.record.id] = connection
+    async def _take_lease(self, connection: ClusterConnection) -> None:
+        self._open[connection.id] = connection
         await self.take_lease(connection, attach=self.lease.notebook is not None)
 
     async def _start(
         self, plan: Plan, profile: Profile, request: Request, name: str, *, detached: bool
-    ) -> Connection:
+    ) -> ClusterConnection:
         """Start a world on this machine, in a warm head if there is one."""
         by, owner = self._server, getpass.getuser()
         order = clients.Launch(plan, request, name, owner, by.pid, detached, by.started)
         claimed = await self._claim(order, profile)
         return claimed or await self._launch(await spawn(plan, profile, server=by), order)
 
-    async def _claim(self, order: clients.Launch, profile: Profile) -> Connection | None:
+    async def _claim(self, order: clients.Launch, profile: Profile) -> ClusterConnection | None:
         """Claim a warm head of the same environment; None if there is no such head left."""
         key = environment.key(order.plan.python, profile.environment)
         for record in await self.warm_heads.claimable(key):
@@ -291,7 +291,7 @@ class Worlds:
                 continue
         return None
 
-    async def _launch(self, record: HeadRecord, order: clients.Launch) -> Connection:
+    async def _launch(self, record: HeadRecord, order: clients.Launch) -> ClusterConnection:
         connection = await self.reach(record)
         await connection.ask(order)
         connection.record = msgspec.structs.replace(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dtrain_lab.wire.codec import lenient
+
 
 class Keys(Struct, frozen=True):
     """CURVE keys of a world, in Z85.
@@ -34,3 +36,12 @@ class Endpoints(Struct, frozen=True):
     keys: Keys
     variables: dict[str, str] = {}
     """The profile's environment variables for the ranks."""
+
+
+def decode(data: bytes) -> Endpoints:
+    """Decode the endpoints that a head has written, perhaps one of a newer version.
+
+    Raises:
+        msgspec.DecodeError: They can't be read.
+    """
+    return lenient.decode(data, Endpoints)

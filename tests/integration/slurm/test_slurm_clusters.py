@@ -24,7 +24,8 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed, Unreachable
 from dtrain_lab.machine import processes
-from dtrain_lab.services.connection import Connection, head_records
+from dtrain_lab.services.connection import ClusterConnection, Connection, head_records
+from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import Request
@@ -109,7 +110,7 @@ def test_a_client_that_was_waiting_when_the_file_went_finds_the_head(cluster: An
     assert record is not None
     assert record.remote is not None
     early = replace(record.remote, handle=replace(record.remote.handle, endpoints=None))
-    client = Connection(replace(record, remote=early))
+    client = ClusterConnection(replace(record, remote=early))
 
     async def look() -> str:
         await client.open()
@@ -134,7 +135,7 @@ def test_a_step_of_the_job_is_a_bridge_where_ports_are_closed(cluster: Any) -> N
     async def ask() -> Any:
         way = await registry.backend("slurm").reach(of_head(record), closed)
         assert way.url.startswith("ipc://")
-        connection = Connection(record, way)
+        connection = Connection(record.id, record.name, "", lambda c: Presence(c, way))
         await connection.open()
         try:
             return await connection.ask(clients.Info())

@@ -80,8 +80,7 @@ async def test_ranks_of_another_world_are_not_said_to_be_ready_before_they_are_a
             said.extend((e["body"]["code"], e["body"]["sentence"], e["body"]["world"]) for e in emitted)
         return {rank: b'{"success": true, "body": {"place": null}}' for rank in order.arguments}
 
-    record = SimpleNamespace(id="job-7")
-    job: Any = SimpleNamespace(ask=ask, record=record, closed=False, on_close=[], head_ended=False)
+    job: Any = SimpleNamespace(ask=ask, id="job-7", closed=False, on_close=[], head_ended=False)
     await made.begin(job)
     await asyncio.sleep(0)  # its tasks begin
     made._let_go()

@@ -12,7 +12,8 @@ import zmq
 
 from dtrain_lab.backends.base import Way
 from dtrain_lab.head.sockets import Router
-from dtrain_lab.services.connection.connection import Connection
+from dtrain_lab.services.connection import ClusterConnection, Connection
+from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
@@ -49,7 +50,8 @@ async def test_a_job_is_reached_at_its_path_also_when_its_head_is_another_one(
     tmp_path: Path, again: bool
 ) -> None:
     head = Head(tmp_path)
-    connection = Connection(record(tmp_path), Way(f"ipc://{tmp_path / 'client'}"))
+    way = Way(f"ipc://{tmp_path / 'client'}")
+    connection = Connection("j", "job", str(tmp_path), lambda c: Presence(c, way))
     await connection.open()
     assert await connection.ask_head(clients.Clock(), 10) > 0
     assert not connection.near
@@ -65,7 +67,7 @@ async def test_a_job_is_reached_at_its_path_also_when_its_head_is_another_one(
 
 async def test_a_cluster_of_this_machine_has_a_stream(tmp_path: Path) -> None:
     head = Head(tmp_path)
-    connection = Connection(record(tmp_path))
+    connection = ClusterConnection(record(tmp_path))
     await connection.open()
     assert connection.near
     assert await connection.ask_head(clients.Clock(), 10) > 0

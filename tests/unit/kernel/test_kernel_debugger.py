@@ -108,7 +108,7 @@ async def test_where_a_cell_failed_is_not_looked_at_while_a_job_is_debugged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     debugger, _ = made(monkeypatch, starts=False)
-    job: Any = SimpleNamespace(record=SimpleNamespace(name="train-7"))
+    job: Any = SimpleNamespace(name="train-7")
     debugger._debugging._connection = job
     debugger._target = SimpleNamespace(name="dbg", connection=object())  # type: ignore[assignment]
     answer = await debugger._look_where_it_failed(ask("dtrain/postmortem"))

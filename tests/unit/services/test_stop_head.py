@@ -13,7 +13,8 @@ import pytest
 from dtrain_lab.backends.base import Way
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.machine import atomic_files, supervision
-from dtrain_lab.services.connection import NO_ANSWER, Connection, head_records
+from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, Connection, head_records
+from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.worlds import endings, heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
@@ -29,6 +30,7 @@ SILENT = Unreachable("It did not answer.", code=NO_ANSWER)
 class Head:
     """A connection whose requests end one after the other as given; None: the head obeys."""
 
+    id = "1"
     record = HeadRecord("1", "it", "here", "/d", 0.0, VERSION)
 
     def __init__(self, *ends: Unreachable | None) -> None:
@@ -54,14 +56,14 @@ async def test_only_a_head_that_does_not_answer_in_time_is_killed(
     calls: list[HeadRecord] = []
     monkeypatch.setattr(head_records, "kill", lambda record: calls.append(record) or True)
     head = Head(*ends)
-    assert await heads.end(cast(Connection, head), Ending()) is obeys
+    assert await heads.end(cast(ClusterConnection, head), Ending()) is obeys
     assert (bool(calls), head.ends) == (killed, [])
 
 
 async def test_a_head_that_could_not_answer_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(head_records, "kill", lambda _: pytest.fail("killed"))
     with pytest.raises(Unreachable):
-        await heads.end(cast(Connection, Head(Unreachable("A bug.", code="internal"))), Ending())
+        await heads.end(cast(ClusterConnection, Head(Unreachable("A bug.", code="internal"))), Ending())
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -80,7 +82,7 @@ async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
     remote = Remote(Profile(backend="slurm"), plan(1, 1), Handle("7", "login"), "me")
     head = Head(SILENT)
     head.record = msgspec.structs.replace(head.record, remote=remote)
-    assert not await heads.end(cast(Connection, head), Ending())
+    assert not await heads.end(cast(ClusterConnection, head), Ending())
     assert cancelled == ["1"]
 
 
@@ -88,7 +90,7 @@ async def test_a_request_to_stop_that_a_lost_connection_may_have_cost_is_sent_ag
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     way = Way("ipc:///nowhere")
-    connection = Connection(Head.record, way)
+    connection = Connection("1", "it", "/d", lambda c: Presence(c, way))
     sent: list[clients.Request] = []
     monkeypatch.setattr(connection, "send", sent.append)
     monkeypatch.setattr(connection, "connect", lambda *_, **__: None)
@@ -113,6 +115,6 @@ async def test_a_full_disk_stops_no_stop(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(atomic_files, "swap", full)
-    assert await heads.end(cast(Connection, Head(None)), Ending("kernel", "a.ipynb", 5.0))
+    assert await heads.end(cast(ClusterConnection, Head(None)), Ending("kernel", "a.ipynb", 5.0))
     assert "No space left" in caplog.text
     assert endings.of("1") is None

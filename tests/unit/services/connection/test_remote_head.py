@@ -12,7 +12,7 @@ import pytest
 from dtrain_lab.backends.base import Status, Way
 from dtrain_lab.errors import BadRequest, Conflict, Unreachable
 from dtrain_lab.services.connection import head_records, remote_head
-from dtrain_lab.services.connection.connection import Connection
+from dtrain_lab.services.connection.cluster_connection import ClusterConnection
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
@@ -43,6 +43,7 @@ class Client:
 
     def __init__(self, record: HeadRecord) -> None:
         self.record = record
+        self.id, self.name, self.directory = record.id, record.name, record.directory
         self.closed = False
         self.socket: Any = None
         self.connects = self.disconnects = 0
@@ -142,7 +143,7 @@ async def test_an_error_of_a_head_that_was_connected_to_disconnects_and_keeps_le
 
 @pytest.mark.asyncio
 async def test_a_cell_for_a_cluster_in_the_queue_is_refused_in_words(backend: Backend) -> None:
-    connection = Connection(record(None))
+    connection = ClusterConnection(record(None))
     order = clients.Run(cell="c", code="pass", label="[1]")
     for asked in (connection.run(order, print), connection.follow("c", print)):
         with pytest.raises(Conflict, match="far is not ready: far waits in the queue"):
