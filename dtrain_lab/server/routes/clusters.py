@@ -17,8 +17,7 @@ from dtrain_lab.machine import supervision
 from dtrain_lab.server import recovery
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import notebook_clusters
-from dtrain_lab.services.connection import Connection, requests
-from dtrain_lab.services.worlds import endings, heads
+from dtrain_lab.services.connection import ClusterConnection, Connection, requests
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING
@@ -90,7 +89,7 @@ class ClustersHandler(BaseHandler):
 
 
 class _ClusterHandler(BaseHandler):
-    async def connection(self, identity: str) -> Connection:
+    async def connection(self, identity: str) -> ClusterConnection:
         """Connect to the head of a cluster, by id or name."""
         return await self.ours.worlds.connect(identity)
 
@@ -131,7 +130,7 @@ class ClusterHandler(_ClusterHandler):
     async def delete(self, identity: str) -> None:
         """Stop a cluster; answers 202, its ranks end within seconds."""
         connection = await self.connection(identity)
-        await heads.end(connection, endings.by(self.ours.worlds.lease))
+        await self.ours.worlds.request_stop(connection)
         self.answer({"id": connection.id, "state": "stopping"}, 202)
 
 

@@ -234,16 +234,28 @@ class Worlds:
         resized: Cluster = await connection.ask(clients.Resize(plan), within_s=RESIZED_WITHIN_S)
         return resized
 
+    async def request_stop(self, connection: ClusterConnection, python: str | None = None) -> bool:
+        """Tell a world's head to end, and kill it if it does not answer; raises as `heads.end`.
+
+        Args:
+            connection: Connection to its head.
+            python: Python executable for whose next start torch stays loaded; None: nothing stays.
+
+        Returns:
+            Whether it ends by itself, within seconds.
+        """
+        heir = self.warm_heads.start_heir(connection.record, python) if python is not None else ""
+        path = str(paths.sockets() / heir / HEIR) if heir else ""
+        return await end(connection, endings.by(self.lease), path)
+
     async def stop(self, connection: ClusterConnection, python: str | None = None) -> None:
-        """End a world, and wait until its head is gone; raises as `heads.end`.
+        """End a world, and wait until its head is gone; raises as `request_stop`.
 
         Args:
             connection: Connection to its head.
             python: Python executable for whose next start torch stays loaded; None: nothing stays.
         """
-        heir = self.warm_heads.start_heir(connection.record, python) if python is not None else ""
-        path = str(paths.sockets() / heir / HEIR) if heir else ""
-        if await end(connection, endings.by(self.lease), path):
+        if await self.request_stop(connection, python):
             await connection.ended()
             connection.close()
             head_records.living()
