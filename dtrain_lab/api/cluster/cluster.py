@@ -12,13 +12,12 @@ from dtrain_lab.api.cluster.variables import Variables
 from dtrain_lab.api.debug import Debugger
 from dtrain_lab.api.measurements import Measurements
 from dtrain_lab.cells import rank_sets, stacks
-from dtrain_lab.errors import BadRankSet, BadSize, Unreachable
+from dtrain_lab.errors import BadSize, Unreachable
+from dtrain_lab.services.worlds import recovery
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster as Info
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.stacks import Stack
-
-RESTART_WITHIN_S = 200.0
 
 
 class Cluster(Cells, Variables, Measurements):
@@ -69,7 +68,7 @@ class Cluster(Cells, Variables, Measurements):
         """
         wanted = self._portal.call(self.rank_set(ranks))
         if source is not None:
-            self._check_source(wanted, source)
+            recovery.receivers(wanted, source, self.cluster().world.size)
         self._portal.call(self._restart(wanted))
         numbers = wanted if wanted is not None else tuple(range(self.size))
         if source is None:
@@ -197,7 +196,7 @@ class Cluster(Cells, Variables, Measurements):
         await self.ask(clients.Interrupt(await self.rank_set(ranks)))
 
     async def _restart(self, ranks: tuple[int, ...] | None) -> None:
-        await self.ask(clients.Restart(ranks), RESTART_WITHIN_S)
+        await self.ask(clients.Restart(ranks), recovery.RESTART_WITHIN_S)
 
     async def _stacks(self, ranks: rank_sets.Asked) -> dict[int, str]:
         found, info = await self._frames(ranks), await self.ask(clients.Info())
@@ -209,14 +208,6 @@ class Cluster(Cells, Variables, Measurements):
     async def _frames(self, ranks: rank_sets.Asked = None) -> list[Stack]:
         found: list[Stack] = await self.ask(clients.Stacks(await self.rank_set(ranks)))
         return found
-
-    def _check_source(self, ranks: tuple[int, ...] | None, source: int) -> None:
-        rank_sets.check([source], self.cluster().world.size)
-        if ranks is None or source in ranks:
-            raise BadRankSet(
-                f"Rank {source} can't give its variables: rank {source} is restarted, too.",
-                "Name the ranks to restart, and another one to copy from.",
-            )
 
 
 def _come_empty(before: int, size: int) -> list[str]:

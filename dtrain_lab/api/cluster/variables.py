@@ -6,17 +6,17 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dtrain_lab.api import data
 from dtrain_lab.api.connected import ConnectedCluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
-from dtrain_lab.services.connection import Connection
+from dtrain_lab.services.connection import ClusterConnection
+from dtrain_lab.services.views import exchange
 
 
 class Variables(ConnectedCluster):
     """Exchanges variables with a cluster's ranks, through ipyparallel's views; part of `Cluster`."""
 
-    def __init__(self, portal: Portal, connection: Connection) -> None:
+    def __init__(self, portal: Portal, connection: ClusterConnection) -> None:
         super().__init__(portal, connection)
         self._views: Any = None
 
@@ -36,7 +36,7 @@ class Variables(ConnectedCluster):
         Raises:
             BadRequest: A value can't be serialized.
         """
-        return data.push(self._view_of(ranks), values, None)
+        return exchange.push(self._view_of(ranks), values, None)
 
     async def push_async(self, ranks: rank_sets.Asked = None, **values: Any) -> int:
         """Async twin of `push`.
@@ -54,7 +54,7 @@ class Variables(ConnectedCluster):
             values: Name → value.
             progress: Called with the bytes sent and the total bytes.
         """
-        return data.push(self._view_of(None), values, progress)
+        return exchange.push(self._view_of(None), values, progress)
 
     def pull(self, name: str, ranks: rank_sets.Asked = None) -> dict[int, Any]:
         """Return a variable's value by rank; for a DDP model, the wrapped module.
@@ -67,7 +67,7 @@ class Variables(ConnectedCluster):
             BadRequest: The name is invalid, or a rank has no such variable.
         """
         view = self._view_of(ranks)
-        return dict(zip(view.targets, data.pull(view, name), strict=True))
+        return dict(zip(view.targets, exchange.pull(view, name), strict=True))
 
     async def pull_async(self, name: str, ranks: rank_sets.Asked = None) -> dict[int, Any]:
         """Async twin of `pull`.
@@ -78,7 +78,7 @@ class Variables(ConnectedCluster):
         """
         return await asyncio.to_thread(self.pull, name, ranks)
 
-    def diff(self, name: str, ranks: rank_sets.Asked = None) -> data.Diff:
+    def diff(self, name: str, ranks: rank_sets.Asked = None) -> exchange.Diff:
         """Compare a variable between ranks: a number, tensor, state dict, model or optimizer.
 
         Args:
@@ -88,9 +88,9 @@ class Variables(ConnectedCluster):
         Raises:
             BadRequest: The name is invalid, or a rank has no such variable.
         """
-        return data.compare(self._view_of(ranks), name)
+        return exchange.compare(self._view_of(ranks), name)
 
-    async def diff_async(self, name: str, ranks: rank_sets.Asked = None) -> data.Diff:
+    async def diff_async(self, name: str, ranks: rank_sets.Asked = None) -> exchange.Diff:
         """Async twin of `diff`.
 
         Args:
@@ -118,12 +118,14 @@ class Variables(ConnectedCluster):
         Returns:
             A sentence that says what was done, and what could not be copied.
         """
-        names, left, size = data.copy_variables(self._view_of([source]), self._view_of(ranks))
-        return data.copied_sentence(ranks, source, names, left, size)
+        names, left, size = exchange.copy_variables(self._view_of([source]), self._view_of(ranks))
+        return exchange.copied_sentence(ranks, source, names, left, size)
 
     def _view_of(self, ranks: rank_sets.Asked) -> Any:
         if self._views is None:
-            from dtrain_lab.api.view import Views  # importing ipyparallel's client takes half a second
+            from dtrain_lab.services.views.locked_views import (
+                Views,
+            )  # importing ipyparallel's client takes half a second
 
             self._views = Views(self._portal, self._connection)
         targets = self._portal.call(self.rank_set(ranks))

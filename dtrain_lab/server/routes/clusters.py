@@ -14,10 +14,10 @@ from tornado import web
 
 from dtrain_lab.errors import DtrainError, Forbidden
 from dtrain_lab.machine import supervision
-from dtrain_lab.server import recovery
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.connection import ClusterConnection, Connection, requests
+from dtrain_lab.services.worlds import recovery
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import ENDING
@@ -242,7 +242,7 @@ class ActionHandler(_ClusterHandler):
             self.answer(await connection.ask(clients.Interrupt(ranks)))
             return
         if wanted.source is None:
-            await self.begin(connection, connection.ask(clients.Restart(ranks), within_s=200.0))
+            await self.begin(connection, connection.ask(clients.Restart(ranks), recovery.RESTART_WITHIN_S))
         else:
             await self.begin(connection, recovery.restart(connection, ranks, wanted.source))
 
@@ -257,7 +257,7 @@ class LeaveOutHandler(_ClusterHandler):
         wanted = self.body(RankSet)
         connection = await self.connection(identity)
         lost = await requests.rank_set(connection, wanted.ranks) or ()
-        await self.begin(connection, recovery.exclude(connection, lost))
+        await self.begin(connection, recovery.exclude(self.ours.worlds, connection, lost))
 
 
 class ResizeHandler(_ClusterHandler):

@@ -62,7 +62,7 @@ WITHOUT_NEED = {
 """Private names behind the fence without which nothing ends: why."""
 OTHERS = {
     "api/prompts.py": {"_allow_stdin"},
-    "api/view.py": {"_socket"},
+    "services/views/locked_views.py": {"_socket"},
     "kernel/execute_request.py": {"_getframe"},
     "kernel/debugger/debugger.py": {"_publish_debug_event"},
     "kernel/output/send_queue.py": {"_topic"},

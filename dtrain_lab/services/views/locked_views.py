@@ -8,19 +8,19 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Protocol, TypeVar
 
 from ipyparallel import Client
 from ipyparallel.client.view import DirectView
 
-from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import DtrainError, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.machine.net import ipv6
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.wire import clients
 
+T = TypeVar("T")
 VIEW_WITHIN_S = 15.0
 POLL_S = 2.0
 ATTEMPTS = 4
@@ -110,16 +110,26 @@ class LockedView(DirectView):  # type: ignore[misc]
                 self._release()
 
 
+class Loop(Protocol):
+    """The loop of the connection, for threads."""
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the loop, and wait for its result."""
+
+    def post(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine in the loop without waiting for it."""
+
+
 class Views:
     """Creates views of one cluster, which share one ipyparallel client.
 
     Args:
-        portal: This process's portal.
+        loop: The loop of the connection.
         connection: Connection to the cluster's head.
     """
 
-    def __init__(self, portal: Portal, connection: Connection) -> None:
-        self._portal = portal
+    def __init__(self, loop: Loop, connection: Connection) -> None:
+        self._loop = loop
         self._connection = connection
         self._client: Any = None
         self._held: set[str] = set()
@@ -134,13 +144,11 @@ class Views:
             ranks: The ranks.
             size: Number of ranks of the world.
         """
-        if self._client is not None and self._portal.call(self._count()) != self._begun:
+        if self._client is not None and self._loop.call(self._count()) != self._begun:
             self.close()
         for attempt in range(ATTEMPTS):
             if self._client is None:
-                self._client = Client(
-                    connection_info=self._portal.call(self._where()), context=ipv6.context()
-                )
+                self._client = Client(connection_info=self._loop.call(self._where()), context=ipv6.context())
             try:
                 self._client.wait_for_engines(size, timeout=VIEW_WITHIN_S, interactive=False)
                 break
@@ -157,12 +165,12 @@ class Views:
         return view.lock_with(
             lambda: self._acquire(lock, tuple(plain.targets)),
             lambda: self._release(lock),
-            lambda: self._portal.call(self._count()) != begun,
+            lambda: self._loop.call(self._count()) != begun,
         )
 
     def _release(self, lock: str) -> None:
         self._held.discard(lock)
-        self._portal.post(self._connection.ask(clients.ReleaseRanks(lock)))
+        self._loop.post(self._connection.ask(clients.ReleaseRanks(lock)))
 
     async def _keep(self, order: clients.AcquireRanks) -> None:
         """Renew a lock while it is held: a head on another machine can't watch this process."""
@@ -200,10 +208,10 @@ class Views:
     def _acquire(self, lock: str, ranks: tuple[int, ...]) -> None:
         order = clients.AcquireRanks(lock, os.getpid(), ranks, processes.system())
         try:
-            self._portal.call(self._connection.ask(order, None))
+            self._loop.call(self._connection.ask(order, None))
             if not self._connection.presence.sees_clients:
                 self._held.add(lock)
-                self._portal.post(self._keep(order))
+                self._loop.post(self._keep(order))
         except BaseException:  # also an interrupt: release the ranks
-            self._portal.post(self._connection.ask(clients.ReleaseRanks(lock)))
+            self._loop.post(self._connection.ask(clients.ReleaseRanks(lock)))
             raise
