@@ -10,6 +10,7 @@ from dtrain_lab.cells.errors import CONNECTION_ERRORS
 from dtrain_lab.jobs.summary import running, summary_of
 from dtrain_lab.placement import slurm, slurm_reasons
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
+from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import Found
 from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
@@ -33,10 +34,12 @@ LATE_HERE_S = 2.0
 UNSAID_S = 600.0
 """Seconds for which other hosts may be unreachable after the first host is done."""
 STALE_S = 15.0
-FOLLOWING = ("Stopped", "DistStoreError")
+FOLLOWING = (rank_ends.STOPPED, "DistStoreError")
 """Types of errors that a rank raises only because another one, or the job, has ended."""
 ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 """Exit codes of scripts whose ranks were ended."""
+KILLED_REASONS = ("preempted", "node_fail", "boot_fail")
+"""Codes of reasons for which a scheduler ends a job that did not fail by itself."""
 NOT_ASKED = Reason(
     "not_asked", "The machine where the job runs doesn't answer now.", "dtrain-lab keeps asking."
 )
@@ -70,9 +73,16 @@ def follows(error: JobError) -> bool:
 
 def from_outside(found: Found) -> bool:
     """Whether ranks were ended, and none failed by itself: their script was killed, or was told to end."""
-    ended = any(error.type == "Stopped" for error in found.errors) and all(map(follows, found.errors))
+    ended = any(error.type == rank_ends.STOPPED for error in found.errors) and all(map(follows, found.errors))
     # another host may have failed, and not said why
     return ended and all(end.code in (0, *ENDED_BY_SIGNAL) for end in found.node_exits)
+
+
+def killed_from_outside(job: Job) -> bool:
+    """Whether a job that failed was killed, and its code is not the cause."""
+    # without an error file: the agent was killed before any rank could write one
+    killed = job.exit_code in ENDED_BY_SIGNAL if job.error is None else job.error.type == rank_ends.KILLED
+    return killed or (job.reason is not None and job.reason.code in KILLED_REASONS)
 
 
 def job(record: JobRecord, found: Found, status: Status | None, now: float, *, here: bool = False) -> Job:

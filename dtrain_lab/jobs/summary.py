@@ -10,6 +10,7 @@ from dtrain_lab.metrics.units import duration, size_text
 from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cluster import Rank, Reason
+from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import Found
 from dtrain_lab.wire.jobs.job import JobError, JobRecord
 from dtrain_lab.wire.kinds import JobState
@@ -99,7 +100,7 @@ def _why(found: Found, reason: Reason | None, error: JobError | None) -> str:
         place = f" in cell {error.cell}, line {error.line}" if error.cell and error.line else ""
         message = error.message.strip().splitlines()[0] if error.message.strip() else ""
         what = f"{error.type}: {message}" if message else error.type
-        if error.type in ("Killed", "Ended"):
+        if error.type in (rank_ends.KILLED, rank_ends.ENDED):
             return f"rank {error.rank} {message}."
         return f"rank {error.rank} failed{place}: {what.rstrip('.')}."
     if reason is not None:

@@ -13,6 +13,7 @@ import msgspec
 from dtrain_lab.jobs import attempt
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire import links
+from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.job import JobError
 
 Send = Callable[[bytes, links.Message], None]
@@ -135,7 +136,7 @@ class Attempts:
         if path.exists():  # the rank has written an error of its own
             return
         message = f"was not heard from for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
-        told = JobError(rank, None, None, None, "Ended", message, time=time.time(), node=watched.name)
+        told = JobError(rank, None, None, None, rank_ends.ENDED, message, time=time.time(), node=watched.name)
         with contextlib.suppress(OSError):  # as on a full disk
             path.write_bytes(msgspec.json.encode(told))
 

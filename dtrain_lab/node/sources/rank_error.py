@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank
+from dtrain_lab.wire.jobs import rank_ends
 
 if TYPE_CHECKING:
     from dtrain_lab.machine.cgroup import OutOfMemory
@@ -28,12 +29,13 @@ def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, m
         never: Why ranks can't start on this node, if so.
         memory: Tells whether the kernel killed the rank for its memory.
     """
+    kind: rank_ends.RankEnd
     if never is not None:
-        kind, message = "Ended", f"could not start: {never}"
+        kind, message = rank_ends.ENDED, f"could not start: {never}"
     elif kept.why:
-        kind, message = "Ended", kept.why
+        kind, message = rank_ends.ENDED, kept.why
     elif kept.stopped:
-        kind, message = "Stopped", "was ended with the others"
+        kind, message = rank_ends.STOPPED, "was ended with the others"
     elif code < 0:
         name = (
             signal.Signals(-code).name
@@ -41,9 +43,9 @@ def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, m
             else f"signal {-code}"
         )
         how = memory.how(code)
-        kind, message = "Killed", f"was {how}" if how else f"was killed by {name}"
+        kind, message = rank_ends.KILLED, f"was {how}" if how else f"was killed by {name}"
     else:
-        kind, message = "Ended", f"ended with code {code}"
+        kind, message = rank_ends.ENDED, f"ended with code {code}"
     told = {
         "rank": kept.rank,
         "cell": None,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dtrain_lab.errors import DtrainError, NotFound, SignInNeeded, Unreachable
+from dtrain_lab.jobs.state import killed_from_outside
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
@@ -36,7 +36,6 @@ from dtrain_lab.sweeps.events import (
     Tick,
 )
 from dtrain_lab.sweeps.transitions import step
-from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, ObjectiveValue, SweepRecord, Trial
 
 POLL_S = 0.25
@@ -45,10 +44,6 @@ PROGRESS_S = 1.0
 """Interval at which the progress of trials is written."""
 AGAIN: tuple[type[DtrainError], ...] = (Unreachable, SignInNeeded)
 """Refusals after which the same submission may succeed later."""
-KILLED = ("Killed",)
-"""Errors of ranks that the notebook's code did not cause."""
-KILLED_CODES = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
-KILLED_REASONS = ("preempted", "node_fail", "boot_fail")
 log = logging.getLogger(__name__)
 
 
@@ -195,16 +190,10 @@ class Driver:
             checkpoint_step=job.checkpoint_step,
             begins_again=job.begins_again,
             error=reasons.of_job(job),
-            killed=_was_killed(job),
+            killed=killed_from_outside(job),
             reports=read.reports,
             names=tuple(sorted(names)),
         )
-
-
-def _was_killed(job: Job) -> bool:
-    # without an error file: the agent was killed before any rank could write one
-    by_signal = job.exit_code in KILLED_CODES if job.error is None else job.error.type in KILLED
-    return by_signal or (job.reason is not None and job.reason.code in KILLED_REASONS)
 
 
 def _decided(record: SweepRecord) -> Any:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dtrain_lab.jobs.folder import found_in
-from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, first_error, job
+from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, first_error, job, killed_from_outside
 from dtrain_lab.metrics.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.folder import End, Found, Live
@@ -219,3 +219,25 @@ def test_files_that_cant_be_read_count_as_none() -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "killed"),
+    [
+        (
+            Found(150.0, End(1, 196.0), errors=(error(1, 195.0, "was killed by SIGKILL", "Killed"),)),
+            ENDED,
+            True,
+        ),
+        (Found(150.0, End(1, 196.0), errors=(error(1, 195.0),)), ENDED, False),
+        (Found(150.0, End(143, 196.0)), ENDED, True),
+        (Found(150.0, End(1, 196.0)), ENDED, False),
+        (Found(150.0, End(1, 196.0), preempted=True), ENDED, True),
+        (Found(150.0), Status("ended", Reason("node_fail", "Its node failed.")), True),
+        (Found(150.0), Status("ended", Reason("timeout", "Its time was over.")), False),
+    ],
+)
+def test_a_sweep_tells_jobs_that_were_killed_from_those_that_failed(
+    found: Found, status: Status, killed: bool
+) -> None:
+    assert killed_from_outside(told(found, status)) is killed
