@@ -100,7 +100,7 @@ class Connection:
             within_s: Timeout in seconds; None for no limit.
 
         Returns:
-            The answer, of the type that `clients.RESULTS` names for the request.
+            The answer, of the type that the request names as its `result`.
 
         Raises:
             DtrainError: The head refused the request.

@@ -61,7 +61,7 @@ class PendingRequests:
         pending = self._pending.get(answer.id)
         if pending is None or pending.answer.done():
             return
-        future, kind = pending.answer, clients.RESULTS[type(pending.request.body)]
+        future, kind = pending.answer, pending.request.body.result
         if answer.error is not None:
             future.set_exception(from_dict(answer.error))
         elif kind is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import operator
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dtrain_lab.wire import VERSION
-from dtrain_lab.wire.cells import CellRecord, CellResult
-from dtrain_lab.wire.cells import Output as ClusterOutput
+from dtrain_lab.wire.cells import CellResult
 from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.clients.cells import (
     RANKS_HELD_S,
@@ -52,17 +53,11 @@ from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links import CellOutput
-from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
-from dtrain_lab.wire.metrics.forecast import Forecast
-from dtrain_lab.wire.metrics.history import Point
-from dtrain_lab.wire.metrics.verdicts import Advice
-from dtrain_lab.wire.stacks import Stack
 
 __all__ = [
     "BEGUN",
     "NOT_YET",
     "RANKS_HELD_S",
-    "RESULTS",
     "AcquireDebugger",
     "AcquireLease",
     "AcquireRanks",
@@ -108,36 +103,10 @@ __all__ = [
 ]
 
 
-AnyBody = (
-    Launch
-    | AcquireLease
-    | Release
-    | Info
-    | Diagnose
-    | TryAdvice
-    | Advise
-    | ForecastNodes
-    | Clock
-    | Watch
-    | Run
-    | Follow
-    | ListCells
-    | AcquireRanks
-    | ReleaseRanks
-    | Comm
-    | Complete
-    | Interrupt
-    | Restart
-    | Resize
-    | Stop
-    | Stacks
-    | ReadOutput
-    | ReadHistory
-    | AcquireDebugger
-    | ReleaseDebugger
-    | DebugRequest
-    | Engines
-)
+if TYPE_CHECKING:
+    AnyBody = Body
+else:
+    AnyBody = functools.reduce(operator.or_, Body.__subclasses__())
 
 
 class Request(Struct, frozen=True, tag="call", tag_field="k"):
@@ -188,35 +157,3 @@ ToClient = Answer | CellOutput | OutputMissing | CellEnded | Changed | DebugEven
 
 decode_to_head = decode.decoder(Request, "The client")
 decode_to_client = decode.decoder(ToClient, "The cluster's head")
-
-RESULTS: dict[type[Body], Any] = {
-    Launch: Cluster,
-    AcquireLease: Cluster,
-    Release: None,
-    Info: Cluster,
-    Advise: tuple[Advice, ...],
-    ForecastNodes: Forecast,
-    Diagnose: Diagnosis,
-    TryAdvice: Tried,
-    Clock: float,
-    Watch: None,
-    Run: None,
-    Follow: CellResult,
-    ListCells: list[CellRecord],
-    AcquireRanks: None,
-    ReleaseRanks: None,
-    Comm: None,
-    Complete: bytes,
-    Interrupt: Cluster,
-    Restart: Cluster,
-    Resize: Cluster,
-    Stop: None,
-    Stacks: list[Stack],
-    ReadOutput: list[ClusterOutput],
-    ReadHistory: list[Point],
-    AcquireDebugger: int,
-    ReleaseDebugger: None,
-    DebugRequest: dict[int, bytes],
-    Engines: str,
-}
-"""Request type → type of its result."""

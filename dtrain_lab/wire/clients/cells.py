@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import field
 
+from dtrain_lab.wire.cells import CellRecord, CellResult, Output
 from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.kinds import CommKind
+from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 
 
 class Diagnose(Body, frozen=True, tag="diagnose"):
@@ -17,6 +19,7 @@ class Diagnose(Body, frozen=True, tag="diagnose"):
     `cell`: its id in the queue. A request with the id of an earlier one waits for the same measurement.
     """
 
+    result: ClassVar[Any] = Diagnosis
     repeatable: ClassVar[bool] = True
     cell: str
 
@@ -27,6 +30,7 @@ class TryAdvice(Body, frozen=True, tag="try_advice"):
     `cell`: its id in the queue, as in `Diagnose`. `advice`: id of the advice.
     """
 
+    result: ClassVar[Any] = Tried
     repeatable: ClassVar[bool] = True
     cell: str
     advice: str
@@ -61,6 +65,7 @@ class Follow(Body, frozen=True, tag="follow"):
     The messages are the same as for the client that ran the cell.
     """
 
+    result: ClassVar[Any] = CellResult
     cell: str
     shown: int = 0
 
@@ -68,6 +73,7 @@ class Follow(Body, frozen=True, tag="follow"):
 class ListCells(Body, frozen=True, tag="list_cells"):
     """Ask for the world's cells, oldest first; `last` limits the list to the last run of each cell."""
 
+    result: ClassVar[Any] = list[CellRecord]
     repeatable: ClassVar[bool] = True
     last: bool = False
 
@@ -115,6 +121,7 @@ class Comm(Body, frozen=True, tag="comm"):
 class Complete(Body, frozen=True, tag="complete"):
     """Ask for completions at the cursor, or (`inspect`) for help on the name there; the answer is JSON."""
 
+    result: ClassVar[Any] = bytes
     repeatable: ClassVar[bool] = True
     code: str
     cursor: int
@@ -126,6 +133,7 @@ class Complete(Body, frozen=True, tag="complete"):
 class ReadOutput(Body, frozen=True, tag="read_output"):
     """Ask for journaled outputs after a sequence number, oldest first."""
 
+    result: ClassVar[Any] = list[Output]
     repeatable: ClassVar[bool] = True
     after: int = -1
     most: int = 1000

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.codec.encode import encode as encode
+from dtrain_lab.wire.metrics.history import Point
+from dtrain_lab.wire.stacks import Stack
 
 
 class Stacks(Body, frozen=True, tag="stacks"):
     """Ask for the stacks of ranks."""
 
+    result: ClassVar[Any] = list[Stack]
     repeatable: ClassVar[bool] = True
     ranks: tuple[int, ...] | None = None
 
@@ -21,6 +24,7 @@ class ReadHistory(Body, frozen=True, tag="read_history"):
     `idle`: also those between trainings, which tell memory and when the group was rebuilt.
     """
 
+    result: ClassVar[Any] = list[Point]
     repeatable: ClassVar[bool] = True
     since: float = 0.0
     idle: bool = False
@@ -38,6 +42,7 @@ class AcquireDebugger(Body, frozen=True, tag="hold_debugger"):
     when this process ends.
     """
 
+    result: ClassVar[Any] = int
     who: str
     pid: int
     system: str = ""
@@ -53,6 +58,7 @@ class DebugRequest(Body, frozen=True, tag="debug"):
     Answered once all ranks have answered, or after `within_s` seconds.
     """
 
+    result: ClassVar[Any] = dict[int, bytes]
     command: str
     arguments: dict[int, bytes]
     """Rank → arguments as JSON."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from dtrain_lab.wire.clients.base import Body
+from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import LeaseKind
+from dtrain_lab.wire.metrics.forecast import Forecast
+from dtrain_lab.wire.metrics.verdicts import Advice
 from dtrain_lab.wire.node_check import MeasuredSpeed
 from dtrain_lab.wire.plan import Plan, Request
 
@@ -35,6 +38,7 @@ class Launch(Body, frozen=True, tag="launch"):
     the world's.
     """
 
+    result: ClassVar[Any] = Cluster
     plan: Plan
     request: Request
     name: str
@@ -50,6 +54,7 @@ class AcquireLease(Body, frozen=True, tag="hold"):
     `warm`: only while the head has no world: another client may have claimed it meanwhile.
     """
 
+    result: ClassVar[Any] = Cluster
     repeatable: ClassVar[bool] = True
     lease: Lease
     attach: bool = False
@@ -65,12 +70,14 @@ class Release(Body, frozen=True, tag="release"):
 class Info(Body, frozen=True, tag="info"):
     """Ask for the cluster."""
 
+    result: ClassVar[Any] = Cluster
     repeatable: ClassVar[bool] = True
 
 
 class Clock(Body, frozen=True, tag="clock"):
     """Ask for the time by the head's clock, in seconds since 1970."""
 
+    result: ClassVar[Any] = float
     repeatable: ClassVar[bool] = True
 
 
@@ -87,6 +94,7 @@ class Watch(Body, frozen=True, tag="watch"):
 class Advise(Body, frozen=True, tag="advise"):
     """Ask for advice on the training loop that runs, or ran last."""
 
+    result: ClassVar[Any] = tuple[Advice, ...]
     repeatable: ClassVar[bool] = True
 
 
@@ -97,6 +105,7 @@ class ForecastNodes(Body, frozen=True, tag="forecast_nodes"):
     None if unknown.
     """
 
+    result: ClassVar[Any] = Forecast
     repeatable: ClassVar[bool] = True
     nodes: int
     ranks: int
@@ -107,6 +116,7 @@ class ForecastNodes(Body, frozen=True, tag="forecast_nodes"):
 class Interrupt(Body, frozen=True, tag="interrupt"):
     """Interrupt running cells; variables are kept."""
 
+    result: ClassVar[Any] = Cluster
     ranks: tuple[int, ...] | None = None
     cell: str | None = None
 
@@ -114,12 +124,14 @@ class Interrupt(Body, frozen=True, tag="interrupt"):
 class Restart(Body, frozen=True, tag="restart"):
     """Replace the processes of these ranks; answered once the world is ready again."""
 
+    result: ClassVar[Any] = Cluster
     ranks: tuple[int, ...] | None = None
 
 
 class Resize(Body, frozen=True, tag="resize"):
     """Change the number of ranks; answered once the world is ready again."""
 
+    result: ClassVar[Any] = Cluster
     plan: Plan
 
 
@@ -141,6 +153,7 @@ class Engines(Body, frozen=True, tag="engines"):
     The first such request starts the controller. Answered once all ranks have registered with it.
     """
 
+    result: ClassVar[Any] = str
     repeatable: ClassVar[bool] = True
 
 
