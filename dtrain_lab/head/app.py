@@ -42,8 +42,6 @@ from dtrain_lab.wire.processes.settings import HeadSettings
 from dtrain_lab.wire.stacks import Stack
 
 log = logging.getLogger("dtrain_lab.head")
-MOST_WAITING = 64
-"""Messages queued for one client; the output beyond them is read from the journal later."""
 TRY_AGAIN_S = 0.05
 
 
@@ -98,7 +96,7 @@ class Head:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._link = Router(context, str(self._directory / "link"), self._from_link, self._flush)
         self._client = Router(
-            context, str(self._directory / "client"), self._from_client, self._flush, MOST_WAITING
+            context, str(self._directory / "client"), self._from_client, self._flush, clients.HIGH_WATER_MARK
         )
         curve = Curve(context) if self._policy.listens is not None else None
         if self._policy.listens is not None and curve is not None:

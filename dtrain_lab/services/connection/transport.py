@@ -13,13 +13,12 @@ from dtrain_lab.machine.net import listener
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.machine.net.streams import Stream
 from dtrain_lab.machine.net.zmq_drain import Drain
+from dtrain_lab.wire.clients import HIGH_WATER_MARK
 from dtrain_lab.wire.codec import chunks
 
 LINGER_MS = 200
 HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
 """Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
-MOST_WAITING = 64
-"""Receive high-water mark, in messages: unread messages stay in the head, which has them on disk."""
 
 
 class Transport:
@@ -58,7 +57,7 @@ class Transport:
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.linger = LINGER_MS
         self.socket.sndhwm = 0
-        self.socket.rcvhwm = MOST_WAITING
+        self.socket.rcvhwm = HIGH_WATER_MARK
         if way.keys is not None:
             introduce(self.socket, way.url, way.keys)
             # a dead network sends no error, so heartbeats detect it; missed messages are requested again

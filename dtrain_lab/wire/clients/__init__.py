@@ -56,6 +56,7 @@ from dtrain_lab.wire.links import CellOutput
 
 __all__ = [
     "BEGUN",
+    "HIGH_WATER_MARK",
     "NOT_YET",
     "RANKS_HELD_S",
     "AcquireDebugger",
@@ -152,6 +153,8 @@ class DebugEvent(Struct, frozen=True, tag="debug_event", tag_field="k"):
     data: bytes
 
 
+HIGH_WATER_MARK = 64
+"""Messages that each end of a client's ZeroMQ socket keeps unread; the head has all output on disk."""
 ToClient = Answer | CellOutput | OutputMissing | CellEnded | Changed | DebugEvent
 """A `CellOutput` is forwarded to the client that runs the cell exactly as the rank packed it."""
 
