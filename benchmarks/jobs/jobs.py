@@ -229,11 +229,12 @@ def long_things(root: Path) -> list[Row]:
     from msgspec.structs import replace
 
     from dtrain_lab.api.portal import Portal
+    from dtrain_lab.services.index import async_index
 
     job, _ = submit(write(root / "books" / "small.ipynb", ["print('small')"]), "local", ranks=1)
     job.wait()
     portal = Portal.get()
-    store = portal.jobs._store
+    store = async_index.usual()
     stored = store.find(job.id)
     assert stored is not None
     record, seen = stored

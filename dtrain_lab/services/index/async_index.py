@@ -16,7 +16,8 @@ from jupyter_core.paths import jupyter_data_dir
 
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.services.index import rebuild
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import Row, Store
+from dtrain_lab.wire.jobs.job import Job, JobRecord
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,34 +39,89 @@ class _Question(NamedTuple):
     at: float
 
 
-class Index:
-    """Runs a store's calls in one daemon thread, so that a locked or remote file blocks no event loop.
+class AsyncJobIndex:
+    """The index of jobs for event loops: a thread runs the store's calls, whose file may be locked or far.
 
-    A daemon thread does not delay the exit of the process, as the threads of a pool would.
+    It is a daemon thread, which does not delay the exit of the process, as the threads of a pool would.
+    Methods do what those of `Store` do that have the same names, and raise the same errors.
 
     Args:
         store: The store.
     """
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        self._store = store
         self._questions: queue.SimpleQueue[_Question] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    async def ask(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """Call a method of the store in the thread.
+    # ---- write
 
-        Args:
-            work: The method.
-            *args: Its arguments.
-            **named: Its keyword arguments.
+    async def put(self, record: JobRecord, data: bytes | None = None) -> None:
+        """Insert or update a job's `record`; its JSON `data` may have fields that are unknown here."""
+        await self._ask(self._store.put, record, data)
+
+    async def add(self, record: JobRecord, clashes: Callable[[JobRecord], bool]) -> JobRecord | None:
+        """Add the `record` of a new job; or return a job that conflicts with it, as `clashes` says."""
+        return await self._ask(self._store.add, record, clashes)
+
+    async def change(self, identity: str, **changes: Any) -> JobRecord:
+        """Change fields of the record of the job `identity` as `changes` says; returns the record."""
+        return await self._ask(self._store.change, identity, **changes)
+
+    async def see(self, record: JobRecord, seen: Job) -> None:
+        """Save the state in which a job was `seen`, unless its `record` has changed since."""
+        await self._ask(self._store.see, record, seen)
+
+    async def remove(self, identity: str) -> None:
+        """Remove a job."""
+        await self._ask(self._store.remove, identity)
+
+    async def take_out(self, identity: str, folder: str) -> tuple[Row | None, list[tuple[str, str]]]:
+        """Remove the job `identity`, unless other jobs have their checkpoints in `folder`.
 
         Returns:
-            The method's result.
-
-        Raises:
-            Unreachable: The file can't be used.
+            The removed row; and id and name of those other jobs, in which case nothing was removed.
         """
+        return await self._ask(self._store.take_out, identity, folder)
+
+    async def put_back(self, row: Row) -> None:
+        """Undo `take_out`."""
+        await self._ask(self._store.put_back, row)
+
+    # ---- read
+
+    async def active(self) -> list[JobRecord]:
+        """Return jobs that are not known to have ended, oldest first, without lost ones."""
+        return await self._ask(self._store.active)
+
+    async def lost(self) -> list[JobRecord]:
+        """Return jobs that were last seen as lost, oldest first."""
+        return await self._ask(self._store.lost)
+
+    async def seen(self, most: int) -> list[Job]:
+        """Return jobs in their last seen state, newest first."""
+        return await self._ask(self._store.seen, most)
+
+    async def find(self, name: str) -> tuple[JobRecord, Job | None] | None:
+        """Find a job by its id, a prefix of its id, or its name: its record, and its state as last seen."""
+        return await self._ask(self._store.find, name)
+
+    async def data(self, identity: str) -> bytes | None:
+        """Return a record's JSON, including fields of other versions; None if there is no such job."""
+        return await self._ask(self._store.data, identity)
+
+    async def ids(self) -> set[str]:
+        """Return the ids of all jobs, including those that this version can't read."""
+        return await self._ask(self._store.ids)
+
+    async def checkpoints(self) -> dict[str, str]:
+        """Return each job's checkpoint folder, including jobs that this version can't read."""
+        return await self._ask(self._store.checkpoints)
+
+    # ----
+
+    async def _ask(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """Call a method of the store in the thread."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         if self._thread is None:

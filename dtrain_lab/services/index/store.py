@@ -93,7 +93,7 @@ class Store:
                 )
             others = self._unended(base, ENDED)
             read = {known.id for known in others}
-            for key, name, folder in _checkpoints(base, "WHERE ended != 1"):
+            for key, name, folder in _checkpoints(base, f"WHERE ended != {ENDED}"):
                 if folder == record.checkpoints != "" and key not in {*read, record.id}:
                     raise Conflict(
                         f"{name} ({key}), written by another version of dtrain-lab, may use its checkpoints.",
@@ -129,7 +129,7 @@ class Store:
                 )
             known = msgspec.json.decode(row[0]) | msgspec.to_builtins(changes)
             data = msgspec.json.encode(known)
-            base.execute("UPDATE jobs SET record = ?, ended = 0 WHERE id = ?", (data, identity))
+            base.execute("UPDATE jobs SET record = ?, ended = ? WHERE id = ?", (data, ACTIVE, identity))
             return _record(identity, data)
 
         return self._file.write(change)
@@ -248,7 +248,7 @@ class Store:
 
     def _unended(self, base: sqlite3.Connection, *but: int) -> list[JobRecord]:
         rows = base.execute(
-            "SELECT id, record, ended FROM jobs WHERE ended != 1 ORDER BY created_at"
+            f"SELECT id, record, ended FROM jobs WHERE ended != {ENDED} ORDER BY created_at"
         ).fetchall()
         found = (self._decoded(key, data, JobRecord) for key, data, ended in rows if ended not in but)
         return [record for record in found if record is not None]

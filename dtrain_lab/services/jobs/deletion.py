@@ -7,13 +7,13 @@ import logging
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.wire.jobs.job import JobRecord
 
 log = logging.getLogger(__name__)
 
 
-async def remove(record: JobRecord, name: str, index: Index, *, force: bool) -> None:
+async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: bool) -> None:
     """Remove a job's row, folder and checkpoints.
 
     Args:
@@ -27,7 +27,7 @@ async def remove(record: JobRecord, name: str, index: Index, *, force: bool) -> 
         DtrainError: The folder can't be removed; the job stays in the index.
     """
     own = f"{record.directory}/{job_files.CHECKPOINTS}"
-    row, users = await index.ask(index.store.take_out, record.id, own)
+    row, users = await index.take_out(record.id, own)
     if users:
         names = ", ".join(f"{user} ({identity})" for identity, user in users)
         raise Conflict(
@@ -43,5 +43,5 @@ async def remove(record: JobRecord, name: str, index: Index, *, force: bool) -> 
                 log.warning("job %s is deleted, and its folder is left: %s", record.id, error)
                 continue
             if row is not None:
-                await index.ask(index.store.put_back, row)
+                await index.put_back(row)
             raise

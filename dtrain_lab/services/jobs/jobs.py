@@ -49,8 +49,7 @@ class Jobs:
     """
 
     def __init__(self, store: Store | None = None) -> None:
-        self._store = store or async_index.usual()
-        self._index = async_index.Index(self._store)
+        self._index = async_index.AsyncJobIndex(store or async_index.usual())
         self._states = StateReader(self._index)
         self._plans = Plans(self._index)
         self._handover = Submitter(self._index, self._states)
@@ -110,7 +109,7 @@ class Jobs:
             return await self._submit(made, warned)
         except DtrainError:
             # the scheduler may have accepted an indexed job: don't let a second attempt submit it twice
-            if await self._index.ask(self._store.data, made.record.id) is None:
+            if await self._index.data(made.record.id) is None:
                 self._plans.put_back(made)
             raise
 
@@ -275,7 +274,7 @@ class Jobs:
         Args:
             before: Seconds since 1970.
         """
-        return prunable(await self.listing(100_000), await self._index.ask(self._store.checkpoints), before)
+        return prunable(await self.listing(100_000), await self._index.checkpoints(), before)
 
     async def request_of(self, name: str) -> tuple[JobRequest, Path]:
         """Return the request of a job, for duplicating it, and the file of its notebook."""
@@ -294,7 +293,7 @@ class Jobs:
             NotFound: There is no such folder.
         """
         filed, problems = await rebuild.filed(folder)
-        known = await self._index.ask(self._store.ids)
+        known = await self._index.ids()
         for identity in filed.keys() - known:
-            await self._index.ask(self._store.put, *filed[identity])
+            await self._index.put(*filed[identity])
         return Rebuilt(len(filed), len(filed.keys() - known), problems)

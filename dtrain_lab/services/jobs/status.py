@@ -20,7 +20,7 @@ from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import NOT_ASKED, job
-from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.folder import Found
@@ -46,7 +46,7 @@ class StateReader:
         index: Index of jobs.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: AsyncJobIndex) -> None:
         self._index = index
         self._looked: dict[str, tuple[float, Job]] = {}
         self._looking: dict[str, tuple[JobRecord, asyncio.Task[Job]]] = {}
@@ -141,7 +141,7 @@ class StateReader:
         """Read the state of one job of a list without raising; None if the job was deleted meanwhile."""
         seen = None
         try:
-            known = await self._index.ask(self._index.store.find, record.id)
+            known = await self._index.find(record.id)
             if known is None:
                 return None
             seen = known[1]
@@ -164,17 +164,17 @@ class StateReader:
         Args:
             most: Number of newest jobs, ended ones included.
         """
-        store, now = self._index.store, time.monotonic()
-        active = await self._index.ask(store.active)
+        now = time.monotonic()
+        active = await self._index.active()
         lost = [
             record
-            for record in await self._index.ask(store.lost)
+            for record in await self._index.lost()
             if now - self._checked_at.get(record.id, -LOST_EVERY_S) >= LOST_EVERY_S
         ]
         self._checked_at |= {record.id: now for record in lost}
         looks = await asyncio.gather(*(self.quietly(record) for record in (*active, *lost)))
         looked = {made.id: made for made in looks if made is not None}
-        newest = [looked.pop(made.id, made) for made in await self._index.ask(store.seen, most)]
+        newest = [looked.pop(made.id, made) for made in await self._index.seen(most)]
         older = [looked[record.id] for record in active if record.id in looked]
         return newest + sorted(older, key=lambda made: made.created_at, reverse=True)
 
@@ -192,14 +192,13 @@ class StateReader:
             NotFound: There is no such job.
             Unreachable: The index can't be written.
         """
-        store = self._index.store
-        record = await self._index.ask(store.change, identity, **changes)
+        record = await self._index.change(identity, **changes)
         way = registry.backend(record.plan.backend).files(record)[0].transport
-        data = await self._index.ask(store.data, identity)
+        data = await self._index.data(identity)
         try:
             while data is not None:
                 await way.replace(f"{record.directory}/{job_files.JOB}", data)
-                again = await self._index.ask(store.data, identity)
+                again = await self._index.data(identity)
                 if again == data:  # otherwise another process has changed it meanwhile: write the newer one
                     break
                 data = again
@@ -234,7 +233,7 @@ class StateReader:
     async def _note(self, record: JobRecord, made: Job) -> None:
         """Save a job's state in the index; a failure is only logged."""
         try:
-            await self._index.ask(self._index.store.see, record, made)
+            await self._index.see(record, made)
         except DtrainError as error:
             log.warning("job %s: what was seen is not kept: %s", record.id, error)
 

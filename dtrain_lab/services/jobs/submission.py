@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.base import UNSURE, Backend
 from dtrain_lab.errors import Conflict, DtrainError, NotFound
-from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs import dependencies
 from dtrain_lab.services.jobs.status import StateReader
 from dtrain_lab.services.plans import folder_files
@@ -27,7 +27,7 @@ class Submitter:
         looks: Reads the state of jobs.
     """
 
-    def __init__(self, index: Index, looks: StateReader) -> None:
+    def __init__(self, index: AsyncJobIndex, looks: StateReader) -> None:
         self._index = index
         self._states = looks
 
@@ -67,7 +67,7 @@ class Submitter:
                 return await self._unsure(record, error)
             if not await _was_accepted(record, backend):
                 await _remove_folders(record, backend)
-                await self._index.ask(self._index.store.remove, record.id)
+                await self._index.remove(record.id)
             raise
         finally:
             self._states.handing_over.discard(record.id)
@@ -104,9 +104,7 @@ class Submitter:
 
         ended = {record.parent}
         while True:
-            other = await self._index.ask(
-                self._index.store.add, record, lambda known: known.id not in ended and clashes(known)
-            )
+            other = await self._index.add(record, lambda known: known.id not in ended and clashes(known))
             if other is None:
                 return
             _, seen = await self.fresh(other.id)  # it may have ended since its state was last read
@@ -128,7 +126,7 @@ class Submitter:
         Raises:
             NotFound: There is no job of that name or id.
         """
-        found = await self._index.ask(self._index.store.find, name)
+        found = await self._index.find(name)
         if found is None:
             raise NotFound(
                 f'There is no job "{name}".',

@@ -17,7 +17,7 @@ from dtrain_lab.backends.transport import Here, free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import budget, quota
-from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.plans import inputs
 from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, AnswerCache
 from dtrain_lab.services.plans.planning import Planned, prepare
@@ -44,7 +44,7 @@ class Plans:
         index: Index of jobs, in which the notebook's last job is found for comparison.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: AsyncJobIndex) -> None:
         self._index = index
         self._recent = AnswerCache()
         self._previews: dict[str, Planned] = {}
@@ -179,9 +179,9 @@ class Plans:
         return await self._recent.ask(("room", record.plan.profile, base), partial(free_space, way, base))
 
     async def _last_script(self, notebook: str) -> str | None:
-        for seen in await self._index.ask(self._index.store.seen, 200):
+        for seen in await self._index.seen(200):
             if seen.notebook == notebook:
-                known = await self._index.ask(self._index.store.find, seen.id)
+                known = await self._index.find(seen.id)
                 if known is None:
                     continue
                 record = known[0]

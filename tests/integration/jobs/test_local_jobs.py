@@ -603,7 +603,7 @@ def test_the_index_is_made_again_from_the_folders(tmp_path: Path, home: Path) ->
     job: Job = dt.submit(write(tmp_path / "kept.ipynb", ["print('kept')"]), ranks=1)
     assert job.wait(60) == "succeeded"
     portal = Portal.get()
-    portal.jobs._store.remove(job.id)
+    portal.call(portal.jobs._index.remove(job.id))
     with pytest.raises(NotFound):
         portal.call(portal.jobs.job(job.id))
     assert portal.call(portal.jobs.rebuild()).added > 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +183,7 @@ async def test_a_job_from_before_a_limit_is_not_resumed(
     request, file = await app.jobs.request_of(job["id"])
     assert file == jp_root_dir / "a.ipynb", "a duplicate is made of it wherever the terminal stands"
     asked = replace(request, environment="venv:/tmp")
-    await app.jobs._index.ask(partial(app.jobs._store.change, job["id"], request=asked))
+    await app.jobs._index.change(job["id"], request=asked)
     refusal = await refused(jp_fetch, "POST", f"jobs/{job['id']}/resume")
     assert refusal == (403, "environment_not_allowed")
     app.max_ranks = 1

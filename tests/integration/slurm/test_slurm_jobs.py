@@ -277,12 +277,12 @@ def test_a_submission_that_was_cut_off_is_found_again(hosts: Hosts, tmp_path: Pa
         ranks_per_node=1,
     )
     portal = Portal.get()
-    store = portal.jobs._store
-    known = store.find(job.id)
+    index = portal.jobs._index
+    known = portal.call(index.find(job.id))
     assert known is not None
-    store.remove(job.id)
-    store.put(msgspec.structs.replace(known[0], handle=None))
-    portal._jobs = Jobs(store)
+    portal.call(index.remove(job.id))
+    portal.call(index.put(msgspec.structs.replace(known[0], handle=None)))
+    portal._jobs = Jobs()
     found = next(j for j in dt.jobs() if j.id == job.id)
     assert found.info()["scheduler_id"] == known[0].handle.job  # type: ignore[union-attr]
     assert found.wait(60) == "succeeded", (found.info(), found.logs())

@@ -24,7 +24,7 @@ from dtrain_lab.errors import Conflict, NotFound, Unreachable, WireMismatch
 from dtrain_lab.jobs.prune import prunable
 from dtrain_lab.jobs.state import job
 from dtrain_lab.machine import filesystems
-from dtrain_lab.services.index.async_index import Index
+from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.index.rebuild import bound
 from dtrain_lab.services.index.store import Filed, Store
 from dtrain_lab.services.jobs.jobs import Jobs
@@ -209,7 +209,7 @@ def test_a_file_that_cant_be_used_is_told_and_the_loop_goes_on(
         jobs, slowest = Jobs(store), 0.0
         with closing(sqlite3.connect(tmp_path / "jobs.sqlite", isolation_level=None)) as base:
             base.execute("BEGIN EXCLUSIVE")
-            waiting = asyncio.create_task(jobs._index.ask(store.change, RECORD.id, cancelled_at=1.0))
+            waiting = asyncio.create_task(jobs._index.change(RECORD.id, cancelled_at=1.0))
             while not waiting.done():
                 began = time.monotonic()
                 await asyncio.sleep(0.01)
@@ -234,15 +234,15 @@ def test_who_waits_for_a_locked_file_waits_once(tmp_path: Path, monkeypatch: pyt
     store.put(RECORD)
 
     async def main() -> float:
-        index = Index(store)
+        index = AsyncJobIndex(store)
         with closing(sqlite3.connect(tmp_path / "jobs.sqlite", isolation_level=None)) as base:
             base.execute("BEGIN EXCLUSIVE")
             began = time.monotonic()
-            changes = (index.ask(store.change, RECORD.id, cancelled_at=1.0) for _ in range(10))
+            changes = (index.change(RECORD.id, cancelled_at=1.0) for _ in range(10))
             told = await asyncio.gather(*changes, return_exceptions=True)
             took = time.monotonic() - began
             assert {type(one) for one in told} == {Unreachable}
-        assert (await index.ask(store.change, RECORD.id, cancelled_at=2.0)).cancelled_at == 2.0
+        assert (await index.change(RECORD.id, cancelled_at=2.0)).cancelled_at == 2.0
         return took
 
     assert asyncio.run(main()) < 2.0
@@ -252,11 +252,11 @@ def test_an_index_that_stands_keeps_no_process_from_its_end(tmp_path: Path) -> N
     """A network file system that hangs: Jupyter Server has to end all the same."""
     code = """if True:
         import asyncio, threading
-        from dtrain_lab.services.index.async_index import Index
+        from dtrain_lab.services.index.async_index import AsyncJobIndex
         from dtrain_lab.services.index.store import Store
 
         async def main():
-            stands = asyncio.create_task(Index(Store('none')).ask(threading.Event().wait))
+            stands = asyncio.create_task(AsyncJobIndex(Store('none'))._ask(threading.Event().wait))
             await asyncio.sleep(0.1)
             print(stands.done())
 
