@@ -67,7 +67,7 @@ def test_a_job_from_its_submission_to_its_end(name: str, hosts: Hosts, tmp_path:
     long: Job = dt.submit(book, f"on-{name}", **size, parameters={"waits": True})
     wait_until(lambda: long.logs().count("none") == 4, 60, "its first lines")
     portal = Portal.get()
-    record = portal.call(portal.jobs._handover.indexed_record(long.id))
+    record = portal.call(portal.jobs._records.record(long.id))
     assert portal.call(registry.backend(name).find(record)) is not None
     long.cancel()
     assert long.wait(30) == "cancelled"

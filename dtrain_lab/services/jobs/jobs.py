@@ -23,10 +23,12 @@ from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
 from dtrain_lab.services.index.store import Store
 from dtrain_lab.services.jobs import deletion, resumption
+from dtrain_lab.services.jobs.ending import JobEnder
 from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.jobs.reader import JobReader
-from dtrain_lab.services.jobs.status import StateReader, still_runs, unsure
-from dtrain_lab.services.jobs.submission import Submitter
+from dtrain_lab.services.jobs.records import JobRecords
+from dtrain_lab.services.jobs.status import JobStates, still_runs, unsure
+from dtrain_lab.services.jobs.submission import JobSubmitter
 from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.plans.plan_store import Plans
 from dtrain_lab.services.plans.planning import Planned, new_id
@@ -50,9 +52,11 @@ class Jobs:
 
     def __init__(self, store: Store | None = None) -> None:
         self._index = async_index.AsyncJobIndex(store or async_index.usual())
-        self._states = StateReader(self._index)
+        self._records = JobRecords(self._index)
+        self._ender = JobEnder(self._records)
+        self._states = JobStates(self._index, self._records, self._ender)
         self._plans = Plans(self._index)
-        self._handover = Submitter(self._index, self._states)
+        self._submitter = JobSubmitter(self._index, self._records, self._states, self._ender)
 
     # ---- submit
 
@@ -125,7 +129,7 @@ class Jobs:
                 code = Path(record.directory) / job_files.CODE
                 await asyncio.to_thread(link_rest, made.file.parent, code, made.left)
 
-        return await self._handover.hand_over(record, made.files, link, made.backend)
+        return await self._submitter.hand_over(record, made.files, link, made.backend)
 
     async def resume(
         self, name: str, *, force: bool = False, named: Named | None = None, of_sweep: bool = False
@@ -141,13 +145,13 @@ class Jobs:
         Raises:
             Conflict: The job still runs, or another job continues from its checkpoints already.
         """
-        old, parent = await self._handover.fresh(name)
+        old, parent = await self._states.fresh(name)
         if parent.state not in JOB_ENDED and not (force and unsure(parent)):
             raise still_runs(parent, f"dtrain-lab job resume {parent.id} --force")
         backend = registry.backend(old.plan.backend)
         limits.recheck(old, backend)
         if not force:
-            await self._handover.end_rest(old, parent)
+            await self._ender.end_rest(old, parent)
         record = resumption.continued_record(old, new_id(), of_sweep=of_sweep)
         if named is not None:
             named(record.id)
@@ -155,7 +159,7 @@ class Jobs:
         async def copy() -> None:
             await resumption.copy_code(old, record.directory, parent.name, backend)
 
-        return await self._handover.hand_over(record, {}, copy, backend)
+        return await self._submitter.hand_over(record, {}, copy, backend)
 
     async def _first_job(self, request: JobRequest) -> JobRecord | NotFound | None:
         """Return the record of the job that has to succeed first, or the error that it does not exist.
@@ -168,7 +172,7 @@ class Jobs:
         if request.after is None:
             return None
         try:
-            return await self._handover.indexed_record(request.after)
+            return await self._records.record(request.after)
         except NotFound as error:
             where = {"field": "after"}
             hint = "Give the name or id of a job in your list of jobs."
@@ -186,7 +190,7 @@ class Jobs:
         Raises:
             NotFound: There is no such job.
         """
-        record, seen = await self._handover.indexed(name)
+        record, seen = await self._records.find(name)
         if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
             return seen
         return await self._states.read_or_last_seen(record, seen)
@@ -214,7 +218,7 @@ class Jobs:
             NotFound: There is no such job.
         """
         made = await self.job(name)
-        return JobReader(await self._handover.indexed_record(made.id), made)
+        return JobReader(await self._records.record(made.id), made)
 
     # ---- end
 
@@ -224,16 +228,16 @@ class Jobs:
         Raises:
             DtrainError: A host can't be reached. The request is repeated when the job's state is next read.
         """
-        record, seen = await self._handover.indexed(name)
+        record, seen = await self._records.find(name)
         try:
             seen = await self._states.read(record, fresh=True)
         except DtrainError as error:  # the request is recorded, and repeated later
             log.warning("job %s can't be looked at: %s", record.id, error)
         if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
-            await self._handover.end_rest(record, seen)
+            await self._ender.end_rest(record, seen)
             return seen
-        record = await self._states.change(record.id, cancelled_at=time.time())
-        await self._states.end(record)
+        record = await self._records.change(record.id, cancelled_at=time.time())
+        await self._ender.end(record)
         return await self._states.read(record, fresh=True)
 
     async def delete(self, name: str, *, force: bool = False) -> Job:
@@ -247,10 +251,10 @@ class Jobs:
             Conflict: The job still runs, or another job has its checkpoints in the job's folder.
             Unreachable: The folder can't be removed; the job stays in the index.
         """
-        record, seen = await self._handover.indexed(name)
+        record, seen = await self._records.find(name)
         made = await self._ended(record, seen, force=force)
         if not force:
-            await self._handover.end_rest(record, made)
+            await self._ender.end_rest(record, made)
         await deletion.remove(record, made.name, self._index, force=force)
         return made
 
@@ -279,7 +283,7 @@ class Jobs:
     async def request_of(self, name: str) -> tuple[JobRequest, Path]:
         """Return the request of a job, for duplicating it, and the file of its notebook."""
         made = await self.job(name)
-        record = await self._handover.indexed_record(made.id)
+        record = await self._records.record(made.id)
         file = Path(record.source or record.request.notebook).expanduser().absolute()
         return replace(record.request, after=None, names=None, sweep=None, at_once=1), file
 

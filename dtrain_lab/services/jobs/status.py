@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,6 +21,8 @@ from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import NOT_ASKED, job
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs import folder_reads
+from dtrain_lab.services.jobs.ending import JobEnder
+from dtrain_lab.services.jobs.records import JobRecords
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.folder import Found
 from dtrain_lab.wire.jobs.job import Job, JobRecord
@@ -34,27 +35,24 @@ LOOK_WITHIN_S = 5.0
 """Timeout after which a job is shown as last seen; the read continues in the background."""
 LOST_EVERY_S = 30.0
 """Interval at which lost jobs are read again while jobs are listed."""
-END_AGAIN_S = 15.0
-"""Interval at which a job that was cancelled and still runs is cancelled again."""
 log = logging.getLogger(__name__)
 
 
-class StateReader:
+class JobStates:
     """Reads the state of jobs.
 
     Args:
         index: Index of jobs.
+        records: Their records.
+        ender: Ends those that run although they were cancelled.
     """
 
-    def __init__(self, index: AsyncJobIndex) -> None:
-        self._index = index
+    def __init__(self, index: AsyncJobIndex, records: JobRecords, ender: JobEnder) -> None:
+        self._index, self._records, self._ender = index, records, ender
         self._looked: dict[str, tuple[float, Job]] = {}
         self._looking: dict[str, tuple[JobRecord, asyncio.Task[Job]]] = {}
         self._checked_at: dict[str, float] = {}
         """Job → monotonic time at which it was last read as a lost job for a list."""
-        self._ended: dict[str, float] = {}
-        """Job → monotonic time at which it was last cancelled."""
-        self.handing_over: set[str] = set()
 
     async def read(self, record: JobRecord, *, fresh: bool = False) -> Job:
         """Read a job's state from its folder and its back-end.
@@ -73,14 +71,14 @@ class StateReader:
         if far and not fresh and known is not None and time.monotonic() - known[0] < FAR_S:
             return known[1]
         unknown = None
-        if record.handle is None and record.problem is None and record.id not in self.handing_over:
+        if record.handle is None and record.problem is None and not self._records.is_submitting(record.id):
             try:
                 handle = await backend.find(record)
             except DtrainError as error:
                 unknown = _unknown(error)
             else:
                 if handle is not None:
-                    record = await self.change(record.id, handle=handle)
+                    record = await self._records.change(record.id, handle=handle)
         # concurrently, so that the timeouts of silent hosts overlap
         status, theirs = await asyncio.gather(
             _status(record),
@@ -102,7 +100,7 @@ class StateReader:
             ahead[job_files.EXIT] = await places[0].transport.ahead()
             found = found_in(files, ahead)
         if status is not None and status.fate in ("pending", "running") and found.exit is None:
-            await self._end_again(record)
+            await self._ender.end_again(record)
         # records of earlier versions have no traits
         planned = replace(record.plan, traits=backend.traits)
         here = backend.traits.one_machine and folder_reads.on_disk_here(record, places[0])
@@ -111,6 +109,19 @@ class StateReader:
         self._looked[record.id] = time.monotonic(), made
         await self._note(record, made)
         return made
+
+    async def fresh(self, name: str) -> tuple[JobRecord, Job]:
+        """Read a job's state now, bypassing the cache.
+
+        Returns:
+            Its record, which reading may have changed, and its state.
+
+        Raises:
+            NotFound: There is no job of that name or id.
+            DtrainError: The job's folder can't be read.
+        """
+        made = await self.read(await self._records.record(name), fresh=True)
+        return await self._records.record(made.id), made
 
     async def read_or_last_seen(self, record: JobRecord, seen: Job | None) -> Job:
         """Read a job's state, or fall back to the last seen one, so that a silent host blocks no listing.
@@ -177,58 +188,6 @@ class StateReader:
         newest = [looked.pop(made.id, made) for made in await self._index.seen(most)]
         older = [looked[record.id] for record in active if record.id in looked]
         return newest + sorted(older, key=lambda made: made.created_at, reverse=True)
-
-    async def change(self, identity: str, **changes: Any) -> JobRecord:
-        """Change fields of a record in the index and in the job's folder, keeping concurrent changes.
-
-        Args:
-            identity: Id of the job.
-            **changes: New values of the record's fields.
-
-        Returns:
-            The changed record.
-
-        Raises:
-            NotFound: There is no such job.
-            Unreachable: The index can't be written.
-        """
-        record = await self._index.change(identity, **changes)
-        way = registry.backend(record.plan.backend).files(record)[0].transport
-        data = await self._index.data(identity)
-        try:
-            while data is not None:
-                await way.replace(f"{record.directory}/{job_files.JOB}", data)
-                again = await self._index.data(identity)
-                if again == data:  # otherwise another process has changed it meanwhile: write the newer one
-                    break
-                data = again
-        except DtrainError as error:  # the index has the change
-            log.warning("job %s: its record was not written to its folder: %s", identity, error)
-        return record
-
-    async def end(self, record: JobRecord) -> None:
-        """End all processes of a job; one that no scheduler has confirmed will not start.
-
-        Raises:
-            DtrainError: A host can't be reached.
-        """
-        backend = registry.backend(record.plan.backend)
-        if record.handle is not None:
-            self._ended[record.id] = time.monotonic()
-            await backend.cancel(record)
-        elif backend.traits.schedules and record.id not in self.handing_over:
-            way = backend.files(record)[0].transport
-            await way.replace(f"{record.directory}/{job_files.WITHDRAWN}", b"")
-
-    async def _end_again(self, record: JobRecord) -> None:
-        """Cancel again a job that was cancelled during its submission or while a host was unreachable."""
-        told = self._ended.get(record.id)
-        if record.cancelled_at is None or (told is not None and time.monotonic() - told < END_AGAIN_S):
-            return
-        try:
-            await self.end(record)
-        except DtrainError as error:
-            log.warning("job %s was cancelled, and can't be ended now: %s", record.id, error)
 
     async def _note(self, record: JobRecord, made: Job) -> None:
         """Save a job's state in the index; a failure is only logged."""

@@ -552,7 +552,7 @@ async def submit(self, record, files):
     return handle
 local.LocalBackend.submit = submit
 if {point!r} == "recorded":
-    jobs._states.change = die_async
+    jobs._records.change = die_async
 asyncio.run(jobs.submit(JobRequest({str(book)!r}, ranks=1, python=sys.executable), Path({str(book)!r})))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -21,6 +21,7 @@ from dtrain_lab.backends.transport import Login
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.jobs import ending as job_ending
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs import status as job_status
 from dtrain_lab.services.jobs.jobs import Jobs
@@ -218,11 +219,11 @@ def test_what_cant_be_asked_is_neither_ended_nor_deleted(tmp_path: Path, host: H
             await ours.cancel(TAKEN.id)
         assert (await ours.job(TAKEN.id)).state == "stopping"
         host.silent, host.fate = False, "running"
-        job_status.END_AGAIN_S, before = 0.0, job_status.END_AGAIN_S
+        job_ending.END_AGAIN_S, before = 0.0, job_ending.END_AGAIN_S
         try:
             assert (await ours.job(TAKEN.id)).state == "stopping"
         finally:
-            job_status.END_AGAIN_S = before
+            job_ending.END_AGAIN_S = before
         assert host.told == [TAKEN.id], "it is told once it can be reached"
         host.silent = True
         child = await ours.resume(TAKEN.id, force=True)
