@@ -81,7 +81,7 @@ def until(test: Any) -> float:
 
 def ended(job: Any) -> None:
     """Wait without a look at the job: on two busy cores a look would cost its ranks time."""
-    while not (Path(job._info.directory) / "exit").exists():
+    while not (Path(job.last_info.directory) / "exit").exists():
         time.sleep(0.2)
 
 

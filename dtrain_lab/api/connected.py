@@ -8,7 +8,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.services.connection import ClusterConnection, requests
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 
 
 class ConnectedCluster:
@@ -54,16 +54,16 @@ class ConnectedCluster:
     @property
     def size(self) -> int:
         """Number of ranks as last reported; asks the head if nothing was reported yet."""
-        return self._size or self.cluster().world.size
+        return self._size or self.snapshot().world.size
 
     @property
     def gone(self) -> bool:
         """Whether the head has ended, as far as this process knows; sends no request."""
         return self._connection.closed
 
-    def cluster(self) -> Info:
+    def snapshot(self) -> ClusterInfo:
         """Return the cluster's complete state as a typed value."""
-        found: Info = self._portal.call(self.ask(clients.Info()))
+        found: ClusterInfo = self._portal.call(self.ask(clients.Info()))
         self._size = found.world.size
         return found
 

@@ -17,7 +17,7 @@ from dtrain_lab.services.jobs.jobs import Told
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
-from dtrain_lab.wire.jobs.job import Job as Info
+from dtrain_lab.wire.jobs.job import Job as JobInfo
 from dtrain_lab.wire.jobs.job import JobMetrics, JobPlan, JobRequest
 from dtrain_lab.wire.kinds import JOB_ENDED, JobLauncher
 from dtrain_lab.wire.stacks import Stack
@@ -31,36 +31,41 @@ class Job:
         info: Last seen state of the job.
     """
 
-    def __init__(self, portal: Portal, info: Info) -> None:
+    def __init__(self, portal: Portal, info: JobInfo) -> None:
         self._portal = portal
-        self._info = info
+        self._last = info
 
     def __repr__(self) -> str:
-        return f"<Job {self._info.name} {self._info.id}: {self._info.summary.text}>"
+        return f"<Job {self._last.name} {self._last.id}: {self._last.summary.text}>"
 
     @property
     def id(self) -> str:
         """Id of the job."""
-        return self._info.id
+        return self._last.id
 
     @property
     def name(self) -> str:
         """Name of the job."""
-        return self._info.name
+        return self._last.name
 
     @property
     def state(self) -> str:
         """Current state: queued, starting, running, stopping, succeeded, failed, cancelled or lost."""
-        return self.job().state
+        return self.snapshot().state
 
-    def job(self) -> Info:
+    @property
+    def last_info(self) -> JobInfo:
+        """The state that was last read."""
+        return self._last
+
+    def snapshot(self) -> JobInfo:
         """Return the job's complete current state as a typed value."""
-        self._info = self._portal.call(self._portal.jobs.job(self.id))
-        return self._info
+        self._last = self._portal.call(self._portal.jobs.job(self.id))
+        return self._last
 
     def info(self) -> dict[str, Any]:
         """Return the job's complete current state as a dict, as REST and `--json` report it."""
-        return as_json(self.job())
+        return as_json(self.snapshot())
 
     def logs(self, ranks: rank_sets.Asked = None) -> str:
         """Return all output of the ranks in order of time, each line with its rank.
@@ -82,7 +87,7 @@ class Job:
             offset = piece.offset
 
     def _wanted(self, ranks: rank_sets.Asked) -> tuple[int, ...] | None:
-        return rank_sets.asked(ranks, self._info.world.size)
+        return rank_sets.asked(ranks, self._last.world.size)
 
     def metrics(self) -> dict[str, Any]:
         """Return current metrics and their history."""
@@ -101,10 +106,10 @@ class Job:
         Raises:
             TimeoutError: The job has not ended in time.
         """
-        self._info = self._portal.call(self._wait(timeout, told))
-        return self._info.state
+        self._last = self._portal.call(self._wait(timeout, told))
+        return self._last.state
 
-    async def _wait(self, timeout: float | None, told: Told | None) -> Info:
+    async def _wait(self, timeout: float | None, told: Told | None) -> JobInfo:
         try:
             async with asyncio.timeout(timeout):
                 return await self._portal.jobs.wait(self.id, told)
@@ -113,7 +118,7 @@ class Job:
 
     def cancel(self) -> None:
         """Ask all the job's nodes to end it; returns once they have the request, `wait` waits for the end."""
-        self._info = self._portal.call(self._portal.jobs.cancel(self.id))
+        self._last = self._portal.call(self._portal.jobs.cancel(self.id))
 
     def resume(self, *, force: bool = False) -> Job:
         """Submit a new job with the same code, which continues from the last complete checkpoint.
@@ -139,7 +144,7 @@ class Job:
     def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
         """Return the current stacks of each rank's threads; printed as a whole, equal stacks are folded."""
         found = self._portal.call(self._stacks(self._wanted(ranks)))
-        return stacks.StackTexts(found, stacks.waiting(self.job()), stacks.ELSEWHERE)
+        return stacks.StackTexts(found, stacks.waiting(self.snapshot()), stacks.ELSEWHERE)
 
     async def _stacks(self, ranks: tuple[int, ...] | None) -> list[Stack]:
         return await (await self._portal.jobs.reader(self.id)).stacks(ranks)

@@ -18,7 +18,7 @@ from dtrain_lab.services.metrics_export import write
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
 
 
@@ -133,7 +133,7 @@ class Measurements(ConnectedCluster):
 
     async def _advise(self) -> list[dict[str, Any]]:
         found = [msgspec.to_builtins(one) for one in await self.ask(clients.Advise())]
-        info: Info | None = None if found else await self.ask(clients.Info())
+        info: ClusterInfo | None = None if found else await self.ask(clients.Info())
         return AdviceList(found, "" if info is None else "\n".join(text.lines((), info)))
 
     def forecast(
@@ -170,7 +170,7 @@ class Measurements(ConnectedCluster):
 
     async def _forecast(self, nodes: int, ranks_per_node: int | None, profile: str | None) -> dict[str, Any]:
         check_numbers(nodes, ranks_per_node)
-        info: Info = await self.ask(clients.Info())
+        info: ClusterInfo = await self.ask(clients.Info())
         each = ranks_per_node or max(1, info.world.size // max(1, len(info.nodes)))
         try:
             mine = speeds.of(profiles.load(info.profile))

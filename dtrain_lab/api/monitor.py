@@ -15,7 +15,7 @@ from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.history import network_of
 from dtrain_lab.metrics.other_waits import awake
 from dtrain_lab.metrics.units import least_share, share_as_known
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.world import Metrics
@@ -39,10 +39,10 @@ HEADS = ("Rank", "State", "Doing", "Step", "Samples/s", "Communication", "Memory
 class Watched(Protocol):
     """What the view needs of a cluster."""
 
-    def cluster(self) -> Info:
+    def snapshot(self) -> ClusterInfo:
         """Return the cluster's current state."""
 
-    def watch(self, changed: Callable[[Info], None], period_s: float) -> None:
+    def watch(self, changed: Callable[[ClusterInfo], None], period_s: float) -> None:
         """Call a function with the cluster's state whenever it changes, at most every `period_s` seconds.
 
         Args:
@@ -50,7 +50,7 @@ class Watched(Protocol):
             period_s: Minimum interval between two calls, in seconds.
         """
 
-    def unwatch(self, changed: Callable[[Info], None]) -> None:
+    def unwatch(self, changed: Callable[[ClusterInfo], None]) -> None:
         """Stop calling a function that was passed to `watch`."""
 
 
@@ -70,10 +70,10 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         self._figures = ipywidgets.HTML()
         self._table = ipywidgets.HTML()
         super().__init__([self._sentence, self._figures, self._table])
-        self.show(cluster.cluster())
+        self.show(cluster.snapshot())
         cluster.watch(self.show, PERIOD_S)
 
-    def show(self, info: Info) -> None:
+    def show(self, info: ClusterInfo) -> None:
         """Update the view to a state of the cluster."""
         metrics = info.metrics
         if metrics.samples_per_s is not None:
@@ -117,12 +117,12 @@ def _parts(metrics: Metrics) -> str:
     return f"<br>step {metrics.step_s * 1e3:.1f} ms: {' · '.join(shares)}"
 
 
-def _batch(info: Info) -> str:
+def _batch(info: ClusterInfo) -> str:
     said = advice_text.batch(info.metrics, info.world.size)
     return f" · {said}" if said else ""
 
 
-def _network(info: Info) -> str:
+def _network(info: ClusterInfo) -> str:
     """Return the network traffic between nodes; empty for a single node."""
     known = [(traffic, node.name) for node in info.nodes if (traffic := network_of(node)) is not None]
     if len({node.address for node in info.nodes}) < 2 or not known:
@@ -131,7 +131,7 @@ def _network(info: Info) -> str:
     return f"<br>network {most / 1e6:.1f} MB/s ({html.escape(name)}, which has most)"
 
 
-def _table(info: Info) -> str:
+def _table(info: ClusterInfo) -> str:
     ranks = sorted(info.ranks, key=lambda r: (r.state not in ("stuck", "lost"), r.rank))
     head = "".join(f"<th scope='col' style='text-align:right;padding:0 8px'>{h}</th>" for h in HEADS)
     rows = "".join(_row(rank) for rank in ranks[:MOST_ROWS])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.validation import checked
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.plan import Request
 
 
@@ -20,7 +20,7 @@ def start(
     nodes: int | None = None,
     ranks_per_node: int | None = None,
     monitor: bool | None = None,
-    told: Callable[[Info], None] | None = None,
+    told: Callable[[ClusterInfo], None] | None = None,
 ) -> Cluster:
     """Start a cluster and wait until it is ready.
 
@@ -87,7 +87,7 @@ def connect(name: str) -> Cluster:
     return portal.call(reach())
 
 
-async def _start(portal: Portal, request: Request, told: Callable[[Info], None] | None) -> Cluster:
+async def _start(portal: Portal, request: Request, told: Callable[[ClusterInfo], None] | None) -> Cluster:
     connection = await portal.worlds.begin(request)
     await portal.worlds.ready(connection, told)
     return Cluster(portal, connection)

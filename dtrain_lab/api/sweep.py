@@ -20,7 +20,7 @@ from dtrain_lab.sweeps import plain_values
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest
-from dtrain_lab.wire.sweeps import Sweep as Info
+from dtrain_lab.wire.sweeps import Sweep as SweepInfo
 
 STOP_WITHIN_S = 60.0
 """Seconds for which `Sweep.stop` waits for the end of the trials."""
@@ -34,36 +34,41 @@ class Sweep:
         info: Last seen state of the sweep.
     """
 
-    def __init__(self, portal: Portal, info: Info) -> None:
+    def __init__(self, portal: Portal, info: SweepInfo) -> None:
         self._portal = portal
-        self._info = info
+        self._last = info
 
     def __repr__(self) -> str:
-        return f"<Sweep {self._info.name} {self._info.id}: {self._info.summary.text}>"
+        return f"<Sweep {self._last.name} {self._last.id}: {self._last.summary.text}>"
 
     @property
     def id(self) -> str:
         """Id of the sweep."""
-        return self._info.id
+        return self._last.id
 
     @property
     def name(self) -> str:
         """Name of the sweep."""
-        return self._info.name
+        return self._last.name
 
     @property
     def state(self) -> str:
         """Current state: running, stopping, stopped, succeeded or failed."""
-        return self.sweep().state
+        return self.snapshot().state
 
-    def sweep(self) -> Info:
+    @property
+    def last_info(self) -> SweepInfo:
+        """The state that was last read."""
+        return self._last
+
+    def snapshot(self) -> SweepInfo:
         """Return the sweep's complete current state as a typed value."""
-        self._info = self._portal.call(self._portal.sweeps.sweep(self.id))
-        return self._info
+        self._last = self._portal.call(self._portal.sweeps.sweep(self.id))
+        return self._last
 
     def info(self) -> dict[str, Any]:
         """Return the sweep's complete current state as a dict, as REST and `--json` report it."""
-        return as_json(self.sweep())
+        return as_json(self.snapshot())
 
     def trials(self) -> list[dict[str, Any]]:
         """Return the trials, in order: number, state, parameters, value, step, job and more."""
@@ -82,7 +87,7 @@ class Sweep:
             Parameter → its share, 0 to 1, the largest first. Empty if unknown, as for a sweep with one
             parameter or few trials; `info()["importance"]["missing"]` says why.
         """
-        found = self.sweep().importance
+        found = self.snapshot().importance
         return found.shares if found is not None else {}
 
     def wait(self, timeout: float | None = None, told: Told | None = None) -> str:
@@ -98,15 +103,15 @@ class Sweep:
         Raises:
             TimeoutError: The sweep has not ended in time.
         """
-        self._info = self._portal.call(self._wait(timeout, told))
-        return self._info.state
+        self._last = self._portal.call(self._wait(timeout, told))
+        return self._last.state
 
-    async def _wait(self, timeout: float | None, told: Told | None) -> Info:
+    async def _wait(self, timeout: float | None, told: Told | None) -> SweepInfo:
         try:
             async with asyncio.timeout(timeout):
                 return await self._portal.sweeps.wait(self.id, told)
         except TimeoutError:
-            raise TimeoutError(f"{self._info.name} has not ended in {timeout:g} s.") from None
+            raise TimeoutError(f"{self._last.name} has not ended in {timeout:g} s.") from None
 
     def stop(self, *, wait: bool = True, timeout: float | None = STOP_WITHIN_S) -> None:
         """End all running trials and wait for their end, as `Cluster.stop` does; their checkpoints are kept.
@@ -119,7 +124,7 @@ class Sweep:
             Conflict: The sweep has ended.
             TimeoutError: Trials have not ended in time; they have been requested to end, and will.
         """
-        self._info = self._portal.call(self._portal.sweeps.stop(self.id))
+        self._last = self._portal.call(self._portal.sweeps.stop(self.id))
         if not wait:
             return
         try:
@@ -135,7 +140,7 @@ class Sweep:
         Raises:
             Conflict: The sweep runs, or has no trials left to run.
         """
-        self._info = self._portal.call(self._portal.sweeps.resume(self.id))
+        self._last = self._portal.call(self._portal.sweeps.resume(self.id))
 
 
 def sweep(

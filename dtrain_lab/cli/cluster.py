@@ -30,7 +30,7 @@ from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
 from dtrain_lab.metrics.units import least_share
 from dtrain_lab.services.connection import ClusterConnection
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.plan import Request
 from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
@@ -72,7 +72,7 @@ def start(
 
     begun: list[asyncio.Task[ClusterConnection]] = []
 
-    async def begin() -> Info:
+    async def begin() -> ClusterInfo:
         # an interrupt must not end it halfway: its head, or the scheduler's job, would be left behind
         begun.append(asyncio.create_task(portal.worlds.begin(request, hold=not detach)))
         return await portal.worlds.ready(await asyncio.shield(begun[0]))
@@ -126,7 +126,7 @@ def listing(as_json: bool) -> None:
 @reports_errors
 def show(name: str, as_json: bool) -> None:
     """Show a cluster with its ranks."""
-    info = reach(name).cluster()
+    info = reach(name).snapshot()
     if as_json:
         print_json(info)
     else:
@@ -146,7 +146,7 @@ def show(name: str, as_json: bool) -> None:
 def interrupt(name: str, ranks: str, as_json: bool) -> None:
     """Interrupt the running cell; variables are kept."""
     target = reach(name)
-    before = target.cluster()
+    before = target.snapshot()
     target.interrupt(ranks or None)
     done(target, interrupted(before, ranks), as_json)
 
@@ -215,12 +215,12 @@ def done(target: Cluster, text: str, as_json: bool) -> None:
         as_json: Print the cluster instead, as it is now.
     """
     if as_json:
-        print_json(target.cluster())
+        print_json(target.snapshot())
     else:
         console.print(text)
 
 
-def _print_ranks(info: Info) -> None:
+def _print_ranks(info: ClusterInfo) -> None:
     waits = ("other waits",) if any(rank.asleep_s for rank in info.ranks) else ()
     names = (
         "rank", "node", "device", "state", "doing", "step", "samples/s", "communication", *waits, "memory GiB"

@@ -230,7 +230,7 @@ def _trial(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
 
     def begin() -> str:
         made.append(start(ranks=ranks, name=f"doctor-{os.getpid()}"))
-        info = made[0].cluster()
+        info = made[0].snapshot()
         return f"{info.world.size} ranks on {', '.join(sorted({r.device for r in info.ranks}))}"
 
     step("start ranks", begin)
@@ -270,7 +270,7 @@ def _killed(cluster: Cluster) -> str:
 
 
 def _replaced(cluster: Cluster) -> str:
-    last = cluster.cluster().world.size - 1
+    last = cluster.snapshot().world.size - 1
     cluster.restart([last])
     if last:
         assert cluster.run("print(kept)", ranks=[0]).stdout[0].strip() == "1", "rank 0 lost its variables"

@@ -29,7 +29,7 @@ from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
 from dtrain_lab.metrics.units import counted, duration
-from dtrain_lab.wire.jobs.job import Job as Info
+from dtrain_lab.wire.jobs.job import Job as JobInfo
 from dtrain_lab.world.state_words import job_word
 
 FOLLOW_S = 0.3
@@ -53,7 +53,7 @@ def job_group() -> None:
 @reports_errors
 def listing(as_json: bool) -> None:
     """List jobs, newest first."""
-    infos = [one._info for one in jobs()]
+    infos = [one.last_info for one in jobs()]
     if as_json:
         print_json(infos)
     elif not infos:
@@ -73,7 +73,7 @@ def listing(as_json: bool) -> None:
 @reports_errors
 def show(identity: str, as_json: bool) -> None:
     """Show a job."""
-    info = job(identity).job()
+    info = job(identity).snapshot()
     if as_json:
         print_json(info)
         return
@@ -201,7 +201,7 @@ def stacks(identity: str, ranks: str | None, all_threads: bool, as_json: bool) -
 def export(identity: str, file: str | None, as_json: bool) -> None:
     """Write a job for a colleague: notebook, script, packages, parameters, metrics and logs."""
     made = job(identity)
-    info = made.job()
+    info = made.snapshot()
     target = Path(file or f"{info.name}-{info.id}.tar.gz")
     try:
         made.export(target)
@@ -281,14 +281,14 @@ def rebuild(folder: Path | None, as_json: bool) -> None:
     console.print(f"{have} a folder; {made.added} added to the list.")
 
 
-def _took(info: Info) -> str:
+def _took(info: JobInfo) -> str:
     if info.started_at is None:
         return "–"
     return duration((info.ended_at or time.time()) - info.started_at)
 
 
 def _done(target: Job, as_json: bool) -> None:
-    info = target.job()
+    info = target.snapshot()
     if as_json:
         print_json(info)
     else:

@@ -86,7 +86,7 @@ def advise(
     if as_json:
         print_json(found)
         return
-    for line in advice_text.lines(found, target.cluster(), terminal=True):
+    for line in advice_text.lines(found, target.snapshot(), terminal=True):
         click.echo(line)
 
 

@@ -22,7 +22,7 @@ from dtrain_lab.sweeps.space import from_text
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
 from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SweepPlan, SweepRequest, Trial
-from dtrain_lab.wire.sweeps import Sweep as Info
+from dtrain_lab.wire.sweeps import Sweep as SweepInfo
 from dtrain_lab.world.state_words import word
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
@@ -110,7 +110,7 @@ def run(
 @reports_errors
 def listing(as_json: bool) -> None:
     """List sweeps, newest first."""
-    infos = [one._info for one in sweeps()]
+    infos = [one.last_info for one in sweeps()]
     portal = Portal.get("terminal")
     for one in portal.call(portal.sweeps.unreadable()):
         called = f"{one.name} ({one.id})" if one.name else one.id
@@ -130,7 +130,7 @@ def listing(as_json: bool) -> None:
 @reports_errors
 def show(identity: str, as_json: bool) -> None:
     """Show a sweep, its best trial, and which parameters matter."""
-    info = find(identity).sweep()
+    info = find(identity).snapshot()
     if as_json:
         print_json(info)
         return
@@ -151,7 +151,7 @@ def show(identity: str, as_json: bool) -> None:
 @reports_errors
 def trials(identity: str, as_json: bool) -> None:
     """List the trials of a sweep, best first."""
-    info = find(identity).sweep()
+    info = find(identity).snapshot()
     if as_json:
         print_json(info.trials)
         return
@@ -214,7 +214,7 @@ def _trials(count: int) -> str:
     return f"{count} trial{'s' if count != 1 else ''}"
 
 
-def _best_first(info: Info) -> list[Trial]:
+def _best_first(info: SweepInfo) -> list[Trial]:
     sign = 1 if info.direction == "minimize" else -1
     return sorted(
         info.trials,
@@ -228,7 +228,7 @@ def _parameters(trial: Trial) -> str:
 
 
 def _done(target: Sweep, as_json: bool) -> None:
-    info = target.sweep()
+    info = target.snapshot()
     if as_json:
         print_json(info)
     else:

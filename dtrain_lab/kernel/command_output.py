@@ -9,14 +9,14 @@ from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
 from dtrain_lab.metrics.units import duration, least_share
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
 
 
 def status(cluster: Cluster) -> None:
     """Print the state of a cluster and of each rank."""
-    info = cluster.cluster()
+    info = cluster.snapshot()
     print(f"{info.name}: {info.summary.text}")
     if info.ends_at is not None and info.ends_at != info.limit_at:
         print(f"Ends in {duration(info.ends_at - time.time())} unless a cell runs.")
@@ -35,7 +35,7 @@ def interrupt(cluster: Cluster, ranks: str) -> None:
         cluster: The cluster that runs the cell.
         ranks: Rank set; empty for all ranks.
     """
-    before = cluster.cluster()
+    before = cluster.snapshot()
     cluster.interrupt(ranks or None)
     print(interrupted(before, ranks))
 
@@ -51,7 +51,7 @@ def advise(cluster: Cluster, notebook: str | None, tried: str | None = None) -> 
     if tried is not None:
         print(cluster.try_advice(tried)["text"])
         return
-    found, info = cluster.advise(), cluster.cluster()
+    found, info = cluster.advise(), cluster.snapshot()
     for line in [*cluster_choice.about(info, notebook), *advice_text.lines(found, info)]:
         print(line)
 
@@ -76,7 +76,7 @@ def diagnose(cluster: Cluster, notebook: str | None) -> None:
         notebook: Path of this notebook.
     """
     found = cluster.diagnose()
-    for line in [*cluster_choice.about(cluster.cluster(), notebook), found.text]:
+    for line in [*cluster_choice.about(cluster.snapshot(), notebook), found.text]:
         print(line)
     for check in (found.communication, found.data):
         if check is not None:
@@ -104,7 +104,7 @@ def stacks(found: dict[int, str], *, all_threads: bool) -> None:
         print(f"{found}\n\nAll threads, with libraries: %distributed stacks --all")
 
 
-def rank_lines(info: Info) -> list[str]:
+def rank_lines(info: ClusterInfo) -> list[str]:
     """Return the ranks as a text table, whose columns are as wide as their texts; without absent metrics."""
     rows = []
     for rank in info.ranks:

@@ -74,10 +74,10 @@ class DistributedMagics(Magics):  # type: ignore[misc]
             case "status":
                 command_output.status(session.looked_at())
             case "attach" if asked.name is None:
-                print(cluster_choice.choice([cluster.cluster() for cluster in clusters()], session.notebook))
+                print(cluster_choice.choice([cluster.snapshot() for cluster in clusters()], session.notebook))
             case "attach":
                 cluster = session.attach(asked.name)
-                print(f"This notebook uses {cluster.name}. {cluster.cluster().summary.text}")
+                print(f"This notebook uses {cluster.name}. {cluster.snapshot().summary.text}")
             case "interrupt":
                 command_output.interrupt(session.own("interrupt", line), asked.ranks)
             case "restart":

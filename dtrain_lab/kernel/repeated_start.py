@@ -12,7 +12,7 @@ from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.services.notebook_clusters import Used
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
@@ -96,7 +96,7 @@ class RepeatedStart:
     def _record(self, used: Used | None) -> HeadRecord | None:
         return next((r for r in self._portal.worlds.found() if used and r.id == used.cluster), None)
 
-    def _of_others(self, used: Used, info: Info) -> bool:
+    def _of_others(self, used: Used, info: ClusterInfo) -> bool:
         """Return whether the notebook only shares a cluster, or other notebooks use one begun for it."""
         return used.taken or (used.begun and bool(set(info.notebooks) - {self._notebook}))
 

@@ -91,7 +91,7 @@ class Session:
             return own
         only = self._only()
         taken = self._use_running(only.name, Used(only.id, taken=True))
-        print(cluster_choice.taken(taken.cluster(), self.notebook), flush=True)
+        print(cluster_choice.taken(taken.snapshot(), self.notebook), flush=True)
         return taken
 
     def looked_at(self) -> Cluster:
@@ -129,7 +129,7 @@ class Session:
         """
         if (own := self._own()) is not None:
             return own
-        running = [cluster.cluster() for cluster in clusters()]
+        running = [cluster.snapshot() for cluster in clusters()]
         raise cluster_choice.not_own(verb, command, self._ended, running, self.notebook)
 
     def _own(self) -> Cluster | None:
@@ -160,7 +160,7 @@ class Session:
     def _told(self, cluster: Cluster) -> str:
         """Return a cluster's name, and who uses it if its head answers."""
         try:
-            return cluster_choice.each([cluster.cluster()], None, self.notebook)
+            return cluster_choice.each([cluster.snapshot()], None, self.notebook)
         except DtrainError:
             return cluster.name
 
@@ -202,7 +202,7 @@ class Session:
         running = self._restarts.kept(asked, profile, **options)
         self._cluster = running or start(profile, **options)
         self._uses(Used(self._cluster.id, options.get("monitor")))
-        info = self._cluster.cluster()
+        info = self._cluster.snapshot()
         nodes = f"{len(info.nodes)} node" if len(info.nodes) == 1 else f"{len(info.nodes)} nodes"
         size = f"{rank_sets.count(info.world.size)} on {nodes}"
         if running is not None and asked is not None and asked.begun:

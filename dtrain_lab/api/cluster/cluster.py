@@ -15,7 +15,7 @@ from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.errors import BadSize, Unreachable
 from dtrain_lab.services.worlds import recovery
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.cluster import Cluster as Info
+from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.stacks import Stack
 
@@ -33,13 +33,13 @@ class Cluster(Cells, Variables, Measurements):
     def state(self) -> str:
         """State of the cluster: "ready", "degraded", …; "stopped" once the head is gone."""
         try:
-            return self.cluster().state
+            return self.snapshot().state
         except Unreachable:
             return "stopped"
 
     def info(self) -> dict[str, Any]:
         """Return the cluster's complete state as a dict, as REST and `--json` report it."""
-        return as_json(self.cluster())
+        return as_json(self.snapshot())
 
     async def info_async(self) -> dict[str, Any]:
         """Async twin of `info`."""
@@ -68,7 +68,7 @@ class Cluster(Cells, Variables, Measurements):
         """
         wanted = self._portal.call(self.rank_set(ranks))
         if source is not None:
-            recovery.receivers(wanted, source, self.cluster().world.size)
+            recovery.receivers(wanted, source, self.snapshot().world.size)
         self._portal.call(self._restart(wanted))
         numbers = wanted if wanted is not None else tuple(range(self.size))
         if source is None:
@@ -99,8 +99,8 @@ class Cluster(Cells, Variables, Measurements):
         """
         if type(ranks) is not int:  # True is an int, too
             raise BadSize(f"{ranks!r} is not a number of ranks.", "Give a whole number.")
-        before = self.cluster().world.size
-        info: Info = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
+        before = self.snapshot().world.size
+        info: ClusterInfo = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
         self._size = info.world.size
         left = [v for v in info.metrics.verdicts if v.code == "left_behind"]
         text = f"{self.name} has {rank_sets.count(self.size)} now."
@@ -110,7 +110,7 @@ class Cluster(Cells, Variables, Measurements):
         """Async twin of `resize`."""
         return await asyncio.to_thread(self.resize, ranks)
 
-    def watch(self, changed: Callable[[Info], None], period_s: float = 0.5) -> None:
+    def watch(self, changed: Callable[[ClusterInfo], None], period_s: float = 0.5) -> None:
         """Call a function with the cluster's state on each change, at most every `period_s` seconds.
 
         The function is called in another thread, until `unwatch` or the cluster's end.
@@ -125,7 +125,7 @@ class Cluster(Cells, Variables, Measurements):
 
         self._portal.call(watch())
 
-    def unwatch(self, changed: Callable[[Info], None]) -> None:
+    def unwatch(self, changed: Callable[[ClusterInfo], None]) -> None:
         """Stop calling a function that was passed to `watch`."""
         self._portal.call(self._connection.unwatch(changed))
 
@@ -186,7 +186,7 @@ class Cluster(Cells, Variables, Measurements):
 
     def __repr__(self) -> str:
         try:
-            return f"<Cluster {self.name}: {self.cluster().summary.text}>"
+            return f"<Cluster {self.name}: {self.snapshot().summary.text}>"
         except Unreachable:
             return f"<Cluster {self.name}: stopped>"
 

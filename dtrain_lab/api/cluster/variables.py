@@ -129,7 +129,7 @@ class Variables(ConnectedCluster):
 
             self._views = Views(self._portal, self._connection)
         targets = self._portal.call(self.rank_set(ranks))
-        size = self.cluster().world.size
+        size = self.snapshot().world.size
         return self._views.of(targets if targets is not None else range(size), size)
 
     def _close_views(self) -> None:

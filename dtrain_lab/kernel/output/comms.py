@@ -228,7 +228,7 @@ class Restoring:
 
     def _processes(self, target: Cluster) -> dict[int, int | None]:
         try:
-            ranks = target.cluster().ranks
+            ranks = target.snapshot().ranks
         except DtrainError:  # the cluster has ended
             return {}
         return {rank.rank: rank.pid for rank in ranks if rank.state != "lost"}

@@ -151,7 +151,7 @@ def test_a_head_that_hangs_is_stopped_all_the_same(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(heads, "STOP_ANSWER_S", 0.5)
     cluster = dt.start(ranks=1, name="hangs")
     record = cluster._connection.record
-    (rank,) = [r.pid for r in cluster.cluster().ranks]
+    (rank,) = [r.pid for r in cluster.snapshot().ranks]
     os.kill(record.pid, signal.SIGSTOP)
     cluster.stop()
     assert processes.same(record.pid, record.started) is None

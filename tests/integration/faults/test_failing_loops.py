@@ -105,7 +105,7 @@ def walk(cluster: dt.Cluster, faults: Path, names: tuple[str, ...]) -> None:
 
 def troubles(cluster: dt.Cluster) -> Any:
     """Of the cluster, and of this process."""
-    return (*cluster.cluster().troubles, *cluster._portal.call(_troubles()))
+    return (*cluster.snapshot().troubles, *cluster._portal.call(_troubles()))
 
 
 def test_a_cluster_goes_on(faults: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_a_cluster_goes_on(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         throw(faults, "head.watch", "OSError")
         wait_until(lambda: times(troubles(cluster), "head.watch") == 4, 20, "the fourth")
         took = time.monotonic() - began
-        [trouble] = (t for t in cluster.cluster().troubles if t.name == "head.watch")
+        [trouble] = (t for t in cluster.snapshot().troubles if t.name == "head.watch")
         assert cluster.run("print(rank)", timeout=30).stdout == {0: "0\n", 1: "1\n"}
         note(
             "an I/O error (our bug, or the disk's) in the task that monitors the ranks, for the fourth time",
@@ -256,7 +256,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         code = f"import os, time\nwhile not os.path.exists({str(stop)!r}):\n    print('on'); time.sleep(0.1)"
         throw_all(faults, OF_A_JOBS_START)
         job = dt.submit(write(tmp_path / "long.ipynb", [code]), ranks=2, profile="throws")
-        folder = Path(job.job().directory)
+        folder = Path(job.snapshot().directory)
 
         def live() -> Live | None:
             try:
@@ -297,7 +297,7 @@ def test_a_job_goes_on(faults: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             then = dt.submit(
                 write(tmp_path / "then.ipynb", ["print('then')"]), ranks=1, profile="throws", after=job
             )
-            waiting = Path(then.job().directory) / f"{job_files.LAUNCHER_LOG}.log"
+            waiting = Path(then.snapshot().directory) / f"{job_files.LAUNCHER_LOG}.log"
 
             def begun_anew() -> bool:
                 text = waiting.read_text() if waiting.exists() else ""

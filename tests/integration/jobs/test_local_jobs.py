@@ -439,7 +439,8 @@ def test_a_cancel_during_the_hand_over_ends_it(tmp_path: Path, monkeypatch: pyte
     wait_until(lambda: not of_job(job.id), 20, "nothing of it runs")
     took = time.monotonic() - began
     fault = "job: you cancel it while it is still being submitted"
-    note(fault, "the submitting process", job.job().summary.text, "–", "submitted → no process left", took)
+    said = job.snapshot().summary.text
+    note(fault, "the submitting process", said, "–", "submitted → no process left", took)
 
 
 @pytest.mark.parametrize("how", ["damaged", "gone"])
@@ -511,7 +512,8 @@ def test_a_job_whose_processes_vanish_is_lost_until_its_end_is_found(tmp_path: P
     took = time.monotonic() - began
     fault = "job: all of its processes vanish without a report (the machine restarts)"
     who = "the next query, 2 s after the job's last sign of life (20 s on a network file system)"
-    note(fault, who, job.job().summary.text, "log, checkpoints; Resume continues from them", "reported", took)
+    said = job.snapshot().summary.text
+    note(fault, who, said, "log, checkpoints; Resume continues from them", "reported", took)
     end = Path(job.info()["directory"]) / "exit"
     end.write_text(f'{{"code": 0, "at": {time.time()}}}')
     assert job.state == "succeeded"
@@ -596,7 +598,8 @@ def test_a_crash_at_any_point_of_a_submission(
         "the next listing of the jobs",
         "the job, which runs once" if point in ("started", "recorded") else "its record",
     )
-    note(f"job: the submitting process dies {POINTS[point]}", who, job.job().summary.text, kept, what, took)
+    said = job.snapshot().summary.text
+    note(f"job: the submitting process dies {POINTS[point]}", who, said, kept, what, took)
 
 
 def test_the_index_is_made_again_from_the_folders(tmp_path: Path, home: Path) -> None:

@@ -58,7 +58,7 @@ def test_the_traceback_of_a_crash_names_the_cell(pair: dt.Cluster) -> None:
     assert "cell [ ], line 3 in crash" in result.stderr[0]
     assert "cell [ ], line 5 in <module>" in result.stderr[0]
     assert "Extension modules" not in result.stderr[0]
-    assert [(lost.cell, lost.line) for lost in pair.cluster().lost] == [("[ ]", 3)]
+    assert [(lost.cell, lost.line) for lost in pair.snapshot().lost] == [("[ ]", 3)]
     pair.restart([0])
 
 
@@ -100,7 +100,7 @@ def test_what_a_rank_printed_is_shown_while_it_stands(pair: dt.Cluster, way: str
     text = f"import ctypes, os, signal, sys\n{prints}\n{STANDS[way]}\nprint(' after')"
     before = pair._portal.call(pair._connection.ask(clients.ReadOutput(-1, 1_000_000)))
     last = max((o.seq for o in before), default=-1)
-    pid = next(r.pid for r in pair.cluster().ranks if r.rank == 1)
+    pid = next(r.pid for r in pair.snapshot().ranks if r.rank == 1)
     assert pid is not None
     outcome: list[Any] = []
     began = time.monotonic()
@@ -162,7 +162,7 @@ def test_a_rank_that_nobody_can_reach_ends_and_is_told(pair: dt.Cluster) -> None
     )
     assert "exited with code 1" in result.sentence
     assert "before" in result.stdout[1]
-    (loss,) = pair.cluster().lost
+    (loss,) = pair.snapshot().lost
     assert "the connection to the head is lost" in loss.last
     pair.restart([1])
     assert pair.run("print(rank)").stdout == {0: "0\n", 1: "1\n"}

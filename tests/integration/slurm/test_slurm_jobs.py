@@ -333,7 +333,7 @@ def test_a_time_out_of_sbatch_is_no_failure_and_nothing_runs_twice(
         note(
             "`sbatch` does not answer within 60 s (here 3), and Slurm accepts the job later",
             "the submitting process",
-            job.job().reason.message,  # type: ignore[union-attr]
+            job.snapshot().reason.message,  # type: ignore[union-attr]
             "the job: it is found by its id once Slurm has it, and runs once",
             "submitted → reported",
             time.monotonic() - began,

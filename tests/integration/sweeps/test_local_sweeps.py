@@ -106,7 +106,7 @@ def test_a_sweep_whose_driver_is_killed_ends_each_trial_once(tmp_path: Path) -> 
     best = sweep.best()
     assert best is not None
     assert (best["number"], round(best["value"], 3), best["checkpoint_step"]) == (1, 0.433, 3)
-    assert sweep.sweep().summary.text == "4 of 4 trials done; best loss 0.4333 in trial 1."
+    assert sweep.snapshot().summary.text == "4 of 4 trials done; best loss 0.4333 in trial 1."
     with pytest.raises(Conflict, match=r"All trials of train have run\."):
         sweep.resume()
     wait_until(lambda: driver_of(sweep) is None, 20, "the driver's end")
@@ -289,7 +289,7 @@ def test_a_second_sweep_of_a_notebook_has_a_name_of_its_own(tmp_path: Path) -> N
     assert (first.name, second.name) == ("train", "train-2")
     with pytest.raises(Conflict, match=r"A sweep .train. already exists"):
         dt.sweep(file, {"lr": [0.1]}, "loss", name="train")
-    assert first.sweep().total == 1
+    assert first.snapshot().total == 1
     second.stop()
     assert second.state == "stopped", "it waits for the end of the trials"
     first.stop(wait=False)
