@@ -23,6 +23,7 @@ from dtrain_lab.kernel.execute_request import ExecuteRequest
 from dtrain_lab.kernel.notebook_cluster import NotebookCluster
 from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.repeated_start import RepeatedStart
+from dtrain_lab.machine import jupyter_variables
 from dtrain_lab.services.notebook_clusters import Used
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
@@ -47,10 +48,9 @@ class Session:
         self.debugger: KernelDebugger | None = None
         """The kernel's debugger; None in a terminal's IPython."""
         self.restoring: Restoring | None = None
-        self.notebook = os.environ.get("JPY_SESSION_NAME")
-        parent = os.environ.get("JPY_PARENT_PID")
+        self.notebook = jupyter_variables.notebook()
         # a kernel's parent process is its server; a terminal's IPython has no server
-        server = os.getppid() if parent is not None else None
+        server = os.getppid() if jupyter_variables.SERVER in os.environ else None
         self.portal = Portal.get("kernel", notebook=self.notebook, server=server)
         self.background = BackgroundCells(shell, self)
         self._restarts = RepeatedStart(self.portal, self.notebook)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.errors import Conflict, Forbidden
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import atomic_files, gpus, local_facts, processes, slots_folder
+from dtrain_lab.machine import atomic_files, gpus, jupyter_variables, local_facts, processes, slots_folder
 from dtrain_lab.placement import slots
 from dtrain_lab.placement.slots import Holder, NodeSlots, Ticket
 
@@ -161,7 +161,7 @@ def _stranger(pid: int) -> Holder:
         began = processes.started(pid)
         mine = process.uids().real == os.getuid()
         # Jupyter sets a kernel's notebook in its environment; other users' environments can't be read
-        book = process.environ().get("JPY_SESSION_NAME", "") if mine else ""
+        book = jupyter_variables.notebook(process.environ()) if mine else None
         name = f"{process.name()} ({os.path.basename(book)})" if book else process.name()
         owner = process.username()
     except (psutil.NoSuchProcess, psutil.AccessDenied):

@@ -10,8 +10,8 @@ import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from dtrain_lab.kernel.output import parent_server
 from dtrain_lab.kernel.output.rate_limit import Backlog, Message
-from dtrain_lab.services.policy import policy
 
 MOST = 1_000_000
 """Maximum queued characters if the page can read omitted text from the journal."""
@@ -40,9 +40,9 @@ class SendQueue:
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
-        above = policy.above_kernel()
-        most = MOST if above is not None and above.extension else MOST_WITHOUT_PAGE
-        self._backlog = Backlog(above.limits, most) if above is not None else None
+        server = parent_server.of_kernel()
+        most = MOST if server is not None and server.extension else MOST_WITHOUT_PAGE
+        self._backlog = Backlog(server.limits, most) if server is not None else None
         self._timer: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
         self._empty.set()

@@ -11,22 +11,17 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import psutil
 
 from dtrain_lab.errors import Forbidden
-from dtrain_lab.machine import atomic_files, processes
+from dtrain_lab.machine import atomic_files, jupyter_variables, processes
 from dtrain_lab.services import paths
 from dtrain_lab.wire.codec import lenient
-from dtrain_lab.wire.processes.settings import OutputLimits, Policy, ServerSettings
+from dtrain_lab.wire.processes.settings import Policy, ServerSettings
 
 log = logging.getLogger(__name__)
-PARENT = "JPY_PARENT_PID"
-"""Jupyter's variable with the server's pid, for kernels that a launcher started."""
-SESSION = "JPY_SESSION_NAME"
-"""Jupyter Server's variable with a notebook's path, for the kernels of its sessions."""
 _own: dict[int, ServerSettings] = {}
 """Settings of this process (by pid, so that a fork has none), if it is a server."""
 
@@ -45,37 +40,18 @@ def of_server() -> ServerSettings:
     if os.getpid() in _own:
         return _own[os.getpid()]
     for pid in _above():
-        found = _published_by(pid)
+        found = published_by(pid)
         if found is not None:
             return found
     return ServerSettings()
 
 
-class Above(NamedTuple):
-    """The Jupyter server between a kernel and its page.
+def published_by(pid: int) -> ServerSettings | None:
+    """Return the settings that a server has published; None if there is no such server.
 
-    `limits`: what it passes on of the kernel's output. `extension`: whether this package runs in it.
+    Raises:
+        Forbidden: Its file can't be read.
     """
-
-    limits: OutputLimits
-    extension: bool
-
-
-def above_kernel() -> Above | None:
-    """Return the server that forwards this kernel's output; None if the process that started it reads the
-    output."""
-    pid = os.environ.get(PARENT, "")
-    try:
-        found = _published_by(int(pid)) if pid.isdecimal() else None
-    except Forbidden:
-        return Above(OutputLimits(), extension=True)
-    if found is not None:
-        return Above(found.output, extension=True)
-    return Above(OutputLimits(), extension=False) if SESSION in os.environ else None
-
-
-def _published_by(pid: int) -> ServerSettings | None:
-    """Return the settings that a server has published; None if there is no such server."""
     path = _file(pid)
     try:
         found = lenient.decode(path.read_bytes(), ServerSettings)
@@ -117,9 +93,9 @@ def _file(pid: int) -> Path:
 
 
 def _above() -> Iterator[int]:
-    named = os.environ.get(PARENT, "")
-    if named.isdecimal():
-        yield int(named)
+    named = jupyter_variables.server()
+    if named is not None:
+        yield named
     try:
         yield from (process.pid for process in psutil.Process().parents())
     except psutil.Error:  # an ancestor has just ended

@@ -1,0 +1,30 @@
+"""The Jupyter server between a kernel and its page, and what it forwards of the kernel's output."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dtrain_lab.errors import Forbidden
+from dtrain_lab.machine import jupyter_variables
+from dtrain_lab.services.policy import policy
+from dtrain_lab.wire.processes.settings import OutputLimits
+
+
+class ParentServer(NamedTuple):
+    """The server that forwards a kernel's output. `extension`: whether this package runs in it."""
+
+    limits: OutputLimits
+    extension: bool
+
+
+def of_kernel() -> ParentServer | None:
+    """Return this kernel's server; None if the process that started the kernel reads its output."""
+    pid = jupyter_variables.server()
+    try:
+        found = policy.published_by(pid) if pid is not None else None
+    except Forbidden:
+        return ParentServer(OutputLimits(), extension=True)
+    if found is not None:
+        return ParentServer(found.output, extension=True)
+    in_session = jupyter_variables.notebook() is not None
+    return ParentServer(OutputLimits(), extension=False) if in_session else None
