@@ -11,10 +11,11 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, Literal
 
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.wire import loop_failures as policy
+from dtrain_lab.machine import backoff
+from dtrain_lab.machine.task_names import LOOPS, ONCE
 from dtrain_lab.wire.loop_failures import Trouble
 
 log = logging.getLogger("dtrain_lab.supervision")
@@ -87,13 +88,13 @@ class Supervisor:
         """Run a loop until it returns or is cancelled; after an exception it is restarted with back-off.
 
         Args:
-            name: One of `wire.trouble.LOOPS`.
+            name: One of `task_names.LOOPS`.
             work: Called for each start.
 
         Raises:
             KeyError: The name is unknown.
         """
-        if name not in policy.LOOPS:
+        if name not in LOOPS:
             raise KeyError(name)
         handle = BackgroundTask(name)
         return self._begin(handle, self._keep(handle, work))
@@ -107,14 +108,14 @@ class Supervisor:
         """Run a one-off task in the background.
 
         Args:
-            name: One of `wire.trouble.ONCE`.
+            name: One of `task_names.ONCE`.
             work: The coroutine to run.
             failed: Called with an exception that escapes from it, to report it where people read it.
 
         Raises:
             KeyError: The name is unknown.
         """
-        if name not in policy.ONCE:
+        if name not in ONCE:
             raise KeyError(name)
         handle = BackgroundTask(name)
         handle.ended.append(work.close)
@@ -124,7 +125,7 @@ class Supervisor:
         """Log and count a caught error after which work continues.
 
         Args:
-            name: Name of the place, one of those in `wire.trouble`.
+            name: Name of the place, one of those in `task_names`.
             error: The caught exception.
         """
         log.error("%s failed: %s", name, say(error), exc_info=error)
@@ -179,9 +180,9 @@ class Supervisor:
             await self._over.wait()
 
     async def _keep(self, handle: BackgroundTask, work: Callable[[], Awaitable[None]]) -> None:
-        state = policy.LoopState()
+        state = backoff.LoopState()
         while True:
-            state, _ = policy.step(state, policy.Began(time.monotonic()))
+            state, _ = backoff.step(state, backoff.Began(time.monotonic()))
             try:
                 await _run(handle.name, work)
                 return
@@ -194,7 +195,7 @@ class Supervisor:
                     log.warning("%s failed during its clean-up: %s", handle.name, say(error))
                     return
                 failure = error
-            state, again_s = policy.step(state, policy.Failed(time.monotonic()))
+            state, again_s = backoff.step(state, backoff.Failed(time.monotonic()))
             assert again_s is not None
             text = "%s failed; restarting it in %.1f s (restart %d): %s"
             log.error(text, handle.name, again_s, state.restarts, say(failure), exc_info=failure)
@@ -230,7 +231,7 @@ class Supervisor:
             self._note("callback", error)
 
     def _note(self, name: str, error: BaseException) -> None:
-        self._troubles[name] = policy.noted(self._troubles.get(name), name, say(error), time.time())
+        self._troubles[name] = noted(self._troubles.get(name), name, say(error), time.time())
         for hear in self.on_trouble:
             try:
                 hear(self.troubles)
@@ -246,6 +247,23 @@ def here() -> Supervisor:
         known = Supervisor()
         setattr(loop, ATTRIBUTE, known)
     return known
+
+
+def noted(before: Trouble | None, name: str, message: str, at: float) -> Trouble:
+    """Count one more failure of background work.
+
+    Args:
+        before: Its trouble so far; None for the first failure.
+        name: Name of the work.
+        message: The error.
+        at: Time of the failure, in seconds since 1970.
+
+    Raises:
+        KeyError: `name` is in neither `LOOPS` nor `ONCE`.
+    """
+    kind: Literal["restarted", "failed"] = "restarted" if name in LOOPS else "failed"
+    doing = LOOPS[name] if name in LOOPS else ONCE[name]
+    return Trouble(name, doing, kind, (before.times if before else 0) + 1, message, at)
 
 
 def say(error: BaseException) -> str:

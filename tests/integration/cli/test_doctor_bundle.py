@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dtrain_lab.machine import logs, processes
+from dtrain_lab.machine import logs, processes, supervision
 from dtrain_lab.services import paths
 from dtrain_lab.services.connection import head_records
-from dtrain_lab.wire import VERSION, loop_failures
+from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 SECRET = "PLANTED0123456789"
@@ -66,7 +66,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     logging.getLogger("dtrain_lab.planted").removeHandler(handler)
     handler.close()
-    trouble = loop_failures.noted(None, "server.keep", f"OSError: {SECRET}env", time.time())
+    trouble = supervision.noted(None, "server.keep", f"OSError: {SECRET}env", time.time())
     (paths.logs() / "troubles.server.1.json").write_bytes(msgspec.json.encode((trouble,)))
     return tmp_path
 

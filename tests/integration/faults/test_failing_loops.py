@@ -32,10 +32,10 @@ from dtrain_lab.api.debug import Debugger
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
+from dtrain_lab.machine.task_names import LOOPS
 from dtrain_lab.services.debugger.reattach import Reattach
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.jobs.folder import Live
-from dtrain_lab.wire.loop_failures import LOOPS
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from tests.books import write
 from tests.faults import note

@@ -14,8 +14,9 @@ import pytest
 
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import Conflict
-from dtrain_lab.machine import logs, supervision
-from dtrain_lab.wire import loop_failures as policy
+from dtrain_lab.machine import backoff, logs, supervision
+from dtrain_lab.machine.task_names import LOOPS, ONCE
+from dtrain_lab.wire.loop_failures import merged
 
 FAULTS = (OSError(116, "Stale file handle"), sqlite3.OperationalError("locked"), msgspec.DecodeError("odd"))
 PACKAGE = Path(supervision.__file__).parents[1]
@@ -50,32 +51,32 @@ ALLOWED = {
 
 
 def test_back_off_grows_and_ends_where_it_has_recovered() -> None:
-    state, waits = policy.LoopState(), []
+    state, waits = backoff.LoopState(), []
     for _ in range(12):
-        state, _nothing = policy.step(state, policy.Began(0.0))
-        state, after = policy.step(state, policy.Failed(1.0))
+        state, _nothing = backoff.step(state, backoff.Began(0.0))
+        state, after = backoff.step(state, backoff.Failed(1.0))
         waits.append(after)
     assert waits[:3] == [0.2, 0.4, 0.8]
-    assert waits[-1] == policy.MOST_S
-    state, _nothing = policy.step(state, policy.Began(100.0))
-    state, after = policy.step(state, policy.Failed(100.0 + policy.HEALTHY_S))
+    assert waits[-1] == backoff.MOST_S
+    state, _nothing = backoff.step(state, backoff.Began(100.0))
+    state, after = backoff.step(state, backoff.Failed(100.0 + backoff.HEALTHY_S))
     assert (after, state.restarts, state.in_a_row) == (0.2, 13, 1)
 
 
 def test_troubles_of_several_processes_are_counted_together() -> None:
-    once = policy.noted(None, "head.watch", "OSError", 1.0)
-    twice = policy.noted(once, "head.watch", "KeyError", 2.0)
-    both = policy.merged((once,), (twice,))
+    once = supervision.noted(None, "head.watch", "OSError", 1.0)
+    twice = supervision.noted(once, "head.watch", "KeyError", 2.0)
+    both = merged((once,), (twice,))
     assert [t.text for t in both] == ['Background task "watching ranks" restarted 3 times (KeyError)']
     assert once.text == 'Background task "watching ranks" restarted once (OSError)'
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: type(f).__name__)
-@pytest.mark.parametrize("name", sorted(policy.LOOPS))
+@pytest.mark.parametrize("name", sorted(LOOPS))
 async def test_each_loop_goes_on_and_says_so(
     name: str, fault: Exception, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(policy, "FIRST_S", 0.001)
+    monkeypatch.setattr(backoff, "FIRST_S", 0.001)
     supervisor, begun, goes_on, told = supervision.here(), [0], asyncio.Event(), []
     supervisor.on_trouble.append(told.append)
 
@@ -121,7 +122,7 @@ async def test_a_failure_of_work_that_is_done_once_reaches_whoever_waits() -> No
 
 
 async def test_the_end_of_what_a_loop_waits_for_is_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "FIRST_S", 0.001)
+    monkeypatch.setattr(backoff, "FIRST_S", 0.001)
     begun, again = [0], asyncio.Event()
 
     async def work() -> None:
@@ -200,7 +201,7 @@ def test_what_escapes_from_callbacks_of_a_kernel_s_portal_is_counted() -> None:
 
 def test_names_are_given_before_they_are_used() -> None:
     with pytest.raises(KeyError):
-        policy.noted(None, "of.nobody", "", 0.0)
+        supervision.noted(None, "of.nobody", "", 0.0)
 
 
 def test_background_work_begins_in_one_place() -> None:
@@ -232,7 +233,7 @@ def test_no_work_is_begun_whose_end_nobody_hears_of() -> None:
 
 def test_every_name_is_used() -> None:
     text = "".join(f.read_text() for f in PACKAGE.rglob("*.py") if f.name != "supervision.py")
-    unused = [n for n in {**policy.LOOPS, **policy.ONCE} if f'"{n}"' not in text and n != "callback"]
+    unused = [n for n in {**LOOPS, **ONCE} if f'"{n}"' not in text and n != "callback"]
     assert unused == []
 
 
