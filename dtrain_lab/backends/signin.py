@@ -10,6 +10,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
@@ -40,7 +41,8 @@ class Questions(Struct, frozen=True):
 
 Asker = Callable[[Questions], Awaitable[list[str] | None]]
 """Asks the user; returns None if there is no user to ask."""
-_askers: dict[int, Asker] = {}
+_askers: WeakKeyDictionary[asyncio.AbstractEventLoop, Asker] = WeakKeyDictionary()
+"""By loop, as long as it lives: another loop may get the id of one that is gone."""
 
 
 def asked_by(loop: asyncio.AbstractEventLoop, asker: Asker) -> None:
@@ -50,7 +52,7 @@ def asked_by(loop: asyncio.AbstractEventLoop, asker: Asker) -> None:
         loop: The event loop.
         asker: Asks the user a host's questions, and returns the answers; None if the user gives none.
     """
-    _askers[id(loop)] = asker
+    _askers[loop] = asker
 
 
 class SignIn:
@@ -89,7 +91,7 @@ class SignIn:
         loop = asyncio.get_running_loop()
         self.asking = True
         try:
-            asker = _askers.get(id(loop))
+            asker = _askers.get(loop)
             answers = await asker(self._round) if asker is not None else None
             if answers is not None:
                 return answers
