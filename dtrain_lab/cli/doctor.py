@@ -1,8 +1,7 @@
-"""`dtrain-lab doctor`: a report that people can send, and a trial of the real parts."""
+"""`dtrain-lab doctor`: a report that people can send, and a trial of the real parts (`selftest`)."""
 
 from __future__ import annotations
 
-import os
 import platform
 import sqlite3
 import subprocess
@@ -17,11 +16,10 @@ import click
 import msgspec
 
 from dtrain_lab._version import __version__
-from dtrain_lab.api import start
-from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cli.show import as_json, console, in_terminal, print_json, reports_errors
-from dtrain_lab.errors import BadRequest, CellFailed, DtrainError
+from dtrain_lab.cli import selftest
+from dtrain_lab.cli.show import as_json, console, print_json, reports_errors, sentence
+from dtrain_lab.errors import BadRequest, DtrainError
 from dtrain_lab.machine import RUNTIME_VARIABLE, local_facts
 from dtrain_lab.services import paths
 from dtrain_lab.services.bug_report import bundle as pack
@@ -43,20 +41,6 @@ LATELY_S = 86400.0
 LOADS_WITHIN_S = 120.0
 """Seconds that torch may take to load; on a network file system it needs up to half a minute."""
 MOST_JOBS = 50
-SUM = """
-import torch, torch.distributed as dist
-t = torch.ones(1, device=device)
-dist.all_reduce(t)
-print(int(t))
-"""
-STUCK = """
-import time, torch, torch.distributed as dist
-if rank or world_size == 1: time.sleep(600)
-t = torch.ones(1, device=device)
-dist.all_reduce(t)
-print(t.item())
-"""
-DIE = "import os, signal\nkept = 1\nos.kill(os.getpid(), signal.SIGKILL) if rank == world_size - 1 else None"
 
 
 @click.command()
@@ -77,7 +61,7 @@ def doctor(runs: bool, gpu: bool, ranks: int | None, bundle: Path | None, as_jso
         raise BadRequest("--ranks starts nothing by itself.", "Add --run, or --gpu.", code="bad_usage")
     report: dict[str, Any] = {"dtrain_lab": __version__, **_facts()}
     if runs or gpu:
-        report["trial"] = _trial(gpu, ranks)
+        report["trial"] = selftest.run(gpu, ranks)
     report["ok"] = all(step["ok"] for step in report.get("trial", [])) and not report["problems"]
     if bundle is not None:
         report["bundle"] = _bundle(bundle, report)
@@ -123,19 +107,12 @@ def _troubles() -> dict[str, str]:
             if cluster.troubles:
                 told[f"cluster {cluster.name}"] = "; ".join(t.text for t in cluster.troubles)
     except (DtrainError, OSError) as error:
-        told["clusters"] = f"can't be asked: {_said(error)}"
+        told["clusters"] = f"can't be asked: {sentence(error)}"
     return told
 
 
-def _said(error: Exception) -> str:
-    """Return an error as a sentence, with this terminal's commands."""
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename} can't be used: {error.strerror}."
-    return in_terminal(str(error))
-
-
 def _facts() -> dict[str, Any]:
-    facts = local_facts()
+    here = local_facts()
     packages = {name: _version(name) for name in PACKAGES}
     problems = []
     if packages["torch"] is None:
@@ -143,7 +120,7 @@ def _facts() -> dict[str, Any]:
     try:
         problems += [item.error.message for item in profiles.listing() if item.error]
     except OSError as error:
-        problems.append(f"profiles: {_said(error)}")
+        problems.append(f"profiles: {sentence(error)}")
     used: dict[str, str] = {}
     for name, find in FOLDERS.items():
         try:
@@ -153,7 +130,7 @@ def _facts() -> dict[str, Any]:
             OSError,
         ) as error:  # for example, a home folder that is gone: the rest is still checked
             used[name] = "can't be used"
-            problems.append(f"the folder of {name}: {_said(error)} {MOVED[name]}")
+            problems.append(f"the folder of {name}: {sentence(error)} {MOVED[name]}")
     lacks: list[str] = []
     if packages["torch"] is not None:
         try:
@@ -165,9 +142,9 @@ def _facts() -> dict[str, Any]:
         "executable": sys.executable,
         "platform": platform.platform(),
         "machine": {
-            "cpus": facts.cpus,
-            "gpus": facts.gpus,
-            "memory_gib": round(facts.memory_bytes / 2**30, 1),
+            "cpus": here.cpus,
+            "gpus": here.gpus,
+            "memory_gib": round(here.memory_bytes / 2**30, 1),
             "open_files": _open_files(),
         },
         "packages": packages,
@@ -210,76 +187,6 @@ def _open_files() -> int:
     import resource
 
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
-def _trial(gpu: bool, ranks: int | None) -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = []
-    if gpu and not local_facts().gpus:
-        return [{"step": "find a GPU", "ok": False, "seconds": 0.0, "message": "No GPU was found."}]
-
-    def step(name: str, work: Callable[[], str]) -> None:
-        began = time.monotonic()
-        try:
-            message, ok = work(), True
-        except (DtrainError, AssertionError, OSError) as error:
-            message, ok = _said(error), False
-        seconds = round(time.monotonic() - began, 2)
-        steps.append({"step": name, "ok": ok, "seconds": seconds, "message": message})
-
-    made: list[Cluster] = []
-
-    def begin() -> str:
-        made.append(start(ranks=ranks, name=f"doctor-{os.getpid()}"))
-        info = made[0].snapshot()
-        return f"{info.world.size} ranks on {', '.join(sorted({r.device for r in info.ranks}))}"
-
-    step("start ranks", begin)
-    if made:
-        cluster = made[0]
-        step("all_reduce", lambda: _summed(cluster))
-        step("interrupt a cell that hangs", lambda: _interrupted(cluster))
-        step("all_reduce with the same group", lambda: _summed(cluster))
-        step("kill a rank", lambda: _killed(cluster))
-        step("replace it", lambda: _replaced(cluster))
-        step("all_reduce after the replacement", lambda: _summed(cluster))
-        step("stop", lambda: _stopped(cluster))
-    return steps
-
-
-def _summed(cluster: Cluster) -> str:
-    result = cluster.run(SUM, timeout=60)
-    size = len(result.ranks)
-    assert all(text.strip() == str(size) for text in result.stdout.values()), (
-        f"expected {size}: {result.stdout}"
-    )
-    return f"the sum over all ranks is {size}"
-
-
-def _interrupted(cluster: Cluster) -> str:
-    result = cluster.run(STUCK, timeout=2, check=False)
-    assert len(result.failures) == len(result.ranks), result.sentence
-    return result.sentence
-
-
-def _killed(cluster: Cluster) -> str:
-    try:
-        cluster.run(DIE, timeout=60)
-    except CellFailed as error:
-        return error.message
-    raise AssertionError("the cell did not fail")
-
-
-def _replaced(cluster: Cluster) -> str:
-    last = cluster.snapshot().world.size - 1
-    cluster.restart([last])
-    if last:
-        assert cluster.run("print(kept)", ranks=[0]).stdout[0].strip() == "1", "rank 0 lost its variables"
-    return f"rank {last} is new; the others kept their variables"
-
-
-def _stopped(cluster: Cluster) -> str:
-    cluster.stop()
-    return "no process is left"
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -133,6 +133,13 @@ def in_terminal(hint: str, name: object = None) -> str:
     return MAGIC.sub(command, hint)
 
 
+def sentence(error: Exception) -> str:
+    """Return an error as a sentence, with this terminal's commands."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename} can't be used: {error.strerror}."
+    return in_terminal(str(error))
+
+
 def exit_code(error: DtrainError) -> int:
     """Return the exit code of an error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1)
