@@ -10,12 +10,10 @@ import json
 import re
 import shlex
 
-import msgspec
-
 from dtrain_lab.errors import BadProfile
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs import staging
-from dtrain_lab.jobs.environment_variables import Monitored
+from dtrain_lab.jobs.environment_variables import JobEnvironment, Monitored
 from dtrain_lab.placement import activation, network
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import ranks as frameworks
@@ -54,7 +52,8 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         f"echo $$ > {job_files.PID}",
         *variables(record, node or 0),
         *nodes_of(record, " ".join(node.address or node.name for node in plan.nodes) if not local else ""),
-        f"export MASTER_ADDR={shlex.quote(address)} DTRAIN_SIZE={plan.size} DTRAIN_PEER={shlex.quote(peer)}",
+        f"export MASTER_ADDR={shlex.quote(address)} {environment_variables.SIZE}={plan.size} "
+        f"{environment_variables.PEER}={shlex.quote(peer)}",
         "",
         "# wait for room, on all hosts at once",
         f'exec 3< <(exec {python} dtrain_lab.node admit "$folder"{"" if node is None else f" {node}"})',
@@ -75,7 +74,7 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
         "",
         f"for attempt in $(seq 0 {record.request.retries}); do",
         f"  echo $attempt > {job_files.ATTEMPT}",
-        f"  export {job_files.ATTEMPT_VARIABLE}=$attempt",
+        f"  export {environment_variables.ATTEMPT}=$attempt",
         f"  port=$(({ports[0]} + (first - {ports[0]} + attempt{each}) % {len(ports)}))",
         *(["  " + next_free(ports, count)] if local else []),
         "  " + EXPORT,
@@ -147,7 +146,7 @@ def nodes_of(record: JobRecord, addresses: str) -> list[str]:
     if record.framework is None:
         return []
     written = shlex.quote(addresses or " ".join(["127.0.0.1"] * len(record.plan.nodes)))
-    return [f"export {job_files.NODES_VARIABLE}={written}"]
+    return [f"export {environment_variables.NODES}={written}"]
 
 
 def variables(record: JobRecord, node: int) -> list[str]:
@@ -163,27 +162,26 @@ def variables(record: JobRecord, node: int) -> list[str]:
         message = f"{activation.no_secret(name, path, 'its node')}."
         reason = json.dumps({"code": "no_secret", "message": message, "hint": SECRET_HINT, "final": True})
         if node:  # the other hosts wait for this node: its agent reports the reason to them
-            return [f"export {job_files.NEVER_VARIABLE}={shlex.quote(reason)}"]
+            return [f"export {environment_variables.NEVER}={shlex.quote(reason)}"]
         return [f"echo {shlex.quote(reason)} > {job_files.WAITING}", exit_line(node, "1"), "exit 1"]
 
     plan, profile = record.plan, record.profile
-    ours = {
-        job_files.FOLDER_VARIABLE: record.directory,
-        job_files.NOTEBOOK_VARIABLE: record.request.notebook.rpartition("/")[2],
-        job_files.MONITOR_VARIABLE: _monitor(record),
-        "DTRAIN_CHECKPOINT_DIR": record.checkpoints,
-    }
-    if record.framework is not None:
-        ours[job_files.FRAMEWORK_VARIABLE] = msgspec.json.encode(record.framework).decode()
-    elif record.request.sweep is not None and plan.traits.one_machine:
-        ours[job_files.WARM_VARIABLE] = "1"
+    ours = JobEnvironment(
+        folder=record.directory,
+        notebook=record.request.notebook.rpartition("/")[2],
+        checkpoints=record.checkpoints,
+        monitored=Monitored(plan.monitor, plan.watch.probe, plan.watch.guard),
+        framework=record.framework,
+        accelerator="npu" if ascend.used(profile) else "",
+        forks=record.framework is None and record.request.sweep is not None and plan.traits.one_machine,
+    ).to_environ()
     if "OMP_NUM_THREADS" not in plan.variables:
         ours["OMP_NUM_THREADS"] = str(plan.cpus_per_rank or plan.nodes[0].threads)
     if plan.interface is not None:
         ours |= {"GLOO_SOCKET_IFNAME": plan.interface, "NCCL_SOCKET_IFNAME": plan.interface}
     ours |= ascend.variables(profile, plan)
     made = activation.lines(profile.environment, {**ours, **plan.variables}, never_starts)
-    return [*made, 'mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"']
+    return [*made, f'mkdir -p -- "${environment_variables.CHECKPOINTS}"']
 
 
 def staged_copies(record: JobRecord, keeper: str, which: str, copies: int, node: int) -> list[str]:
@@ -204,12 +202,13 @@ def staged_copies(record: JobRecord, keeper: str, which: str, copies: int, node:
     never = f"{exit_line(node, '1')}; exit 1"
     if node:
         unsaid = shlex.quote(json.dumps({"message": "its data could not be copied"}))
-        why = f'export {job_files.NEVER_VARIABLE}="$(cat {job_files.WAITING} 2> /dev/null || echo {unsaid})"'
+        said = f"$(cat {job_files.WAITING} 2> /dev/null || echo {unsaid})"
+        why = f'export {environment_variables.NEVER}="{said}"'
         never = f"{why}; rm -f {job_files.WAITING}; break"
     return [
         "# a copy of the data on each node's own disk, as long as this runs",
-        f"export {staging.VARIABLE}={scratch}/dtrain-lab-data-$UID/{record.id}{suffix}",
-        f'exec 4< <(exec {keeper} "$folder" "${staging.VARIABLE}"{which} < /dev/null)',
+        f"export {environment_variables.STAGED}={scratch}/dtrain-lab-data-$UID/{record.id}{suffix}",
+        f'exec 4< <(exec {keeper} "$folder" "${environment_variables.STAGED}"{which} < /dev/null)',
         "keeper=$!",
         f"for copy in $(seq {copies}); do read -r -u 4 || {{ {never}; }}; done",
     ]
@@ -259,12 +258,6 @@ def exit_line(node: int, code: str) -> str:
     file = job_files.EXIT if node == 0 else f"{job_files.EXIT}.{node}"
     told = f'printf \'{{"code": %d, "at": %s}}\\n\' {code} "$(date +%s.%N)"'
     return f"{told} > .{file} && mv .{file} {file}"
-
-
-def _monitor(record: JobRecord) -> str:
-    """Return the value of the variable that configures the ranks' monitor."""
-    plan = record.plan
-    return Monitored(plan.monitor, plan.watch.probe, plan.watch.guard).text
 
 
 def title(submission: Submission) -> str:

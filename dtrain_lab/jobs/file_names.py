@@ -1,4 +1,4 @@
-"""File names in a job's folder, and environment variables that its processes use to find it."""
+"""File names in a job's folder."""
 
 from __future__ import annotations
 
@@ -36,26 +36,6 @@ CHECKPOINTS = "checkpoints"
 LAUNCHER_LOG = "launcher"
 SCHEDULER_LOG = "scheduler.log"
 """Output of MindSpore's scheduler."""
-
-FOLDER_VARIABLE = "DTRAIN_JOB"
-NOTEBOOK_VARIABLE = "DTRAIN_NOTEBOOK"
-METRICS_VARIABLE = "DTRAIN_METRICS_FD"
-STACKS_VARIABLE = "DTRAIN_STACKS_FD"
-DEBUG_VARIABLE = "DTRAIN_DEBUG_FD"
-AGENT_VARIABLE = "DTRAIN_AGENT"
-"""Pid of the rank's node agent."""
-WARM_VARIABLE = "DTRAIN_WARM"
-"""Set if the job's ranks are forked from a process that has loaded torch, if there is one."""
-ATTEMPT_VARIABLE = "DTRAIN_ATTEMPT"
-NEVER_VARIABLE = "DTRAIN_NEVER"
-"""Why ranks can't start on a host, a `Reason` as JSON. The host's agent reports it as a failure of its
-ranks."""
-MONITOR_VARIABLE = "DTRAIN_MONITOR"
-FRAMEWORK_VARIABLE = "DTRAIN_FRAMEWORK"
-"""A `FrameworkPlan` as JSON, if ranks train with a framework other than torch."""
-NODES_VARIABLE = "DTRAIN_NODES"
-"""Addresses of the nodes, in order, with spaces between them; only with a `FrameworkPlan`."""
-OURS = (METRICS_VARIABLE, STACKS_VARIABLE, DEBUG_VARIABLE)
 
 
 def failed(attempt: int) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from dtrain_lab.errors import BadRequest
 
-VARIABLE = "DTRAIN_STAGED"
-"""Environment variable of ranks with the folder of the copies."""
 INDEX = ".index.json"
 """File in that folder: path of each original → name of its copy."""
 

@@ -14,6 +14,7 @@ import zmq
 from traitlets.config import Config
 
 from dtrain_lab.cells import output_buffer
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.machine.net.zmq_options import in_every_context
 from dtrain_lab.rank.engine import RankEngine
 from dtrain_lab.rank.frameworks import torch_libraries
@@ -120,7 +121,7 @@ def _environment(spec: RankSpec) -> None:
             "dtrain-lab",
         ),
     )
-    os.environ.setdefault("DTRAIN_CHECKPOINT_DIR", os.path.join(spec.directory, "checkpoints"))
+    os.environ.setdefault(environment_variables.CHECKPOINTS, os.path.join(spec.directory, "checkpoints"))
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     if "OMP_NUM_THREADS" not in spec.variables:
         # the fork server ran with 1; child processes of this rank get the rank's own share

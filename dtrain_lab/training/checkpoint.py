@@ -10,10 +10,10 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Literal
 
+from dtrain_lab.jobs.environment_variables import CHECKPOINTS
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.training import group
 
-VARIABLE = "DTRAIN_CHECKPOINT_DIR"
 MARKER = "complete"
 
 
@@ -22,7 +22,7 @@ def checkpoint_dir() -> Path:
 
     A resumed job uses its parent's folder. Outside a job it is `checkpoints` in the working directory.
     """
-    folder = Path(os.environ.get(VARIABLE) or "checkpoints").absolute()
+    folder = Path(os.environ.get(CHECKPOINTS) or "checkpoints").absolute()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

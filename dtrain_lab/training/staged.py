@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs import staging as names
+from dtrain_lab.jobs.environment_variables import STAGED
 
 
 def staged(path: str | os.PathLike[str]) -> Path:
@@ -27,7 +28,7 @@ def staged(path: str | os.PathLike[str]) -> Path:
             f"dt.staged: {path!r} is not a path.", "Give the path that the job was asked to copy."
         )
     original = Path(path).expanduser().absolute()
-    folder = os.environ.get(names.VARIABLE)
+    folder = os.environ.get(STAGED)
     if not folder:
         return original
     index = json.loads(Path(folder, names.INDEX).read_text())

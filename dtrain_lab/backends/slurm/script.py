@@ -12,8 +12,8 @@ import shlex
 from dtrain_lab.backends import script
 from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.errors import BadProfile
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs import staging
 from dtrain_lab.placement import activation
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.frameworks import names as frameworks
@@ -150,8 +150,9 @@ def _job(record: JobRecord) -> list[str]:
         f"[ ! -e {job_files.WITHDRAWN} ] || exit 1  # cancelled before Slurm said that it has the job",
         *script.variables(record, 0),
         'nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))',
-        f"export MASTER_ADDR=${{nodes[0]}} DTRAIN_PEER={'${nodes[-1]}' if nodes > 1 else ''}",
-        *([f'export {job_files.NODES_VARIABLE}="${{nodes[*]}}"'] if record.framework is not None else []),
+        f"export MASTER_ADDR=${{nodes[0]}} "
+        f"{environment_variables.PEER}={'${nodes[-1]}' if nodes > 1 else ''}",
+        *([f'export {environment_variables.NODES}="${{nodes[*]}}"'] if record.framework is not None else []),
         "",
         *_where_installed(
             command,
@@ -208,7 +209,7 @@ def _job_steps(record: JobRecord) -> list[str]:
     plan, request, python = record.plan, record.request, script.python_of(record)
     per_node, nodes, cpus = plan.nodes[0].ranks, len(plan.nodes), _cpus_per_rank(plan)
     by_rank = record.launcher == "srun"
-    own_copy = f"{staging.VARIABLE}+=.$SLURM_NODEID; " if request.stage else ""
+    own_copy = f"{environment_variables.STAGED}+=.$SLURM_NODEID; " if request.stage else ""
     if by_rank:
         task = own_copy + (
             "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
@@ -239,7 +240,7 @@ def _job_steps(record: JobRecord) -> list[str]:
     if by_rank and request.retries:  # torchrun restarts by itself
         step = [
             f"for attempt in $(seq 0 {request.retries}); do",
-            f"  echo $attempt > {job_files.ATTEMPT}; export {job_files.ATTEMPT_VARIABLE}=$attempt",
+            f"  echo $attempt > {job_files.ATTEMPT}; export {environment_variables.ATTEMPT}=$attempt",
             "  rm -f error.*.json .once.*",
             *(f"  {line}" for line in step),
             "  [ $code != 0 ] || break",

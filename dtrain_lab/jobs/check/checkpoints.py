@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from dtrain_lab.jobs.check.parsed_cells import Parsed
+from dtrain_lab.jobs.environment_variables import CHECKPOINTS
 from dtrain_lab.wire.jobs.finding import Finding
 
 NEVER_LOADED = "checkpoint_never_loaded"
 """Code of the finding."""
 PACKAGE = "dtrain_lab"
-FOLDER = ("checkpoint_dir", "DTRAIN_CHECKPOINT_DIR", "checkpoints")
+FOLDER = ("checkpoint_dir", CHECKPOINTS, "checkpoints")
 """Names and texts that indicate code which finds checkpoints by itself."""
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.jobs import environment_variables as told
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.node.sources.launcher import own_address
 from dtrain_lab.placement.frameworks import mindspore, tensorflow
@@ -34,17 +34,16 @@ class Adapter:
     """
 
     def __init__(self, node: int, size: int, variables: Mapping[str, str]) -> None:
-        self.plan = told.framework(variables)
+        job = JobEnvironment.from_environ(variables)
+        self.plan = job.framework
         self._started = Started((), 1, 0)
         self._scheduler: asyncio.subprocess.Process | None = None
         if self.plan is not None:
-            nodes = tuple(variables[job_files.NODES_VARIABLE].split())
             port = int(variables["MASTER_PORT"])
-            self._started = Started(nodes, size // len(nodes), port)
+            self._started = Started(job.nodes, size // len(job.nodes), port)
             if self.plan.name == "mindspore":  # it takes addresses, and no names
-                peer = variables.get("DTRAIN_PEER", "") if node == 0 else ""
-                first = _address(nodes[0], peer)
-                self._started = replace(self._started, nodes=(first, *nodes[1:]))
+                first = _address(job.nodes[0], job.peer if node == 0 else "")
+                self._started = replace(self._started, nodes=(first, *job.nodes[1:]))
 
     @property
     def has_chief(self) -> bool:

@@ -12,6 +12,8 @@ import re
 import socket
 import struct
 
+from dtrain_lab.jobs import environment_variables
+from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.placement.frameworks import ascend
 
 SIOCGIFADDR = 0x8915
@@ -29,7 +31,7 @@ def ranks(arguments: list[str]) -> tuple[int, list[tuple[int, int]], int]:
     """
     if arguments:
         node, count = int(arguments[0]), int(arguments[1])
-        size = int(os.environ["DTRAIN_SIZE"])
+        size = int(os.environ[environment_variables.SIZE])
         return node, [(node * count + local, local) for local in range(count)], size
     rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
     # torchrun sets the node's index as GROUP_RANK
@@ -61,7 +63,7 @@ def choose_rendezvous(node: int) -> None:
     Raises:
         SystemExit: The name does not lead here, and the other node can't be resolved.
     """
-    name, peer = os.environ.get("MASTER_ADDR", ""), os.environ.get("DTRAIN_PEER", "")
+    name, peer = os.environ.get("MASTER_ADDR", ""), JobEnvironment.from_environ().peer
     if node or not name or not peer or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         return
     if _is_reachable(name):
@@ -105,7 +107,8 @@ def interface_to(address: str) -> str | None:
 
 def choose_interface(node: int) -> None:
     """Set the interface that reaches the peers; gloo's guess by host name may be loopback."""
-    peer = os.environ.get("MASTER_ADDR", "127.0.0.1") if node else os.environ.get("DTRAIN_PEER", "")
+    job = JobEnvironment.from_environ()
+    peer = os.environ.get("MASTER_ADDR", "127.0.0.1") if node else job.peer
     name = interface_to(peer) if peer else None
     if name is None and (node == 0 and not peer):
         name = "lo"
@@ -113,5 +116,5 @@ def choose_interface(node: int) -> None:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
         if name != "lo":
             os.environ.setdefault("NCCL_SOCKET_IFNAME", name)
-            if os.environ.get(ascend.VARIABLE) == "npu":
+            if job.accelerator == "npu":
                 os.environ.setdefault(ascend.INTERFACE, name)

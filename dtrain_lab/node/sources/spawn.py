@@ -19,7 +19,9 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.machine import logs, processes, supervision
 from dtrain_lab.node.sources import launcher, trial_forkserver_client
 
@@ -61,12 +63,12 @@ class SpawnSource:
         self._apart = apart
         self._framework = Adapter(node, size, os.environ)
         self._output = Output(folder, node)
-        restart = os.environ.get(job_files.ATTEMPT_VARIABLE) or os.environ.get("TORCHELASTIC_RESTART_COUNT")
-        self.attempt = int(restart or "0")
+        self._job = JobEnvironment.from_environ()
+        by_torchrun = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or "0")
+        self.attempt = self._job.attempt if self._job.attempt is not None else by_torchrun
         serves = [child for child in self.children if self._framework.serves(child.rank)]
         self._serving = Serving(serves, self.attempt)
-        never = os.environ.get(job_files.NEVER_VARIABLE)
-        self._never = json.loads(never)["message"].rstrip(".") if never else None
+        self._never = self._job.never or None
         """Why the ranks can't start here; reported like the failure of a rank, so that its peers end."""
         self._warm = trial_forkserver_client.path()
         """Socket of a process that forks ranks; None if they are spawned."""
@@ -152,15 +154,15 @@ class SpawnSource:
                 LOCAL_WORLD_SIZE=str(local),
                 NODE_RANK=str(self.node),
             )
-        if child.rank == 0 and job_files.ATTEMPT_VARIABLE not in os.environ and self.attempt:
+        if child.rank == 0 and self._job.attempt is None and self.attempt:
             # torchrun restarted the ranks by itself: the script wrote only the first attempt's number
             (self.folder / job_files.ATTEMPT).write_text(f"{self.attempt}\n")
         environment.update(self._framework.variables(child.rank, environment))
-        environment[job_files.ATTEMPT_VARIABLE] = str(self.attempt)
-        environment[job_files.AGENT_VARIABLE] = str(os.getpid())
-        environment[job_files.METRICS_VARIABLE] = str(child.metrics)
-        environment[job_files.STACKS_VARIABLE] = str(child.stacks)
-        environment[job_files.DEBUG_VARIABLE] = str(child.its_debugger.fileno())
+        environment[environment_variables.ATTEMPT] = str(self.attempt)
+        environment[environment_variables.AGENT] = str(os.getpid())
+        environment[environment_variables.METRICS] = str(child.metrics)
+        environment[environment_variables.STACKS] = str(child.stacks)
+        environment[environment_variables.DEBUG] = str(child.its_debugger.fileno())
         if self._warm is not None and self._never is None:
             files = (child.metrics, child.stacks, child.its_debugger.fileno())
             arguments = ["dtrain_lab.rank", str(self.folder)]

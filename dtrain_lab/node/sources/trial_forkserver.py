@@ -24,7 +24,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.machine import processes
 from dtrain_lab.rank import preload
 
@@ -45,7 +45,7 @@ PRELOAD = (
 MESSAGE = 1 << 17
 """Maximum bytes of a request; the socket refuses a larger one, and the rank is spawned instead."""
 FILES = 5
-"""Files of a request: stdout, stderr, and the three of `job_files.OURS` in their order."""
+"""Files of a request: stdout, stderr, and the three of `environment_variables.FILES` in their order."""
 IDLE_S = 15.0
 OPENBLAS = tuple(
     f"{prefix}openblas_set_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")
@@ -145,8 +145,10 @@ class TrialForkServer:
                 setattr(sys, name, stream)
                 setattr(sys, f"__{name}__", stream)
             environment: dict[str, str] = asked["environment"]
-            environment |= {name: str(file) for name, file in zip(job_files.OURS, own, strict=True)}
-            environment[job_files.AGENT_VARIABLE] = str(os.getppid())
+            environment |= {
+                name: str(file) for name, file in zip(environment_variables.FILES, own, strict=True)
+            }
+            environment[environment_variables.AGENT] = str(os.getppid())
             os.environ.clear()
             os.environ.update(environment)
             os.chdir(asked["cwd"])

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dtrain_lab._version import __version__
-from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.machine import processes
 
 ANSWER_S = 5.0
@@ -72,7 +72,7 @@ def path() -> str | None:
 
     On a machine with GPUs they are not: owners of GPU processes are determined from their parents.
     """
-    if not os.environ.get(job_files.WARM_VARIABLE) or "CUDA_VISIBLE_DEVICES" in os.environ:
+    if not JobEnvironment.from_environ().forks or "CUDA_VISIBLE_DEVICES" in os.environ:
         return None
     from dtrain_lab.machine import sockets
 
@@ -94,7 +94,7 @@ async def rank(
         at: The socket.
         arguments: Of the rank's `main`.
         environment: All its variables.
-        files: Those of `job_files.OURS`, in that order.
+        files: Those of `environment_variables.FILES`, in that order.
 
     Returns:
         The rank; None if no process listens there, or it could not be forked.

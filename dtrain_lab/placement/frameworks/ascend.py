@@ -12,8 +12,6 @@ COLLECTIVES = "cpu:gloo,npu:hccl"
 VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 INTERFACE = "HCCL_SOCKET_IFNAME"
 TABLE = "RANK_TABLE_FILE"
-VARIABLE = "DTRAIN_ACCELERATOR"
-"""Tells our own processes the kind of devices."""
 
 
 def used(profile: Profile) -> bool:
@@ -22,7 +20,7 @@ def used(profile: Profile) -> bool:
 
 
 def variables(profile: Profile, plan: Plan) -> dict[str, str]:
-    """Return the variables of a job's processes; empty without NPUs.
+    """Return the variables of a job's processes for the vendor's libraries; empty without NPUs.
 
     A scheduler says which devices a job has; elsewhere the ranks of a node get its first ones.
 
@@ -32,7 +30,7 @@ def variables(profile: Profile, plan: Plan) -> dict[str, str]:
     """
     if not used(profile):
         return {}
-    found = {VARIABLE: "npu"}
+    found: dict[str, str] = {}
     if not plan.traits.schedules:
         found[VISIBLE] = ",".join(map(str, range(plan.nodes[0].ranks)))
     if plan.interface is not None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs import environment_variables
 
 if TYPE_CHECKING:
     import asyncio
@@ -52,7 +52,7 @@ class JobDebugger:
         self._rank = rank
         self._cells = cells
         self._debugger: RankDebugger | None = None
-        number = os.environ.pop(job_files.DEBUG_VARIABLE, "")
+        number = os.environ.pop(environment_variables.DEBUG, "")
         if number:
             self._socket = socket.socket(fileno=int(number))
             self._socket.set_inheritable(False)

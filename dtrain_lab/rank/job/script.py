@@ -27,7 +27,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.jobs.notebook.sections import Section, sections
 from dtrain_lab.machine import atomic_files, processes
 from dtrain_lab.rank import child_processes
@@ -75,7 +77,7 @@ class Runner:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rank = int(os.environ.get("RANK", "0"))
-        self.notebook = os.environ.get(job_files.NOTEBOOK_VARIABLE, "notebook.ipynb")
+        self.notebook = JobEnvironment.from_environ().notebook
         self.executed: ExecutedNotebook | None = None
         self._cells: dict[str, Section] = {}
         """Cells by the file name of their compiled code."""
@@ -163,14 +165,14 @@ class Runner:
         child_processes.with_code()
         child_processes.fork_by_default()
         processes.end_with_parent(signal.SIGKILL)  # a killed agent must not leave its rank behind
-        agent = os.environ.pop(job_files.AGENT_VARIABLE, "")
+        agent = os.environ.pop(environment_variables.AGENT, "")
         if agent and os.getppid() != int(agent):  # the agent had ended before the line above
             sys.exit(128 + signal.SIGKILL)
         os.chdir(self.folder / job_files.CODE)
         sys.argv = [job_files.MAIN]
         os.environ.setdefault("MPLBACKEND", "module://dtrain_lab.rank.output.job_figures")
         faulthandler.enable(file=2)
-        stacks = os.environ.pop(job_files.STACKS_VARIABLE, "")
+        stacks = os.environ.pop(environment_variables.STACKS, "")
         if stacks:  # real-time signals: schedulers and frameworks use SIGUSR1 and SIGUSR2
             faulthandler.register(STACKS_SIGNAL, file=int(stacks), all_threads=True, chain=False)
             signal.signal(ASK_SIGNAL, partial(dtrain_write_stacks, int(stacks)))

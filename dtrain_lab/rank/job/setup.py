@@ -10,6 +10,7 @@ from typing import Any
 
 from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.placement.layout import collectives_of
 from dtrain_lab.rank.group import job_store
@@ -39,11 +40,11 @@ class Setup:
 
         if self.rank == 0:
             log.to_file(str(self.folder / job_files.VALUES))
-        metrics = os.environ.pop(job_files.METRICS_VARIABLE, "")
-        framework = environment_variables.framework()
-        monitored = environment_variables.monitored()
-        if framework is not None:
-            self._begin_framework(framework.name, metrics if monitored.on else "")
+        metrics = os.environ.pop(environment_variables.METRICS, "")
+        job = JobEnvironment.from_environ()
+        monitored = job.monitored
+        if job.framework is not None:
+            self._begin_framework(job.framework.name, metrics if monitored.on else "")
         if not needed:
             return
         gc.disable()  # collections while torch loads would only scan torch's modules
@@ -57,7 +58,7 @@ class Setup:
         if threads:
             torch.set_num_threads(int(threads))
         size = int(os.environ.get("WORLD_SIZE", "1"))
-        npu = os.environ.get(ascend.VARIABLE) == "npu"
+        npu = job.accelerator == "npu"
         if npu:
             import torch_npu  # noqa: F401 # it adds torch.npu and HCCL
 

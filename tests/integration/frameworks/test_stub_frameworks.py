@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement.frameworks import tensorflow
 from tests.books import write
@@ -73,10 +74,10 @@ def test_an_agent_whose_port_is_taken_starts_no_rank_and_names_it(tmp_path: Path
         listening.listen()
         port = listening.getsockname()[1]
         told = {
-            job_files.FRAMEWORK_VARIABLE: plan,
-            job_files.NODES_VARIABLE: "127.0.0.1",
+            environment_variables.FRAMEWORK: plan,
+            environment_variables.NODES: "127.0.0.1",
             "MASTER_PORT": str(port),
-            "DTRAIN_SIZE": "2",
+            environment_variables.SIZE: "2",
         }
         agent = [sys.executable, "-P", "-m", "dtrain_lab.node", "ranks", str(tmp_path), "0", "2"]
         done = subprocess.run(agent, env={**os.environ, **told}, timeout=60, check=False)

@@ -8,8 +8,8 @@ export DTRAIN_JOB='/work/it'"'"'s here/0123456789ab'
 export DTRAIN_NOTEBOOK='train it.ipynb'
 export DTRAIN_MONITOR=1
 export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
-export OMP_NUM_THREADS=6
 export DTRAIN_ACCELERATOR=npu
+export OMP_NUM_THREADS=6
 export ASCEND_RT_VISIBLE_DEVICES=0,1
 mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"
 export MASTER_ADDR=127.0.0.1 DTRAIN_SIZE=4 DTRAIN_PEER=''

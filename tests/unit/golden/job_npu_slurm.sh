@@ -21,10 +21,10 @@ export DTRAIN_JOB='/work/it'"'"'s here/0123456789ab'
 export DTRAIN_NOTEBOOK='train it.ipynb'
 export DTRAIN_MONITOR=1
 export DTRAIN_CHECKPOINT_DIR='/work/it'"'"'s here/0123456789ab/checkpoints'
+export DTRAIN_ACCELERATOR=npu
 export OMP_NUM_THREADS=6
 export GLOO_SOCKET_IFNAME=eth0
 export NCCL_SOCKET_IFNAME=eth0
-export DTRAIN_ACCELERATOR=npu
 export HCCL_SOCKET_IFNAME=eth0
 export RANK_TABLE_FILE=/etc/hccl.json
 mkdir -p -- "$DTRAIN_CHECKPOINT_DIR"

@@ -15,6 +15,7 @@ import pytest
 import zmq
 import zmq.asyncio
 
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.node.sources.job_head import JobHead
@@ -28,7 +29,7 @@ async def test_an_agent_whose_rank_failed_stays_until_the_head_knows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had closed its connection once it had the address of a head that was too busy to accept it yet."""
-    monkeypatch.setenv(job_files.NEVER_VARIABLE, json.dumps({"message": "no room"}))
+    monkeypatch.setenv(environment_variables.NEVER, json.dumps({"message": "no room"}))
     context = zmq.asyncio.Context()
     with tempfile.TemporaryDirectory(prefix="dtl") as directory:
         head = context.socket(zmq.ROUTER)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import gpus
 from dtrain_lab.node.sources.frameworks import Adapter
@@ -21,8 +22,8 @@ PORT = "20000"
 def adapter(plan: FrameworkPlan, size: int, *, port: str = PORT) -> Adapter:
     """The adapter of an agent with all of a job's ranks."""
     told = {
-        job_files.FRAMEWORK_VARIABLE: msgspec.json.encode(plan).decode(),
-        job_files.NODES_VARIABLE: "127.0.0.1",
+        environment_variables.FRAMEWORK: msgspec.json.encode(plan).decode(),
+        environment_variables.NODES: "127.0.0.1",
         "MASTER_PORT": port,
     }
     return Adapter(0, size, told)

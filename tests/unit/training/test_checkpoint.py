@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import dtrain_lab as dt
+from dtrain_lab.jobs.environment_variables import CHECKPOINTS
 from dtrain_lab.training import checkpoint
 from dtrain_lab.training.checkpoint import Checkpoint, latest_step
 
@@ -134,7 +135,7 @@ def test_ranks_that_have_no_group_wait_for_each_other(tmp_path: Path, dies: str)
                 **os.environ,
                 **{"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "DIES": dies},
                 **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"},
-                checkpoint.VARIABLE: str(tmp_path),
+                CHECKPOINTS: str(tmp_path),
             },
         )
         for rank in range(2)

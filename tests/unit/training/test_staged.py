@@ -15,6 +15,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs import staging
+from dtrain_lab.jobs.environment_variables import STAGED
 from dtrain_lab.node import stage
 
 
@@ -61,7 +62,7 @@ def test_a_rank_finds_the_copy_and_without_one_the_original(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert dt.staged(tmp_path / "set") == tmp_path / "set"
-    monkeypatch.setenv(staging.VARIABLE, str(tmp_path / "copy"))
+    monkeypatch.setenv(STAGED, str(tmp_path / "copy"))
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / staging.INDEX).write_text(json.dumps({str(tmp_path / "set"): "set"}))
     assert dt.staged(tmp_path / "set" / "a") == tmp_path / "copy" / "set" / "a"

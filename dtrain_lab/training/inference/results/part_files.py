@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.jobs.file_names import FOLDER_VARIABLE
+from dtrain_lab.jobs import environment_variables
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.training.checkpoint import checkpoint_dir
 from dtrain_lab.training.inference.batch_shares import Batches, in_order
@@ -50,7 +50,7 @@ def folder_of(output: Path, name: str) -> Path:
         output: absolute path of the file.
         name: the path as the user wrote it: a resumed job has another working directory.
     """
-    if os.environ.get(FOLDER_VARIABLE):
+    if os.environ.get(environment_variables.FOLDER):
         return checkpoint_dir() / f"predict-{output.stem}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return output.with_name(f".{output.name}.parts")
 
