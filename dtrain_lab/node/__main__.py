@@ -33,7 +33,7 @@ def command(name: str) -> Callable[[list[str]], int]:
     """Import only a subcommand's module, since one runs beside every rank of a job; return its main."""
     match name:
         case "ranks" | "attached":  # the latter in scripts of earlier versions
-            from dtrain_lab.node.sources.spawn import main
+            from dtrain_lab.node.ranks import main
         case "warm":
             from dtrain_lab.node.sources.trial_forkserver import main
         case "admit" | "turn":

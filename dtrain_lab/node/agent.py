@@ -1,6 +1,7 @@
 """The node agent: samples ranks, collects stacks, holds the link to the head.
 
-There is one per node, or one per rank under a launcher. The ranks come from its source (`node.sources`).
+There is one per node, or one per rank under a launcher. The ranks come from its source (`node.sources`), and
+`serve` runs the two, whatever the source.
 """
 
 from __future__ import annotations
@@ -40,8 +41,16 @@ class Source(Protocol):
     """Makes the ranks of a node, or attaches to those of a launcher, and detects their exits."""
 
     node: int
+    gpus: int
+    """Number of GPUs that the ranks may use."""
     tick_s: float
     """Sampling period in seconds while any rank is active."""
+
+    def attach(self, agent: Agent) -> None:
+        """Called once, when the agent is made: the source sends to the head through it."""
+
+    async def run(self) -> int:
+        """Run the source until its ranks have ended, or are no longer wanted; returns an exit code."""
 
     def processes(self) -> Sequence[Process]:
         """Living ranks."""
@@ -57,13 +66,12 @@ class Agent:
     """The part of a node agent that does not depend on the source of its ranks.
 
     Args:
-        source: Source of the ranks.
-        count: Number of GPUs that the ranks may use.
+        source: Source of the ranks; it is attached to this agent.
     """
 
-    def __init__(self, source: Source, count: int) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._devices = Devices(count)
+        self._devices = Devices(source.gpus)
         self._uses: dict[int, Use] = {}
         """Last known use of each rank."""
         self._host = Host()
@@ -73,6 +81,7 @@ class Agent:
             lambda troubles: self.link.send(links.LoopFailed(node=source.node, troubles=troubles))
         )
         self._samples = kept.keep("node.samples", self._measure)
+        source.attach(self)
 
     def join(self, url: str, keys: Keys | None) -> None:
         """Connect to a head, or to the one that replaced it.
@@ -118,3 +127,12 @@ class Agent:
             self.link.send(links.Samples(node=self._source.node, samples=tuple(samples), host=host))
             moves = any(s.operation is not None or (s.cpu_utilization or 0.0) > IDLE_CPU for s in samples)
             period_s = self._source.tick_s if moves else max(IDLE_TICK_S, self._source.tick_s)
+
+
+async def serve(source: Source) -> int:
+    """Run a node's agent and the source of its ranks; returns the source's exit code."""
+    agent = Agent(source)
+    try:
+        return await source.run()
+    finally:
+        agent.close()

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from dtrain_lab.machine import check, gpus, logs, processes, slot_tickets, supervision
 from dtrain_lab.machine.cgroup import OutOfMemory
 from dtrain_lab.node import fork_messages
-from dtrain_lab.node.agent import Agent, Process
+from dtrain_lab.node.agent import Agent, Process, serve
 from dtrain_lab.node.fork_messages import NO_PROCESS
 from dtrain_lab.node.network_probe import Listener, reaches
 from dtrain_lab.node.sources.forkserver_client import ForkServerClient
@@ -36,9 +36,11 @@ class ForkSource:
     """Ranks that the head owns. Implements `agent.Source`."""
 
     tick_s = 0.25
+    _agent: Agent
 
     def __init__(self, settings: AgentSettings) -> None:
         self.node = settings.node
+        self.gpus = settings.gpus
         self._settings = settings
         self._ranks: dict[int, Process] = {}
         variables = {**os.environ, **settings.variables}
@@ -56,11 +58,14 @@ class ForkSource:
         """Socket of the agent that takes over the fork server."""
         self._printed: dict[int, tuple[int, int, float]] = {}
         """Rank → bytes of stdout and stderr, and since when they are unchanged; infinity once reported."""
-        self._agent = Agent(self, settings.gpus)
-        self._send = self._agent.link.send
 
-    async def run(self) -> None:
-        """Serve the head until it sends `Leave` or is gone."""
+    def attach(self, agent: Agent) -> None:
+        """Send to the head through this agent."""
+        self._agent = agent
+        self._send = agent.link.send
+
+    async def run(self) -> int:
+        """Serve the head until it sends `LeaveWorld` or is gone."""
         loop = asyncio.get_running_loop()
         kept = supervision.here()
         kept.own_loop()
@@ -78,8 +83,7 @@ class ForkSource:
             line = await asyncio.to_thread(sys.stdin.buffer.readline)
             if not line:  # stdin was closed without a link: `join` found no head
                 self._forks.end()
-                self._agent.close()
-                return
+                return 0
             self._settings = msgspec.json.decode(line, type=AgentSettings)
         self._agent.join(self._settings.link, self._settings.keys)
         link = kept.keep("node.link", self._end_with_head)
@@ -92,7 +96,7 @@ class ForkSource:
             unsaid.cancel()
             if not (self._heir and await self._forks.hand_on(self._heir)):
                 self._forks.end()
-            self._agent.close()
+        return 0
 
     # ---- as a source
 
@@ -260,5 +264,5 @@ def main() -> None:
     asyncio.run(_serve(settings))
 
 
-async def _serve(settings: AgentSettings) -> None:
-    await ForkSource(settings).run()
+async def _serve(settings: AgentSettings) -> int:
+    return await serve(ForkSource(settings))

@@ -1,10 +1,6 @@
-"""Source of a job's ranks: spawns them, stores their output, watches for exits, ends peers of a failed rank.
+"""A job's ranks on a node: spawns them, stores their output, watches for exits, ends peers of a failed rank.
 
-`python -m dtrain_lab.node ranks FOLDER` runs the one rank that srun or torchrun started it as;
-`… FOLDER NODE RANKS` makes the ranks of a node itself, without such a launcher. With a further `apart`, each
-node has a script of its own, and ranks that have succeeded wait for those of other nodes: an attempt ends
-everywhere, or restarts everywhere. The ranks' output lines go to `log.NODE`, their metrics to the job's head,
-if there is one: a job does not need it.
+The ranks' output lines go to `log.NODE`, their metrics to the job's head, if there is one.
 """
 
 from __future__ import annotations
@@ -17,17 +13,13 @@ import sys
 import time
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.environment_variables import JobEnvironment
-from dtrain_lab.machine import logs, processes, supervision
-from dtrain_lab.node.sources import launcher, trial_forkserver_client
-
-if TYPE_CHECKING:
-    from dtrain_lab.node.sources.job_head import JobHead
-
+from dtrain_lab.machine import processes, supervision
+from dtrain_lab.node.sources import parameter_servers, trial_forkserver_client
 from dtrain_lab.node.sources.frameworks import Adapter
 from dtrain_lab.node.sources.job_log import PIECE, Output
 from dtrain_lab.node.sources.parameter_servers import Serving
@@ -42,7 +34,14 @@ POLL_S = 0.5
 WARM_AFTER_S = 1.0
 
 
-class SpawnSource:
+class Head(parameter_servers.Head, Protocol):
+    """The job's head, as its ranks' agent sees it; there may be none."""
+
+    def ended(self, child: SpawnedRank, code: int) -> None:
+        """Report the exit of a rank."""
+
+
+class JobRanks:
     """Runs ranks as child processes; a job needs no head.
 
     Args:
@@ -79,8 +78,8 @@ class SpawnSource:
         self._first: tuple[int, int] | None = None
         """The rank that failed first here, and its exit code."""
 
-    async def run(self) -> int:
-        """Run the ranks to their end; returns the exit code of the first that failed, else 0."""
+    async def start(self) -> None:
+        """Start the ranks."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._cancel)
@@ -94,16 +93,23 @@ class SpawnSource:
             await self._framework.start_scheduler(self.folder)
             supervisor.once("node.task", self._watch_scheduler())
         await asyncio.gather(*(self._start(child) for child in self.children))
-        # imported late, while the ranks load torch
-        from dtrain_lab.machine.cgroup import OutOfMemory
-        from dtrain_lab.node.sources.job_head import JobHead
-
         for child in self.children:
             child.began = processes.began_at(child.pid)
+
+    async def run(self, head: Head) -> int:
+        """Run the ranks to their end.
+
+        Args:
+            head: Told of their ends, and asked for those of ranks on other nodes.
+
+        Returns:
+            The exit code of the first rank that failed, else 0.
+        """
+        from dtrain_lab.machine.cgroup import OutOfMemory  # late: the ranks load torch meanwhile
+
         self._memory = OutOfMemory()
-        head = JobHead(self)
+        supervisor = supervision.here()
         supervisor.keep("node.look", self._poll)
-        supervisor.keep("node.head", head.run)
         if self._apart and self._serving.ranks and not any(child.rank == 0 for child in self.children):
             supervisor.once("node.task", self._wait_for_chief(head))
         await asyncio.gather(*(self._keep(child, head) for child in self.children))
@@ -115,11 +121,10 @@ class SpawnSource:
         if self._apart and not code:
             code = await self._wait_for_others(head)
         await supervisor.close()
-        head.close()
         await self._framework.end_scheduler()
         return code
 
-    async def _wait_for_others(self, head: JobHead) -> int:
+    async def _wait_for_others(self, head: Head) -> int:
         """Wait for ranks on other nodes; returns 0 if they succeed, or no head knows of them."""
         told = head.others_end(TELL_WITHIN_S)
         await _first((told, self._peer_failed.wait(), self._cancelled.wait()))
@@ -127,7 +132,7 @@ class SpawnSource:
             return 128 + signal.SIGTERM
         return int(self._peer_failed.is_set())
 
-    async def _wait_for_chief(self, head: JobHead) -> None:
+    async def _wait_for_chief(self, head: Head) -> None:
         if not await self._serving.wait_for_chief(head):
             self._end_soon()
 
@@ -188,7 +193,7 @@ class SpawnSource:
             # for the next trials; late, as these ranks are loading torch now
             asyncio.get_running_loop().call_later(WARM_AFTER_S, trial_forkserver_client.start, self._warm)
 
-    async def _keep(self, child: SpawnedRank, head: JobHead) -> None:
+    async def _keep(self, child: SpawnedRank, head: Head) -> None:
         code = await self._output.until_end(child)
         if child.served:
             code = 0
@@ -274,16 +279,3 @@ async def _first(works: Sequence[Coroutine[Any, Any, Any]], within_s: float | No
             task.cancel()
     for task in done:
         await task
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point: `ranks FOLDER [NODE RANKS [apart]]`."""
-    processes.end_with_parent(signal.SIGTERM)  # end with a launcher that is killed
-    node, ranks, size = launcher.ranks(arguments[2:])
-    launcher.choose_interface(node)
-    launcher.choose_rendezvous(node)
-    apart = len(arguments) > 4
-    # a file for each rank that has an agent of its own; created with the first message
-    name = f"agent.{node}.{ranks[0][0]}{logs.SUFFIX}"
-    logs.to_file(Path(arguments[1], name), level="WARNING")
-    return asyncio.run(SpawnSource(Path(arguments[1]), node, ranks, size, apart=apart).run())

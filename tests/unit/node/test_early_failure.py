@@ -18,8 +18,10 @@ import zmq.asyncio
 from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
-from dtrain_lab.node.sources.job_head import JobHead
-from dtrain_lab.node.sources.spawn import SpawnSource
+from dtrain_lab.node import ranks
+from dtrain_lab.node.agent import Agent
+from dtrain_lab.node.sources.spawn import JobRanks
+from dtrain_lab.node.sources.spawned_source import SpawnedRanksSource
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
 
@@ -36,7 +38,7 @@ async def test_an_agent_whose_rank_failed_stays_until_the_head_knows(
         head.bind(f"ipc://{directory}/link")
         found = Endpoints("1", socket.gethostname(), "", 1, 0.0, directory, (), (), Keys("", "", ""))
         (tmp_path / job_files.ENDPOINTS).write_bytes(msgspec.json.encode(found))
-        agent = asyncio.create_task(SpawnSource(tmp_path, 1, [(1, 0)], 2, apart=True).run())
+        agent = asyncio.create_task(ranks.run(JobRanks(tmp_path, 1, [(1, 0)], 2, apart=True)))
         try:
             heard: list[links.Message] = []
             async with asyncio.timeout(30):
@@ -55,12 +57,13 @@ async def test_an_agent_whose_rank_failed_stays_until_the_head_knows(
 @pytest.mark.asyncio
 async def test_an_agent_that_the_head_told_of_a_failure_asks_no_more() -> None:
     """Its ranks end because of that one, and by then the head may be gone."""
-    source: Any = SimpleNamespace(node=1, children=[], attempt=0, folder=Path(), end_with_peers=lambda: None)
-    head = JobHead(source)
-    head.connected.set()
+    of_job: Any = SimpleNamespace(node=1, children=[], attempt=0, folder=Path(), end_with_peers=lambda: None)
+    head = SpawnedRanksSource(of_job)
+    agent = Agent(head)
+    agent.link.connected.set()
     try:
         head.obey(links.LeaveWorld())
         await asyncio.wait_for(head.others_end(20.0), 5)
     finally:
-        head.close()
+        agent.close()
         await supervision.here().close()

@@ -15,7 +15,8 @@ import pytest_asyncio
 
 from dtrain_lab.jobs.attempt import SILENT_S, RankSeen, stand
 from dtrain_lab.machine import processes, supervision
-from dtrain_lab.node.sources import job_head, parameter_servers, rank_error
+from dtrain_lab.node.agent import Agent
+from dtrain_lab.node.sources import parameter_servers, rank_error, spawned_source
 from dtrain_lab.node.sources.parameter_servers import Serving
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.wire import links
@@ -145,20 +146,21 @@ async def test_a_late_chief_is_unknown_to_the_head_and_asked_for_again(
         ({0: done, 1: late}, 0.0),
     ]
     said: list[links.Stand] = []
-    source: Any = SimpleNamespace(node=1, children=[], attempt=0, folder=Path(), end_with_peers=lambda: None)
-    monkeypatch.setattr(job_head, "ASK_S", 0.001)
-    head = job_head.JobHead(source)
+    of_job: Any = SimpleNamespace(node=1, children=[], attempt=0, folder=Path(), end_with_peers=lambda: None)
+    monkeypatch.setattr(spawned_source, "ASK_S", 0.001)
+    head = spawned_source.SpawnedRanksSource(of_job)
+    agent = Agent(head)
 
     def answer(message: links.Message) -> None:
         ranks, waited_s = views.pop(0)
         said.append(stand(ranks, 2, 0, waited_s, failed=False, serving=serve))
         head.obey(links.Attempt(0, said[-1]))
 
-    monkeypatch.setattr(head._agent.link, "send", answer)
-    head.connected.set()
+    monkeypatch.setattr(agent.link, "send", answer)
+    agent.link.connected.set()
     try:
         assert await asyncio.wait_for(Serving([]).wait_for_chief(head), 30)
         assert said == ["unknown", "runs", "runs", "done"]
     finally:
-        head.close()
+        agent.close()
         await supervision.here().close()

@@ -1,6 +1,7 @@
-"""An agent's connection to the head of its job; the job runs without one as well.
+"""Source of a job's ranks, as the node agent and, through it, the job's head see them.
 
-A head may die and be replaced: when the endpoints file changes, the ranks are reported to the new head.
+`spawn.JobRanks` runs the ranks, which need no head. A head may die and be replaced: when the endpoints file
+changes, the ranks are reported to the new head.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dtrain_lab.machine import gpus, supervision
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.agent import Agent, Process
 from dtrain_lab.node.link import way
+from dtrain_lab.node.sources.spawn import Head
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank
 from dtrain_lab.node.stacks.stacks import ask
 from dtrain_lab.rank.debugger.job_debugger import framed, messages
@@ -43,30 +45,37 @@ STACKS_WITHIN_S = 2.0
 
 
 class Ranks(Protocol):
-    """The source's ranks on this node: reported to the head, which may end them."""
+    """The job's ranks on this node: reported to the head, which may end them."""
 
     folder: Path
     node: int
     attempt: int
     children: list[SpawnedRank]
 
+    async def run(self, head: Head) -> int:
+        """Run the ranks to their end, and tell the head; returns an exit code."""
+
     def end_with_peers(self) -> None:
         """End the ranks, because a peer on another node failed."""
 
 
-class JobHead:
-    """Reports a job's ranks to its head, and handles the head's messages. Implements `agent.Source`.
+class SpawnedRanksSource:
+    """Reports a job's ranks to its head, and handles the head's messages.
+
+    Implements `agent.Source`, and `spawn.Head` for the ranks.
 
     Args:
-        source: The source of the ranks.
+        ranks: The ranks, which have been started.
     """
 
     tick_s = 1.0
+    _agent: Agent
 
-    def __init__(self, source: Ranks) -> None:
-        self._source = source
-        self.node = source.node
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+        self.node = ranks.node
         visible = gpus.usable()
+        self.gpus = len(visible)
         self._processes = {
             child.rank: Process(
                 child.rank,
@@ -75,7 +84,7 @@ class JobHead:
                 visible[child.local_rank % len(visible)] if visible else None,
                 partial(_stacks, child.pid, child.began, child.stacks),
             )
-            for child in source.children
+            for child in ranks.children
         }
         self._ended: list[links.Exited] = []
         self.heard_at = 0.0
@@ -84,15 +93,24 @@ class JobHead:
         """Set once the head has reported the end of the attempt, or that it can't know it."""
         self.stand: links.Stand | None = None
         """The head's latest report on this attempt."""
-        self._agent = Agent(self, len(visible))
-        self.connected = self._agent.link.connected
-        for child in source.children:
-            supervision.here().keep("node.debugger", partial(self._pass_on, child))
 
-    async def run(self) -> None:
+    def attach(self, agent: Agent) -> None:
+        """Send to the head through this agent."""
+        self._agent = agent
+        self.connected = agent.link.connected
+
+    async def run(self) -> int:
+        """Run the ranks to their end, in contact with their head; returns their exit code."""
+        supervisor = supervision.here()
+        supervisor.keep("node.head", self._follow_head)
+        for child in self._ranks.children:
+            supervisor.keep("node.debugger", partial(self._pass_on, child))
+        return await self._ranks.run(self)
+
+    async def _follow_head(self) -> None:
         """Connect to the head, and to any that replaces it."""
         known: Endpoints | None = None
-        path = self._source.folder / job_files.ENDPOINTS
+        path = self._ranks.folder / job_files.ENDPOINTS
         while True:
             with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
                 found = decode(path.read_bytes())
@@ -113,8 +131,8 @@ class JobHead:
         return links.RanksLaunched(
             node=self.node,
             name=socket.gethostname().split(".")[0],
-            ranks=tuple((child.rank, child.local_rank, child.pid) for child in self._source.children),
-            restart=self._source.attempt,
+            ranks=tuple((child.rank, child.local_rank, child.pid) for child in self._ranks.children),
+            restart=self._ranks.attempt,
         )
 
     def ended(self, child: SpawnedRank, code: int) -> None:
@@ -149,14 +167,10 @@ class JobHead:
         if self.stand == "unknown":
             self._over.clear()
         while not self._over.is_set() and time.monotonic() - max(began, self.heard_at) < SILENT_S:
-            self._agent.link.send(links.AskEnd(self._source.attempt))
+            self._agent.link.send(links.AskEnd(self._ranks.attempt))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(ASK_S):
                     await self._over.wait()
-
-    def close(self) -> None:
-        """Close the link; queued messages still leave."""
-        self._agent.close()
 
     def obey(self, order: links.Message) -> None:
         """Handle a message of the head: debug requests, and the state of the attempt on other nodes."""
@@ -165,18 +179,18 @@ class JobHead:
                 supervision.here().once("node.task", self._debug(order))
             case links.LeaveWorld():
                 self._over.set()
-                self._source.end_with_peers()
-            case links.Attempt(restart, stand) if restart == self._source.attempt:
+                self._ranks.end_with_peers()
+            case links.Attempt(restart, stand) if restart == self._ranks.attempt:
                 self.heard_at = time.monotonic()
                 self.stand = stand
                 if stand == "failed":
-                    self._source.end_with_peers()
+                    self._ranks.end_with_peers()
                 if stand != "runs":
                     self._over.set()
 
     async def _debug(self, order: links.DebugRequest) -> None:
         """Forward a request to a rank's debugger."""
-        child = next((k for k in self._source.children if k.rank == order.rank), None)
+        child = next((k for k in self._ranks.children if k.rank == order.rank), None)
         if child is not None:
             loop = asyncio.get_running_loop()
             with contextlib.suppress(OSError):  # the rank has just ended, which is reported to the head
