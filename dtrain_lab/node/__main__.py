@@ -34,8 +34,6 @@ def command(name: str) -> Callable[[list[str]], int]:
     match name:
         case "ranks" | "attached":  # the latter in scripts of earlier versions
             from dtrain_lab.node.ranks import main
-        case "warm":
-            from dtrain_lab.node.sources.trial_forkserver import main
         case "admit" | "turn":
             from dtrain_lab.node.admission.slot_queue import main
         case "stage":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import resource
 import socket
 import sys
@@ -135,14 +134,6 @@ def _environment(spec: RankSpec) -> None:
     os.chdir(spec.directory if os.path.isdir(spec.directory) else os.path.expanduser("~"))
     # as in a notebook: modules beside it can be imported, those in the fork server's folder can't
     sys.path[:] = ["", *(path for path in sys.path if path not in ("", "/"))]
-    reseed()
-
-
-def reseed() -> None:
-    """Give this rank random numbers of its own: the fork server's state is the same in all ranks."""
-    random.seed()
-    if "numpy.random" in sys.modules:  # older versions of numpy import it
-        sys.modules["numpy.random"].seed()
 
 
 def _loopback() -> str:

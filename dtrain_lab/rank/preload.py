@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -42,6 +42,21 @@ OPTIONAL = (
     "IPython.utils.wildcard",
     "bdb",
 )
+NEEDED_BY_SCRIPTS = (
+    "torch",
+    "torch.distributed",
+    "torch.nn.parallel",
+    "torch.utils.data",
+    "dtrain_lab.rank.job.script",
+    "dtrain_lab.rank.monitor",
+    "dtrain_lab.rank.notes",
+    "dtrain_lab.rank.launchers",
+    "dtrain_lab.rank.rpc",
+    "dtrain_lab.rank.frameworks.torch_libraries",
+    "dtrain_lab.training.log",
+)
+OPTIONAL_FOR_SCRIPTS = ("numpy",)
+"""torch works without it."""
 
 names: set[str] = set()
 """Names of the modules that were loaded before the fork."""
@@ -55,15 +70,28 @@ def load() -> None:
     Raises:
         ImportError: A module that ranks can't do without is missing.
     """
-    for name in NEEDED:
+    _import(NEEDED, OPTIONAL)
+    names.update(sys.modules)
+    files.extend(file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None)))
+
+
+def load_for_scripts() -> None:
+    """Load what ranks of jobs need.
+
+    Raises:
+        ImportError: A module that they can't do without is missing.
+    """
+    _import(NEEDED_BY_SCRIPTS, OPTIONAL_FOR_SCRIPTS)
+
+
+def _import(needed: Iterable[str], optional: Iterable[str]) -> None:
+    for name in needed:
         importlib.import_module(name)
-    for name in OPTIONAL:
+    for name in optional:
         try:
             importlib.import_module(name)
         except ImportError:
             continue
-    names.update(sys.modules)
-    files.extend(file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None)))
 
 
 def freeze() -> None:

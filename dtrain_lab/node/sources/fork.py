@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from dtrain_lab.machine import check, gpus, logs, processes, slot_tickets, supervision
 from dtrain_lab.machine.cgroup import OutOfMemory
-from dtrain_lab.node import fork_messages
 from dtrain_lab.node.agent import Agent, Process, serve
-from dtrain_lab.node.fork_messages import NO_PROCESS
+from dtrain_lab.node.forkserver import messages
+from dtrain_lab.node.forkserver.client import ForkServerClient
+from dtrain_lab.node.forkserver.messages import NO_PROCESS
 from dtrain_lab.node.network_probe import Listener, reaches
-from dtrain_lab.node.sources.forkserver_client import ForkServerClient
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.settings import HEIR, AgentSettings
 
@@ -201,21 +201,21 @@ class ForkSource:
                     self._printed[rank] = (out, err, math.inf)  # reported once
                     self._send(links.OutputStalled(rank=rank, stdout=out, stderr=err))
 
-    def _received(self, news: fork_messages.News) -> None:
+    def _received(self, news: messages.News) -> None:
         match news:
-            case fork_messages.Loaded(seconds, torch, on_gpus, error):
+            case messages.Loaded(seconds, torch, on_gpus, error):
                 if not error and not on_gpus and self._visible:
                     error = f"torch {torch} {NO_CUDA}"
                 self._send(links.Preloaded(self.node, seconds, torch, error, _import_hint(error)))
-            case fork_messages.ProcessForked(key, pid):
+            case messages.ProcessForked(key, pid):
                 if key != links.CONTROLLER:
                     stacks = partial(self._forks.crash_outputs[key].stacks, pid, processes.began_at(pid))
                     self._ranks[key] = Process(key, pid, self._forks.rings[key], self._gpus.get(key), stacks)
                 self._send(links.Forked(key=key, pid=pid))
-            case fork_messages.ProcessExited():
+            case messages.ProcessExited():
                 self._died(news)
 
-    def _died(self, news: fork_messages.ProcessExited) -> None:
+    def _died(self, news: messages.ProcessExited) -> None:
         how = news.how or self._memory.how(news.code)
         last = links.Exited(key=news.key, pid=news.pid, code=news.code, last=news.last, how=how)
         rank = self._ranks.get(news.key)

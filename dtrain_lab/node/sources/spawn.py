@@ -19,7 +19,8 @@ from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.machine import processes, supervision
-from dtrain_lab.node.sources import parameter_servers, trial_forkserver_client
+from dtrain_lab.node.forkserver import trials
+from dtrain_lab.node.sources import parameter_servers
 from dtrain_lab.node.sources.frameworks import Adapter
 from dtrain_lab.node.sources.job_log import PIECE, Output
 from dtrain_lab.node.sources.parameter_servers import Serving
@@ -31,7 +32,8 @@ GRACE_S = 5.0
 TELL_WITHIN_S = 20.0
 """Seconds to wait for a head that is starting."""
 POLL_S = 0.5
-WARM_AFTER_S = 1.0
+START_AFTER_S = 1.0
+"""Seconds after which a fork server for the next trials is started."""
 
 
 class Head(parameter_servers.Head, Protocol):
@@ -69,8 +71,8 @@ class JobRanks:
         self._serving = Serving(serves, self.attempt)
         self._never = self._job.never or None
         """Why the ranks can't start here; reported like the failure of a rank, so that its peers end."""
-        self._warm = trial_forkserver_client.path()
-        """Socket of a process that forks ranks; None if they are spawned."""
+        self._forkserver = trials.path()
+        """Socket of a fork server for trials; None if ranks are spawned."""
         self._warned = False
         self._ending = False
         self._cancelled = asyncio.Event()
@@ -168,10 +170,10 @@ class JobRanks:
         environment[environment_variables.METRICS] = str(child.metrics)
         environment[environment_variables.STACKS] = str(child.stacks)
         environment[environment_variables.DEBUG] = str(child.its_debugger.fileno())
-        if self._warm is not None and self._never is None:
+        if self._forkserver is not None and self._never is None:
             files = (child.metrics, child.stacks, child.its_debugger.fileno())
             arguments = ["dtrain_lab.rank", str(self.folder)]
-            child.process = await trial_forkserver_client.rank(self._warm, arguments, environment, files)
+            child.process = await trials.fork(self._forkserver, child.rank, arguments, environment, files)
         if child.process is None:
             await self._spawn(child, environment)
         child.its_debugger.close()
@@ -189,9 +191,9 @@ class JobRanks:
             # as torchrun does: Linux balances CPUs among sessions; in a shared one, a step took 2 % longer
             start_new_session=True,
         )
-        if self._warm is not None and child is self.children[0] and self._never is None:
+        if self._forkserver is not None and child is self.children[0] and self._never is None:
             # for the next trials; late, as these ranks are loading torch now
-            asyncio.get_running_loop().call_later(WARM_AFTER_S, trial_forkserver_client.start, self._warm)
+            asyncio.get_running_loop().call_later(START_AFTER_S, trials.start, self._forkserver)
 
     async def _keep(self, child: SpawnedRank, head: Head) -> None:
         code = await self._output.until_end(child)

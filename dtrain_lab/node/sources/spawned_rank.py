@@ -9,7 +9,7 @@ import socket
 
 from dtrain_lab.machine import processes
 from dtrain_lab.metrics import ring
-from dtrain_lab.node.sources.trial_forkserver_client import WarmRank
+from dtrain_lab.node.forkserver.trials import ForkedRank
 
 
 class SpawnedRank:
@@ -18,7 +18,7 @@ class SpawnedRank:
     def __init__(self, rank: int, local_rank: int) -> None:
         self.rank = rank
         self.local_rank = local_rank
-        self.process: asyncio.subprocess.Process | WarmRank | None = None
+        self.process: asyncio.subprocess.Process | ForkedRank | None = None
         self.metrics = os.memfd_create(f"dtrain-metrics-{rank}")
         os.ftruncate(self.metrics, ring.BYTES)
         self.stacks = os.memfd_create(f"dtrain-stacks-{rank}")
@@ -40,7 +40,7 @@ class SpawnedRank:
         return self.process.pid
 
 
-async def exit_code(process: asyncio.subprocess.Process | WarmRank) -> int:
+async def exit_code(process: asyncio.subprocess.Process | ForkedRank) -> int:
     """Wait for a process's exit code. `process.wait()` would also wait for children that hold its streams."""
     await processes.ended(process.pid)
     while process.returncode is None:  # asyncio is about to set it

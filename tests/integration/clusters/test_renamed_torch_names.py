@@ -73,7 +73,7 @@ OF_RANKS = """
 import sys
 
 if "dtrain_lab.node.forkserver" in words:
-    from dtrain_lab.node import fork_messages
+    from dtrain_lab.node.forkserver import messages as fork_messages
     from dtrain_lab.rank.torch import names
 
     PATHS, NAMES = set(), set()

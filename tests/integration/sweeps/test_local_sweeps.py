@@ -24,7 +24,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound
 from dtrain_lab.machine import processes
-from dtrain_lab.node.sources import trial_forkserver_client
+from dtrain_lab.node.forkserver import trials
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, exit_code
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request
@@ -329,7 +329,7 @@ TOGETHER = """import os, time
 import torch
 import torch.distributed as dist
 import dtrain_lab as dt
-print("parent", " ".join(open(f"/proc/{os.getppid()}/cmdline").read().split("\\0")[4:6]))
+print("parent", " ".join(open(f"/proc/{os.getppid()}/cmdline").read().split("\\0")[3:5]))
 both = torch.tensor([float(dist.get_rank() + 1)])
 dist.all_reduce(both)
 time.sleep(pause)
@@ -353,7 +353,9 @@ def test_trials_of_two_ranks_survive_the_server_and_the_next_ones_start_warm(tmp
     jobs = {job.id: job for job in dt.jobs()}
     assert sorted(jobs) == sorted(trial["job"] for trial in trials), "each ran once"
     assert {job.info()["sweep"] for job in jobs.values()} == {sweep.id}
-    parents = [jobs[trial["job"]].logs().count("parent dtrain_lab.node warm") for trial in trials]
+    parents = [
+        jobs[trial["job"]].logs().count("parent dtrain_lab.node.forkserver listen") for trial in trials
+    ]
     assert parents[0] == 0
     assert parents[2] == 2, "both ranks were forked"
     for trial in trials:
@@ -408,20 +410,18 @@ async def test_a_warm_rank_is_like_a_child_and_ends_with_its_agent(
     }.items():  # fmt: skip
         monkeypatch.setenv(key, value)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    at = trial_forkserver_client.path()
+    at = trials.path()
     assert at is not None
     kept = SpawnedRank(1, 0)
     files = (kept.metrics, kept.stacks, kept.its_debugger.fileno())
-    assert await trial_forkserver_client.rank(at, ["rank", str(tmp_path)], os.environ, files) is None, (
-        "nobody is there"
-    )
-    trial_forkserver_client.start(at)
+    assert await trials.fork(at, 1, ["rank", str(tmp_path)], os.environ, files) is None, "nobody is there"
+    trials.start(at)
     wait_until(lambda: Path(at).exists(), 60, "torch to be loaded")
 
-    async def run(code: str) -> trial_forkserver_client.WarmRank:
+    async def run(code: str) -> trials.ForkedRank:
         (tmp_path / "code" / "dtrain_main.py").write_text(f"# %% cell [1] a\n{code}\n")
         environment = {**os.environ, "RANK": "1"}
-        made = await trial_forkserver_client.rank(at, ["rank", str(tmp_path)], environment, files)
+        made = await trials.fork(at, 1, ["rank", str(tmp_path)], environment, files)
         assert made is not None
         return made
 

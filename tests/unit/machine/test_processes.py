@@ -17,7 +17,7 @@ import pytest
 
 import dtrain_lab
 from dtrain_lab.machine import processes
-from dtrain_lab.node import fork_messages
+from dtrain_lab.node.forkserver import messages as fork_messages
 from dtrain_lab.node.sources import spawned_rank
 from tests.waiting import wait_until
 
@@ -127,7 +127,7 @@ def test_a_process_of_another_user_is_left_alone() -> None:
 
 
 def test_a_rank_that_leaves_a_process_of_root_ends_no_fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dtrain_lab.node import forkserver
+    from dtrain_lab.node.forkserver import server as forkserver
 
     def not_permitted(*_: int) -> None:
         raise PermissionError(1, "Operation not permitted")
@@ -155,7 +155,7 @@ def test_a_job_s_agent_signals_no_number_that_another_process_has_by_now(
 
 
 def test_a_rank_that_can_t_be_forked_ends_no_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from dtrain_lab.node import forkserver
+    from dtrain_lab.node.forkserver import server as forkserver
     from dtrain_lab.wire import links
 
     agent, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -165,7 +165,7 @@ def test_a_rank_that_can_t_be_forked_ends_no_other(monkeypatch: pytest.MonkeyPat
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(os, "fork", no_fork)
-    server._obey(fork_messages.ForkController((), str(tmp_path / "log")), [])
+    server._obey(channel, fork_messages.ForkController((), str(tmp_path / "log")), [])
     with agent, channel:
         told = [fork_messages.decode_news(agent.recv(1 << 16)) for _ in range(2)]
     assert told[0] == fork_messages.ProcessForked(links.CONTROLLER, fork_messages.NO_PROCESS)

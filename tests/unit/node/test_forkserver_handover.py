@@ -13,21 +13,18 @@ from pathlib import Path
 import pytest
 
 from dtrain_lab.machine import processes
-from dtrain_lab.node import fork_messages
-from dtrain_lab.node.sources import forkserver_client, forkserver_handover
-from dtrain_lab.node.sources.forkserver_client import ForkServerClient
+from dtrain_lab.node.forkserver import client, handover, messages
+from dtrain_lab.node.forkserver.client import ForkServerClient
 
 
 def test_the_channel_arrives_where_it_is_waited_for(tmp_path: Path) -> None:
     path = str(tmp_path / "heir")
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
-    async def both() -> forkserver_handover.Inherited | None:
+    async def both() -> handover.Inherited | None:
         sent, received = await asyncio.gather(
-            forkserver_handover.send(
-                path, forkserver_handover.Inherited(ours, 17, 3.5), time.monotonic() + 30
-            ),
-            forkserver_handover.receive(path),
+            handover.send(path, handover.Inherited(ours, 17, 3.5), time.monotonic() + 30),
+            handover.receive(path),
         )
         assert sent
         return received
@@ -44,18 +41,16 @@ def test_the_channel_arrives_where_it_is_waited_for(tmp_path: Path) -> None:
 def test_without_the_other_agent_neither_waits_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forkserver_handover, "HEIR_WITHIN_S", 0.05)
+    monkeypatch.setattr(handover, "HEIR_WITHIN_S", 0.05)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        server = forkserver_handover.Inherited(ours, 17, 3.5)
-        assert not asyncio.run(
-            forkserver_handover.send(str(tmp_path / "nobody"), server, time.monotonic() + 0.05)
-        )
-        assert asyncio.run(forkserver_handover.receive(str(tmp_path / "heir"))) is None
+        server = handover.Inherited(ours, 17, 3.5)
+        assert not asyncio.run(handover.send(str(tmp_path / "nobody"), server, time.monotonic() + 0.05))
+        assert asyncio.run(handover.receive(str(tmp_path / "heir"))) is None
 
 
 def test_a_socket_that_can_not_be_made_is_as_if_nobody_came(tmp_path: Path) -> None:
-    assert asyncio.run(forkserver_handover.receive(str(tmp_path / "no folder" / "heir"))) is None
+    assert asyncio.run(handover.receive(str(tmp_path / "no folder" / "heir"))) is None
 
 
 async def until(true: Callable[[], bool], what: str) -> None:
@@ -70,11 +65,11 @@ class Agent:
     """A real fork server's client, and what it has heard."""
 
     def __init__(self) -> None:
-        self.news: list[fork_messages.News] = []
+        self.news: list[messages.News] = []
         self.forks = ForkServerClient({}, self.news.append, lambda: None)
 
     def loaded(self) -> bool:
-        return any(isinstance(n, fork_messages.Loaded) for n in self.news)
+        return any(isinstance(n, messages.Loaded) for n in self.news)
 
 
 def server_of(agent: Agent) -> tuple[int, float]:
@@ -113,7 +108,7 @@ def test_who_gets_a_fork_server_that_does_not_answer_starts_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, log = str(tmp_path / "heir"), str(tmp_path / "log")
-    monkeypatch.setattr(forkserver_client, "HEIR_WITHIN_S", 0.2)
+    monkeypatch.setattr(client, "HEIR_WITHIN_S", 0.2)
 
     async def handed_on() -> tuple[int, float]:
         first, second = Agent(), Agent()
@@ -121,13 +116,13 @@ def test_who_gets_a_fork_server_that_does_not_answer_starts_another(
         server, channel = server_of(first), first.forks._channel
         try:
             await until(first.loaded, "the fork server to load")
-            first.forks._order(fork_messages.HandOverChannel(), [])  # it outlives an agent from now on
+            first.forks._order(messages.HandOverChannel(), [])  # it outlives an agent from now on
             await until(lambda: len(first.news) == 2, "its answer")
             os.kill(server[0], signal.SIGSTOP)
             assert channel is not None
-            given = forkserver_handover.Inherited(channel, *server)
+            given = handover.Inherited(channel, *server)
             await asyncio.gather(
-                forkserver_handover.send(path, given, time.monotonic() + 60),
+                handover.send(path, given, time.monotonic() + 60),
                 second.forks.take_over(path, log),
             )
             assert processes.gone(*server, within_s=30)

@@ -81,9 +81,8 @@ OTHERS = {
     "rank/cells/backward_threads.py": {"_DummyThread", "_active", "_current_frames"},
     "rank/group/main_thread.py": {"_current_frames"},
     "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},
-    "node/forkserver.py": {"_exit"},
+    "node/forkserver/server.py": {"_exit"},
     "node/admission/slot_queue.py": {"_exit"},
-    "node/sources/trial_forkserver.py": {"_exit"},
     "training/checkpoint.py": {"_getframe"},
 }
 """Private names of ipykernel, IPython, pydevd and Python, as ARCHITECTURE.md lists them: file → names."""

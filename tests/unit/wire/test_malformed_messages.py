@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.node import fork_messages, forkserver
+from dtrain_lab.node.forkserver import messages as fork_messages
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.jobs import gang
@@ -88,7 +88,7 @@ def test_what_would_exhaust_us_is_refused(name: str) -> None:
 
 
 def test_every_decoder_of_ours_is_guarded() -> None:
-    for module in (clients, links, gang, forkserver):
+    for module in (clients, links, gang, fork_messages):
         bare = [n for n, v in vars(module).items() if isinstance(v, msgspec.msgpack.Decoder)]
         assert bare == []
 

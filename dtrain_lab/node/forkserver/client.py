@@ -1,4 +1,4 @@
-"""The agent's client of its fork server."""
+"""A cluster's agent and its fork server: starts it, has it fork ranks, and ends or hands it over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 
@@ -20,9 +19,9 @@ from dtrain_lab.cells import output_buffer
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.machine import processes
 from dtrain_lab.metrics import ring
-from dtrain_lab.node import fork_messages
-from dtrain_lab.node.crash_output import CrashOutput
-from dtrain_lab.node.sources import forkserver_handover
+from dtrain_lab.node.forkserver import handover, messages
+from dtrain_lab.node.forkserver.crash_output import CrashOutput
+from dtrain_lab.node.forkserver.start import start
 from dtrain_lab.wire.links import CONTROLLER, ForkController, RankSpec
 from dtrain_lab.wire.processes.settings import HEIR_WITHIN_S
 
@@ -46,7 +45,7 @@ class ForkServerClient:
     def __init__(
         self,
         variables: dict[str, str],
-        heard: Callable[[fork_messages.News], None],
+        heard: Callable[[messages.News], None],
         gone: Callable[[], None],
     ) -> None:
         self._variables = variables
@@ -70,15 +69,13 @@ class ForkServerClient:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         environment |= self._variables
-        environment.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
         with theirs, open(log, "ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dtrain_lab.node.forkserver", str(theirs.fileno())],
+            self._process = start(
+                ["channel", str(theirs.fileno())],
+                environment,
                 pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=environment,
             )
         self._server = self._process.pid, processes.started(self._process.pid)
         self._listen(ours)
@@ -90,7 +87,7 @@ class ForkServerClient:
             path: Socket at which it arrives.
             log: Log file of a fork server that has to be started.
         """
-        inherited = await forkserver_handover.receive(path)
+        inherited = await handover.receive(path)
         if inherited is None:
             self.start(log)
             return
@@ -98,7 +95,7 @@ class ForkServerClient:
         self._server = inherited.pid, inherited.began
         self._listen(channel)
         try:
-            self._order(fork_messages.HandOverChannel(), [])  # for its answer that it is loaded
+            self._order(messages.HandOverChannel(), [])  # for its answer that it is loaded
         except OSError:  # it ended during the handover
             asyncio.get_running_loop().remove_reader(channel)
             channel.close()
@@ -132,17 +129,17 @@ class ForkServerClient:
         self._on_message = lambda _: (
             None
         )  # otherwise the head, which waits for this agent's end, would start everything again
-        self._order(fork_messages.Kill((*self.crash_outputs, CONTROLLER), signal.SIGKILL), [])
+        self._order(messages.Kill((*self.crash_outputs, CONTROLLER), signal.SIGKILL), [])
         self._loaded.clear()
-        self._order(fork_messages.HandOverChannel(), [])
+        self._order(messages.HandOverChannel(), [])
         until = time.monotonic() + HEIR_WITHIN_S
         while self._began or not self._loaded.is_set():
             if time.monotonic() > until or self._channel is None:
                 return False
             await asyncio.sleep(0.01)
         asyncio.get_running_loop().remove_reader(channel)
-        if self._server is None or not await forkserver_handover.send(
-            path, forkserver_handover.Inherited(channel, *self._server), until
+        if self._server is None or not await handover.send(
+            path, handover.Inherited(channel, *self._server), until
         ):
             return False
         channel.close()
@@ -165,13 +162,13 @@ class ForkServerClient:
         # reopen the pipes: non-blocking mode belongs to the open file, so dup'ed descriptors would share it
         mine = {stream: os.open(f"/proc/self/fd/{pipe[0]}", os.O_RDONLY) for stream, pipe in pipes.items()}
         self.crash_outputs[spec.rank] = CrashOutput(memory, fault, mine)
-        self._order(fork_messages.ForkRank(spec), [metrics, kept, fault, *ends])
+        self._order(messages.ForkRank(spec), [metrics, kept, fault, *ends])
         for descriptor in (metrics, kept, *ends):
             os.close(descriptor)
 
     def fork_controller(self, order: ForkController) -> None:
         """Fork the ipyparallel controller."""
-        self._order(fork_messages.ForkController(order.arguments, order.log), [])
+        self._order(messages.ForkController(order.arguments, order.log), [])
 
     def signal(self, keys: tuple[int, ...], number: int) -> None:
         """Send a signal to ranks, or to the controller.
@@ -180,7 +177,7 @@ class ForkServerClient:
             keys: Ranks, or `links.CONTROLLER`.
             number: Number of the signal.
         """
-        self._order(fork_messages.Kill(keys, number), [])
+        self._order(messages.Kill(keys, number), [])
 
     def end(self) -> None:
         """End the fork server and all its children."""
@@ -198,14 +195,14 @@ class ForkServerClient:
             processes.signal_process(*self._server, signal.SIGKILL)
         self._end_left()
 
-    def _order(self, order: fork_messages.Order, descriptors: list[int]) -> None:
+    def _order(self, order: messages.Order, descriptors: list[int]) -> None:
         if self._channel is not None:
-            socket.send_fds(self._channel, [fork_messages.encode(order)], descriptors)
+            socket.send_fds(self._channel, [messages.encode(order)], descriptors)
 
     def _read(self) -> None:
         assert self._channel is not None
         try:
-            data = self._channel.recv(fork_messages.MESSAGE)
+            data = self._channel.recv(messages.MESSAGE)
         except ConnectionResetError:
             data = b""
         if not data:
@@ -216,14 +213,14 @@ class ForkServerClient:
             self._gone()
             return
         try:
-            news = fork_messages.decode_news(data)
+            news = messages.decode_news(data)
         except WireMismatch as error:
             log.warning("dropped %s bytes: %s", len(data), error.message)
             return
-        if isinstance(news, fork_messages.ProcessForked):
+        if isinstance(news, messages.ProcessForked):
             with contextlib.suppress(psutil.NoSuchProcess):  # its exit is reported next
                 self._began[news.pid] = processes.started(news.pid)
-        elif isinstance(news, fork_messages.ProcessExited):
+        elif isinstance(news, messages.ProcessExited):
             self._began.pop(news.pid, None)
         elif not news.error:
             self._loaded.set()

@@ -1,4 +1,4 @@
-"""Messages between a node agent and its fork server."""
+"""Messages between a node agent and a fork server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.links import RankSpec
 
 MESSAGE = 1 << 20
+"""Maximum bytes of a message; the socket refuses most that are larger than a quarter of it."""
+FILES = 8
+"""Maximum number of descriptors that are attached to a message."""
 NO_PROCESS = -1
 """Process id of a process that could not be forked."""
 
@@ -25,6 +28,21 @@ class ForkController(msgspec.Struct, frozen=True, tag=True):
     log: str
 
 
+class ForkScript(msgspec.Struct, frozen=True, tag=True):
+    """Fork a rank that runs a job's script.
+
+    Attached are descriptors of its stdout and stderr, and those of `environment_variables.FILES`. Texts are bytes,
+    as the kernel passes them: names of files and variables need not be Unicode.
+    """
+
+    rank: int
+    arguments: tuple[bytes, ...]
+    environment: tuple[tuple[bytes, bytes], ...]
+    """All its variables."""
+    folder: bytes
+    """Its current folder."""
+
+
 class Kill(msgspec.Struct, frozen=True, tag=True):
     """Send a signal to processes."""
 
@@ -36,7 +54,7 @@ class HandOverChannel(msgspec.Struct, frozen=True, tag=True):
     """Outlive this agent, because another agent takes over the channel; answered with `Loaded`."""
 
 
-Order = ForkRank | ForkController | Kill | HandOverChannel
+Order = ForkRank | ForkController | ForkScript | Kill | HandOverChannel
 
 
 class Loaded(msgspec.Struct, frozen=True, tag=True):
@@ -52,6 +70,7 @@ class ProcessForked(msgspec.Struct, frozen=True, tag=True):
     """A process was forked."""
 
     key: int
+    """Its rank, or `links.CONTROLLER`."""
     pid: int
 
 

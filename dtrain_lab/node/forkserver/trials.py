@@ -1,10 +1,15 @@
-"""Gets a trial's ranks from a process that has loaded torch (`warm`), and starts that process."""
+"""Gets the ranks of a sweep's trials from a fork server that they share, and starts it.
+
+A trial's agent starts it for later trials in the same environment. Each connection is one rank, which ends
+with it, and so with its agent.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -13,10 +18,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dtrain_lab import errors
 from dtrain_lab._version import __version__
 from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.machine import processes
+from dtrain_lab.node.forkserver import messages
+from dtrain_lab.node.forkserver.start import start as start_forkserver
 
+log = logging.getLogger("dtrain_lab.node")
 ANSWER_S = 5.0
 """Maximum seconds to fork a rank; after that, it is spawned."""
 OF_A_JOB = ("DTRAIN_", "MASTER_")
@@ -25,7 +34,7 @@ ELSEWHERE = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
 LIMIT = 1 << 16
 
 
-class WarmRank:
+class ForkedRank:
     """A forked rank, with the interface of a child process.
 
     Args:
@@ -59,12 +68,12 @@ class WarmRank:
     def ended(self) -> None:
         """Get its exit status; without one, the process that forked it was killed, and the rank with it."""
         try:
-            said = self.connection.recv(64)
+            said = _news(self.connection)
         except OSError:
-            said = b""
+            said = None
         asyncio.get_running_loop().remove_reader(self.connection)
         self.connection.close()
-        self.returncode = int(said) if said else -signal.SIGKILL
+        self.returncode = said.code if isinstance(said, messages.ProcessExited) else -signal.SIGKILL
 
 
 def path() -> str | None:
@@ -82,16 +91,17 @@ def path() -> str | None:
         if not name.startswith(OF_A_JOB) and name not in ELSEWHERE
     }
     known = json.dumps([__version__, sys.executable, sys.path, sorted(usual.items())])
-    return str(sockets() / f"warm-{hashlib.sha256(known.encode()).hexdigest()[:16]}")
+    return str(sockets() / f"trials-{hashlib.sha256(known.encode()).hexdigest()[:16]}")
 
 
-async def rank(
-    at: str, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
-) -> WarmRank | None:
+async def fork(
+    at: str, rank: int, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
+) -> ForkedRank | None:
     """Fork a rank.
 
     Args:
         at: The socket.
+        rank: The rank.
         arguments: Of the rank's `main`.
         environment: All its variables.
         files: Those of `environment_variables.FILES`, in that order.
@@ -106,27 +116,42 @@ async def rank(
         ends = os.pipe()
         ours.append(ends[0])
         theirs.append(ends[1])
-    asked = {"arguments": list(arguments), "environment": dict(environment), "cwd": os.getcwd()}
+    order = messages.ForkScript(
+        rank,
+        tuple(os.fsencode(argument) for argument in arguments),
+        tuple((os.fsencode(name), os.fsencode(value)) for name, value in environment.items()),
+        os.fsencode(os.getcwd()),
+    )
     connection.settimeout(ANSWER_S)
     try:
         connection.connect(at)
-        socket.send_fds(connection, [json.dumps(asked).encode()], [*theirs, *files])
-        said = await asyncio.to_thread(connection.recv, 64)
-    except OSError:  # no such process, or it is about to end
-        said = b""
+        socket.send_fds(connection, [messages.encode(order)], [*theirs, *files])
+        said = await asyncio.to_thread(_news, connection)
+    except OSError:  # no such process, or it is about to end; or the order is too large
+        said = None
     finally:
         for end in theirs:
             os.close(end)
-    if not said:
+    if not isinstance(said, messages.ProcessForked) or said.pid == messages.NO_PROCESS:
         connection.close()
         for end in ours:
             os.close(end)
         return None
     connection.setblocking(False)
     readers = [await _reader(open(end, "rb", buffering=0)) for end in ours]  # noqa: ASYNC230
-    made = WarmRank(int(said), processes.began_at(int(said)), connection, *readers)
+    made = ForkedRank(said.pid, processes.began_at(said.pid), connection, *readers)
     asyncio.get_running_loop().add_reader(connection, made.ended)
     return made
+
+
+def _news(connection: socket.socket) -> messages.News | None:
+    """Read a message; None at the end of the connection, or if it can't be decoded."""
+    data = connection.recv(messages.MESSAGE)
+    try:
+        return messages.decode_news(data) if data else None
+    except errors.WireMismatch as error:
+        log.warning("dropped %s bytes: %s", len(data), error.message)
+        return None
 
 
 async def _reader(pipe: Any) -> asyncio.StreamReader:
@@ -136,14 +161,12 @@ async def _reader(pipe: Any) -> asyncio.StreamReader:
 
 
 def start(at: str) -> None:
-    """Start the process that forks the ranks of the next trials, unless it is already running."""
-    subprocess.Popen(
-        [sys.executable, "-P", "-u", "-m", "dtrain_lab.node", "warm", at],
-        stdin=subprocess.DEVNULL,
+    """Start a fork server for the ranks of the next trials, unless it is already running."""
+    start_forkserver(
+        ["listen", at],
+        os.environ,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",
-        # torch and numpy must start no threads of their own before a fork
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         start_new_session=True,
     )
