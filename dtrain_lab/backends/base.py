@@ -182,7 +182,7 @@ class Backend(ABC):
         return base if base.startswith("/") else f"{await self.roots(profile)[0].home()}/{base}"
 
     def hosts(self, profile: Profile) -> tuple[str, ...]:
-        """Return the hosts of a profile to which connections are opened from here."""
+        """Return the hosts of a profile to which connections are opened from here; the policy limits them."""
         return profile.ssh.names
 
     def sees_files(self, profile: Profile) -> bool:
@@ -192,6 +192,18 @@ class Backend(ABC):
     def time_limit_s(self, profile: Profile) -> float | None:
         """Return the time after which the scheduler ends a job of a profile; None without a limit."""
         return None
+
+    def requeues(self, profile: Profile) -> bool:
+        """Whether the scheduler may run a job of a profile again after it has failed."""
+        return False
+
+    def options(self, profile: Profile) -> tuple[str, ...]:
+        """Return the profile's own options for the scheduler, which an administrator may forbid."""
+        return ()
+
+    def where(self, profile: Profile) -> str:
+        """Describe which nodes the profile is about: while this stays the same, measurements of them hold."""
+        return repr(profile.ssh)
 
     def without_time_limit(self, profile: Profile) -> Profile:
         """Return a profile without such a limit."""

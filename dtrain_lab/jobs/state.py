@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells.errors import CONNECTION_ERRORS
 from dtrain_lab.jobs.summary import running, summary_of
-from dtrain_lab.placement import slurm, slurm_reasons
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import Found
@@ -40,6 +39,7 @@ ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
 """Exit codes of scripts whose ranks were ended."""
 KILLED_REASONS = ("preempted", "node_fail", "boot_fail")
 """Codes of reasons for which a scheduler ends a job that did not fail by itself."""
+PREEMPTED = Reason("preempted", "A job of higher priority took its nodes.", "Start it again.", final=True)
 NOT_ASKED = Reason(
     "not_asked", "The machine where the job runs doesn't answer now.", "dtrain-lab keeps asking."
 )
@@ -85,7 +85,16 @@ def killed_from_outside(job: Job) -> bool:
     return killed or (job.reason is not None and job.reason.code in KILLED_REASONS)
 
 
-def job(record: JobRecord, found: Found, status: Status | None, now: float, *, here: bool = False) -> Job:
+def job(
+    record: JobRecord,
+    found: Found,
+    status: Status | None,
+    now: float,
+    *,
+    here: bool = False,
+    limit_s: float | None = None,
+    requeues: bool = False,
+) -> Job:
     """Derive the current state of a job.
 
     Args:
@@ -94,8 +103,10 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float, *, h
         status: status of its process or scheduler's job; None if there is none yet.
         now: current time, in seconds since 1970.
         here: whether it ran on this machine, and its folder is on a disk of this machine.
+        limit_s: seconds after its start at which its back-end ends it; None for no limit.
+        requeues: whether its back-end may run it again after it has failed.
     """
-    if found.exit is not None and found.exit.code and _may_run_again(record, status):
+    if requeues and found.exit is not None and found.exit.code and _may_run_again(record, status):
         found = replace(found, exit=None, preempted=False)
     state, reason = _state(record, found, status, now, LATE_HERE_S if here else LATE_S)
     failed = state in ("failed", "cancelled") and not from_outside(found)
@@ -133,7 +144,7 @@ def job(record: JobRecord, found: Found, status: Status | None, now: float, *, h
         created_at=record.created_at,
         started_at=found.started_at,
         ended_at=ended_at,
-        ends_at=_ends_at(record, found) if state in ("starting", "running", "stopping") else None,
+        ends_at=_ends_at(found, limit_s) if state in ("starting", "running", "stopping") else None,
         parameters=record.request.parameters,
         attempt=found.attempt,
         sweep=record.request.sweep,
@@ -154,7 +165,7 @@ def _state(
         if found.exit.code == 0:
             return _all_ended(record, found, status, found.exit.at, now)
         if found.preempted:
-            return "failed", slurm_reasons.reason("None", "PREEMPTED")
+            return "failed", PREEMPTED
         return "failed", status.reason if status is not None else None
     if record.handle is None:
         return _not_taken(record, status, now)
@@ -192,12 +203,11 @@ def _state(
 
 
 def _may_run_again(record: JobRecord, status: Status | None) -> bool:
-    """Whether the scheduler may run a job again that has failed.
+    """Whether a scheduler that requeues jobs may run one again that has failed.
 
     A job that is requeued keeps the exit file of its previous run until its script starts again.
     """
-    requeued = "--requeue" in record.profile.slurm.options
-    return requeued and record.cancelled_at is None and status is not None and status.fate != "ended"
+    return record.cancelled_at is None and status is not None and status.fate != "ended"
 
 
 def _not_taken(record: JobRecord, status: Status | None, now: float) -> tuple[JobState, Reason | None]:
@@ -247,11 +257,9 @@ def _ended_at(found: Found, record: JobRecord, now: float) -> float | None:
     return max(times, default=record.cancelled_at or (found.live.at if found.live else None))
 
 
-def _ends_at(record: JobRecord, found: Found) -> float | None:
+def _ends_at(found: Found, limit_s: float | None) -> float | None:
     """Return when the job's time limit ends it, in seconds since 1970; None for no limit."""
-    limit = record.profile.slurm.time
-    seconds = slurm.time_s(limit) if limit is not None and record.plan.traits.schedules else None
-    return found.started_at + seconds if seconds is not None and found.started_at is not None else None
+    return found.started_at + limit_s if limit_s is not None and found.started_at is not None else None
 
 
 def _progress(found: Found, now: float) -> tuple[Phase, ...]:

@@ -29,6 +29,16 @@ def slots(arguments: list[str]) -> int:
     return 0
 
 
+def without_omitted(arguments: list[str]) -> list[str]:
+    """Complete a command line that a Slurm script of an earlier version contains: it names no node."""
+    match arguments:
+        case ["join", _]:
+            return [*arguments, "SLURM_NODEID"]
+        case ["stage", _, _]:
+            return [*arguments, "SLURM_NODEID", "2"]
+    return arguments
+
+
 def command(name: str) -> Callable[[list[str]], int]:
     """Import only a subcommand's module, since one runs beside every rank of a job; return its main."""
     match name:
@@ -53,7 +63,7 @@ def command(name: str) -> Callable[[list[str]], int]:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        sys.exit(command(sys.argv[1])(sys.argv[1:]))
+        sys.exit(command(sys.argv[1])(without_omitted(sys.argv[1:])))
     from dtrain_lab.node.sources.fork import main as own
 
     own()

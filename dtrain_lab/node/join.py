@@ -1,8 +1,8 @@
 """Joins this node to a world whose head runs elsewhere, and keeps its agent alive.
 
-`python -m dtrain_lab.node join FILE [NODE]` waits for the head's endpoints (a 0600 file on a shared file
-system; `-` for stdin) and starts the agent. If the agent is killed, it is restarted: its ranks are lost, the
-world is not. The agent in turn ends with this process.
+`python -m dtrain_lab.node join FILE NODE` waits for the head's endpoints (a 0600 file on a shared file
+system; `-` for stdin) and starts the agent. NODE is its index, or the variable that has it. If the agent is
+killed, it is restarted: its ranks are lost, the world is not. The agent in turn ends with this process.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.machine import agent_process, local_facts, logs, private, sockets
+from dtrain_lab.node import task_number
 from dtrain_lab.node.link import way
 from dtrain_lab.wire.processes.endpoints import Endpoints, decode
 from dtrain_lab.wire.processes.settings import AgentSettings
@@ -40,13 +41,13 @@ def main(arguments: list[str]) -> int:
     """Entry point.
 
     Args:
-        arguments: `join FILE [NODE]`; without NODE, Slurm's environment gives the node's index.
+        arguments: `join FILE NODE`.
 
     Returns:
         Exit code: 0 when the head told the agent to leave; 1 if this node can't reach it, which is printed.
     """
-    _, file, *rest = arguments
-    node = int(rest[0] if rest else os.environ["SLURM_NODEID"])
+    _, file, number = arguments
+    node = task_number.of(number)
     known = decode(sys.stdin.buffer.readline()) if file == "-" else None
     identity = known.id if known is not None else Path(file).parent.name
     directory = private(sockets() / f"{identity}.{node}")

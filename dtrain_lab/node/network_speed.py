@@ -1,12 +1,12 @@
 """Measures TCP round trip and bandwidth between two nodes.
 
-`python -m dtrain_lab.node speed ADDRESS PORT NONCE [ROLE]`: one side listens at ADDRESS, the other connects
-to it and prints what it has measured. In a Slurm step, the task's number decides the role.
+`python -m dtrain_lab.node speed ADDRESS PORT NONCE ROLE`: one side listens at ADDRESS, the other connects
+to it and prints what it has measured. ROLE is `listen` or `connect`; or it is the variable with the number of
+a scheduler's task, the first of which listens.
 """
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 import time
@@ -14,6 +14,7 @@ from statistics import median
 
 import msgspec
 
+from dtrain_lab.node import task_number
 from dtrain_lab.wire.node_check import Speed
 
 WITHIN_S = 15.0
@@ -111,10 +112,10 @@ def _exactly(peer: socket.socket, size: int) -> bytes:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point: `speed ADDRESS PORT NONCE [listen|connect]`."""
-    address, port, nonce = arguments[1], int(arguments[2]), arguments[3].encode()
-    by_task = "listen" if os.environ.get("SLURM_PROCID") == "0" else "connect"
-    role = arguments[4] if len(arguments) > 4 else by_task
+    """Entry point: `speed ADDRESS PORT NONCE ROLE`."""
+    address, port, nonce, role = arguments[1], int(arguments[2]), arguments[3].encode(), arguments[4]
+    if role not in ("listen", "connect"):
+        role = "connect" if task_number.of(role) else "listen"
     try:
         if role == "listen":
             listen(address, port, nonce)

@@ -1,8 +1,9 @@
-"""Stages a job's data on a node's own disk: `python -m dtrain_lab.node stage FOLDER PLACE [NODE]`.
+"""Stages a job's data on a node's own disk: `python -m dtrain_lab.node stage FOLDER PLACE NODE`.
 
-It prints a line once the copy is complete. The copy is removed once no process reads its stdout (the job's
-script and that script's children), on SIGUSR1, or some time after SIGTERM, because ranks that are being ended
-may still read the data. A copy whose keeper was killed is removed by the next keeper on this node.
+NODE is its index, or the variable that has it; then the copy is at PLACE.NODE. It prints a line once the copy
+is complete. The copy is removed once no process reads its stdout (the job's script and that script's
+children), on SIGUSR1, or some time after SIGTERM, because ranks that are being ended may still read the data.
+A copy whose keeper was killed is removed by the next keeper on this node.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.staging import INDEX, names
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.metrics.units import size_text
+from dtrain_lab.node import task_number
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.folder import Staging
@@ -38,8 +40,6 @@ POLL_S = 0.2
 ROOM = 0.95
 """Usable share of the free space; the rest is left to others."""
 GRACE_S = 10.0
-SLURM_GRACE_S = 2.0
-"""Seconds: sites set the time from a job's cancellation to SIGKILL, after which a copy would be left."""
 LOCK = ".lock"
 
 
@@ -259,12 +259,11 @@ def _host() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point: `stage FOLDER PLACE [NODE]`; without NODE, Slurm's node index and PLACE.NODE."""
-    folder, place = Path(arguments[1]), arguments[2]
-    if len(arguments) > 3:
-        node, grace_s = int(arguments[3]), GRACE_S
-    else:  # several nodes may share one scratch folder
-        node, grace_s = int(os.environ["SLURM_NODEID"]), SLURM_GRACE_S
+    """Entry point: `stage FOLDER PLACE NODE [GRACE_S]`."""
+    folder, place, index = Path(arguments[1]), arguments[2], arguments[3]
+    node = task_number.of(index)
+    grace_s = float(arguments[4]) if len(arguments) > 4 else GRACE_S
+    if not index.isdecimal():  # one command for several nodes, which may share one scratch folder
         place = f"{place}.{node}"
     record = lenient.decode((folder / job_files.JOB).read_bytes(), JobRecord)
     keeper = Keeper(record, folder, Path(place), node, grace_s)

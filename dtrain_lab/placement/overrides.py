@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.placement import slurm
+from dtrain_lab.placement.amounts import time_s
 from dtrain_lab.placement.frameworks import names as frameworks
 from dtrain_lab.placement.profile import environment_of
 from dtrain_lab.wire.jobs.job import JobRequest
@@ -26,12 +26,12 @@ def as_asked(profile: Profile, request: JobRequest, traits: Traits) -> Profile:
     """
     if (request.partition or request.options) and not traits.schedules:
         raise BadRequest(
-            f'partition and options are for Slurm; the profile "{profile.name}" has none.',
+            f'partition and options are for schedulers; the profile "{profile.name}" has none.',
             "Leave them out.",
             details={"field": "partition" if request.partition else "options"},
         )
     if request.time is not None:
-        slurm.time_s(request.time)
+        time_s(request.time)
     theirs = profile.slurm
     theirs = replace(
         theirs,

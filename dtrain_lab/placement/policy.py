@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -46,15 +47,26 @@ def applied(policy: Policy, profile: Profile) -> Profile:
     return replace(profile, network=replace(profile.network, ports=policy.ports))
 
 
+class Uses(NamedTuple):
+    """What a profile uses, as its back-end says.
+
+    `hosts`: to which connections are opened from here. `options`: the profile's own ones for the scheduler.
+    """
+
+    traits: Traits
+    hosts: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
 def check(
-    policy: Policy, profile: Profile, traits: Traits, size: int = 0, request: JobRequest | None = None
+    policy: Policy, profile: Profile, uses: Uses, size: int = 0, request: JobRequest | None = None
 ) -> None:
     """Check a plan; without a size, its profile, before any of its machines is contacted.
 
     Args:
         policy: the administrator's policy.
         profile: the profile.
-        traits: traits of its back-end.
+        uses: what it uses.
         size: number of ranks, once there is a plan.
         request: request of a job, whose options and environment override the profile's.
 
@@ -63,7 +75,7 @@ def check(
         BadSize: the administrator allows fewer ranks.
         BadRequest: a port range can't be parsed.
     """
-    if not policy.local and traits.one_machine:
+    if not policy.local and uses.traits.one_machine:
         raise Forbidden(
             "The administrator does not allow ranks on this machine.",
             "Choose another profile.",
@@ -75,14 +87,14 @@ def check(
             f"Allowed: {', '.join(policy.backends) or 'no back-end'}.",
             code="backend_not_allowed",
         )
-    for host in profile.ssh.names:
+    for host in uses.hosts:
         check_host(policy, host)
-    options = (*profile.slurm.options, *(request.options if request else ()))
+    options = (*uses.options, *(request.options if request else ()))
     if options and not policy.options:
         asks = request is not None and bool(request.options)
         raise Forbidden(
             "The administrator does not allow extra options for the scheduler.",
-            "Leave the options out." if asks else "Remove [slurm] options from the profile.",
+            "Leave the options out." if asks else "Remove the options for the scheduler from the profile.",
             code="options_not_allowed",
             details={"field": "options"} if asks else {},
         )

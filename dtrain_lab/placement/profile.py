@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadProfile, DtrainError
+from dtrain_lab.placement.amounts import mib
 from dtrain_lab.placement.network import port_range
-from dtrain_lab.placement.slurm import mib
 from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction, SlurmLauncher
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh, Watch
 

@@ -28,7 +28,11 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
     """Path of the notebook below the server's root (from the panel): ranks start in its folder."""
 
 
-class NodeFacts(Struct, frozen=True):
+class Facts(Struct, frozen=True):
+    """Resources of a profile's nodes; a back-end that needs others than those below makes its own class."""
+
+
+class NodeFacts(Facts, frozen=True):
     """Resources of one node. `cpus`: CPUs that this user may run on; `held`: number of slots in use."""
 
     name: str
@@ -39,7 +43,7 @@ class NodeFacts(Struct, frozen=True):
     held: int = 0
 
 
-class HostsFacts(Struct, frozen=True):
+class HostsFacts(Facts, frozen=True):
     """Resources of a profile's hosts, in the profile's order.
 
     Attributes:
@@ -64,13 +68,10 @@ class Partition(Struct, frozen=True):
     idle: tuple[str, ...] = ()
 
 
-class SlurmFacts(Struct, frozen=True):
-    """Resources of a Slurm cluster; if an existing allocation is to be used, those of the allocation."""
+class SchedulerFacts(Facts, frozen=True):
+    """Resources of a scheduler's cluster, or those of an existing allocation that is to be used."""
 
     partitions: tuple[Partition, ...]
-
-
-Facts = NodeFacts | HostsFacts | SlurmFacts
 
 
 class NodePlan(Struct, frozen=True):

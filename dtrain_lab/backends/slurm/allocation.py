@@ -7,11 +7,11 @@ import re
 import shlex
 import socket
 
+from dtrain_lab.backends.slurm import partitions, reasons
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import BadProfile, NotFound, StartFailed
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.placement import slurm, slurm_reasons
-from dtrain_lab.wire.plan import NodeFacts, Partition, SlurmFacts
+from dtrain_lab.wire.plan import NodeFacts, Partition, SchedulerFacts
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
@@ -30,7 +30,7 @@ def used(profile: Profile) -> bool:
     return profile.slurm.allocation not in (None, "new")
 
 
-async def facts(profile: Profile) -> SlurmFacts:
+async def facts(profile: Profile) -> SchedulerFacts:
     """Return the allocation's nodes as the only partition.
 
     Raises:
@@ -42,14 +42,14 @@ async def facts(profile: Profile) -> SlurmFacts:
     nodes, _, partition = done.out.decode().strip().partition("|")
     if done.code or not nodes:
         raise NotFound(f"There is no running job {job}.", "Set [slurm] allocation to a job of yours.")
-    command = ["sinfo", "-h", "-N", "-n", nodes, "-p", partition, "-o", slurm.SINFO]
+    command = ["sinfo", "-h", "-N", "-n", nodes, "-p", partition, "-o", partitions.SINFO]
     done = await transport(profile.ssh.login).run(command)
     lines = [line.replace("*", "", 1) for line in done.out.decode().splitlines()]
     # a node that drains runs what it has: this allocation, too
-    found = slurm.partitions(re.sub(r"\|(drain|drng)", "|alloc", line) for line in lines)
+    found = partitions.parsed(re.sub(r"\|(drain|drng)", "|alloc", line) for line in lines)
     here = profile.slurm.allocation == "current"
     cpus = int(os.environ.get("SLURM_CPUS_ON_NODE", 0)) if here else 0
-    return SlurmFacts(tuple(_limited(p, profile.slurm.partition, cpus) for p in found))
+    return SchedulerFacts(tuple(_limited(p, profile.slurm.partition, cpus) for p in found))
 
 
 def job_of(profile: Profile) -> str:
@@ -87,7 +87,7 @@ async def start(cluster: ClusterRecord, way: Transport) -> Handle:
     line = f'setsid {step} bash "$1/{job_files.BATCH}" >"$1/{log}" 2>&1 </dev/null & echo $! "$(began $!)"'
     done = await way.run(["bash", "-c", BEGAN + line, "bash", cluster.directory])
     if done.code:
-        raise StartFailed(*slurm_reasons.refusal(done.err), code="refused")
+        raise StartFailed(*reasons.refusal(done.err), code="refused")
     pid, *known = done.out.decode().strip().split(maxsplit=2)
     began, system = known or ("0", "")  # it has ended already
     host, folder = socket.gethostname(), cluster.directory

@@ -14,20 +14,21 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.base import UNSURE, Backend, Forecast, Place, Way
 from dtrain_lab.backends.network_speed import Pair
-from dtrain_lab.backends.slurm import account_hours, allocation
+from dtrain_lab.backends.slurm import account_hours, allocation, partitions, reasons
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
-from dtrain_lab.backends.slurm.script import batch
+from dtrain_lab.backends.slurm.script import REQUEUE, batch
 from dtrain_lab.backends.slurm.steps import run_step
 from dtrain_lab.backends.transport import Transport, transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.placement import activation, slurm, slurm_reasons
+from dtrain_lab.placement import activation
+from dtrain_lab.placement.amounts import time_s
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.node_check import Between, Check
-from dtrain_lab.wire.plan import Facts, Plan, Request, SlurmFacts
+from dtrain_lab.wire.plan import Facts, Plan, Request, SchedulerFacts
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
@@ -48,10 +49,10 @@ class SlurmBackend(Backend):
 
     def __init__(self) -> None:
         self._queues: dict[str | None, Queue] = {}
-        self._facts: dict[str | None, tuple[float, SlurmFacts]] = {}
+        self._facts: dict[str | None, tuple[float, SchedulerFacts]] = {}
         self._ways = Routes()
 
-    async def facts(self, profile: Profile) -> SlurmFacts:
+    async def facts(self, profile: Profile) -> SchedulerFacts:
         """Return partitions with their nodes; queried at most every five minutes.
 
         Raises:
@@ -63,12 +64,12 @@ class SlurmBackend(Backend):
         now = asyncio.get_running_loop().time()
         known = self._facts.get(login)
         if known is None or now - known[0] > FACTS_FOR_S:
-            done = await transport(login).run(["sinfo", "-h", "-N", "-o", slurm.SINFO])
+            done = await transport(login).run(["sinfo", "-h", "-N", "-o", partitions.SINFO])
             if done.code:
                 raise Unreachable(
-                    f"Slurm does not answer: {slurm_reasons.last_line(done.err)}.", "Is the scheduler up?"
+                    f"Slurm does not answer: {reasons.last_line(done.err)}.", "Is the scheduler up?"
                 )
-            known = now, SlurmFacts(slurm.partitions(done.out.decode("utf-8", "replace").splitlines()))
+            known = now, SchedulerFacts(partitions.parsed(done.out.decode("utf-8", "replace").splitlines()))
             self._facts[login] = known
         return known[1]
 
@@ -86,9 +87,7 @@ class SlurmBackend(Backend):
         done = await run_step(profile, plan, asked, command)
         if done.code:
             last = [line for line in done.err.strip().splitlines() if line.strip()]
-            raise StartFailed(
-                *slurm_reasons.refusal(last[-1] if last else "no node is free now"), code="refused"
-            )
+            raise StartFailed(*reasons.refusal(last[-1] if last else "no node is free now"), code="refused")
         found = [
             msgspec.json.decode(line, type=Check) for line in done.out.splitlines() if line.startswith(b"{")
         ]
@@ -99,7 +98,7 @@ class SlurmBackend(Backend):
         pair = Pair.of(checks, profile)
         if pair is None:
             return None
-        command = [*activation.python(profile.environment, python), "-P", "-m", *pair.command]
+        command = [*activation.python(profile.environment, python), "-P", "-m", *pair.command, "SLURM_PROCID"]
         # tasks are numbered in the order of the node names: the first task listens
         asked = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={pair.first},{pair.second}"]
         plan = await self._plan_of(profile, python)
@@ -111,8 +110,8 @@ class SlurmBackend(Backend):
 
     def plan(self, facts: Facts, profile: Profile, request: Request, *, python: str, directory: str) -> Plan:
         """Plan as many nodes of the partition as the request needs."""
-        assert isinstance(facts, SlurmFacts)
-        made = slurm.plan_slurm(profile, request, facts, python=python, directory=directory)
+        assert isinstance(facts, SchedulerFacts)
+        made = partitions.plan_slurm(profile, request, facts, python=python, directory=directory)
         return replace(made, traits=self.traits)
 
     def scripts(self, submission: Submission) -> dict[str, str]:
@@ -144,12 +143,12 @@ class SlurmBackend(Backend):
             done = await way.run([*command, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
         except Unreachable as error:
             return await self._maybe_submitted(submission, error)
-        if done.code and slurm_reasons.is_unsure(done.err):
-            why = f"Slurm did not answer: {slurm_reasons.last_line(done.err)}."
+        if done.code and reasons.is_unsure(done.err):
+            why = f"Slurm did not answer: {reasons.last_line(done.err)}."
             return await self._maybe_submitted(submission, Unreachable(why, "Submit again in a minute."))
         if done.code:
             await way.remove(folder)
-            raise StartFailed(*slurm_reasons.refusal(done.err), code="refused")
+            raise StartFailed(*reasons.refusal(done.err), code="refused")
         self._queue(profile).hurry()
         return self._handle(submission, done.out.decode().strip().split(";")[0])
 
@@ -196,8 +195,8 @@ class SlurmBackend(Backend):
             job = await queue.job(number, fresh=True)
         if job is None:
             return Status("ended")
-        reason = slurm_reasons.reason(job.reason, job.state)
-        if job.state in slurm.WAITING:
+        reason = reasons.reason(job.reason, job.state)
+        if job.state in partitions.WAITING:
             if reason is not None and not reason.final:
                 reason = replace(
                     reason,
@@ -206,7 +205,7 @@ class SlurmBackend(Backend):
                     alternatives=await self._sooner(submission) if reason.code == "Resources" else (),
                 )
             return Status("pending", reason)
-        if job.state.split()[0] in slurm_reasons.ENDED:
+        if job.state.split()[0] in reasons.ENDED:
             return Status("ended", reason)
         return Status("running")
 
@@ -227,12 +226,12 @@ class SlurmBackend(Backend):
         done = await way.run(["scancel", job.job])
         self._queue(profile).hurry()
         if done.code:
-            raise Unreachable(f"Slurm did not cancel it: {slurm_reasons.last_line(done.err)}.", "Try again.")
+            raise Unreachable(f"Slurm did not cancel it: {reasons.last_line(done.err)}.", "Try again.")
 
     async def find(self, submission: Submission) -> Handle | None:
         """Find a job by its comment, also if a crash prevented its number from being recorded."""
         job = await self._queue(submission.profile).by_comment(f"dtl:{submission.id}")
-        if job is None or job.state.split()[0] in slurm_reasons.ENDED:
+        if job is None or job.state.split()[0] in reasons.ENDED:
             return None
         return self._handle(submission, job.id)
 
@@ -259,7 +258,16 @@ class SlurmBackend(Backend):
         return [transport(profile.ssh.login)]
 
     def time_limit_s(self, profile: Profile) -> float | None:
-        return slurm.time_s(profile.slurm.time) if profile.slurm.time else None
+        return time_s(profile.slurm.time) if profile.slurm.time else None
+
+    def requeues(self, profile: Profile) -> bool:
+        return REQUEUE in profile.slurm.options
+
+    def options(self, profile: Profile) -> tuple[str, ...]:
+        return profile.slurm.options
+
+    def where(self, profile: Profile) -> str:
+        return repr((profile.ssh, profile.slurm.partition))
 
     def without_time_limit(self, profile: Profile) -> Profile:
         return replace(profile, slurm=replace(profile.slurm, time=None))
@@ -272,9 +280,9 @@ class SlurmBackend(Backend):
             way.run(["sbatch", "--test-only"], text.encode()), account_hours.remaining(submission)
         )
         if done.code:
-            refused = Finding("problem", "refused", *slurm_reasons.refusal(done.err), field="profile")
+            refused = Finding("problem", "refused", *reasons.refusal(done.err), field="profile")
             return Forecast(refused=refused, budget=left)
-        return Forecast(slurm.test_start(done.err), budget=left)
+        return Forecast(partitions.test_start(done.err), budget=left)
 
     # ----
 
@@ -282,7 +290,7 @@ class SlurmBackend(Backend):
         """Return smaller requests that fit on nodes that were idle when `facts` last asked."""
         try:
             facts = await self.facts(submission.profile)
-            return slurm.sooner(submission.plan, submission.profile, facts)
+            return partitions.sooner(submission.plan, submission.profile, facts)
         except DtrainError as error:  # a suggestion must not hide why the world waits
             log.info("%s: no alternatives: %s", submission.id, error)
             return ()

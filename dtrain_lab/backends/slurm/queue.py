@@ -9,9 +9,9 @@ from datetime import datetime
 from msgspec import Struct
 
 from dtrain_lab.backends.query_interval import limits
+from dtrain_lab.backends.slurm import partitions, reasons
 from dtrain_lab.backends.transport import Transport
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.placement import slurm, slurm_reasons
 
 HURRY_S = 20.0
 """Duration of faster polling after a submission or cancellation."""
@@ -78,13 +78,23 @@ class Queue:
 
     async def _ask(self) -> None:
         # seconds since 1970: a login node's local time may not be this machine's
-        command = ["env", "SLURM_TIME_FORMAT=%s", "squeue", "--me", "-h", "-t", "all", "-o", slurm.SQUEUE]
+        command = [
+            "env",
+            "SLURM_TIME_FORMAT=%s",
+            "squeue",
+            "--me",
+            "-h",
+            "-t",
+            "all",
+            "-o",
+            partitions.SQUEUE,
+        ]
         done = await self._transport.run(command)
         self._at = time.monotonic()
         if done.code:
             self._every = min(SLOWEST_S, self._every * 2)
             raise Unreachable(
-                f"Slurm does not answer: {slurm_reasons.last_line(done.err)}.", "dtrain-lab keeps asking."
+                f"Slurm does not answer: {reasons.last_line(done.err)}.", "dtrain-lab keeps asking."
             )
         self._every = floor_s()
         self._jobs = {}

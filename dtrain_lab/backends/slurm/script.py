@@ -22,6 +22,11 @@ from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
 from dtrain_lab.wire.profile import Profile
 
+REQUEUE = "--requeue"
+NODE = "SLURM_NODEID"
+"""Variable with the index of a step's node."""
+KILL_S = 2
+"""Seconds: sites set the time from a job's cancellation to SIGKILL, after which a copy would be left."""
 WARN_S = 60
 """Seconds before the end at which Slurm signals a world, which then queries its end time; also on preemption,
 if the site is configured to."""
@@ -92,7 +97,7 @@ def directives(submission: Submission) -> list[str]:
     written = [f"--{key}={shlex.quote(value)}" for key, value in options.items() if value is not None]
     written += slurm.options
     # no requeue: a world must not restart unless the user asks for it
-    written += [] if "--requeue" in slurm.options else ["--no-requeue"]
+    written += [] if REQUEUE in slurm.options else ["--no-requeue"]
     if warn_s:  # also without a time limit: the partition may have one, and the job may be preempted
         written.append(f"--signal=B:USR2@{int(warn_s)}")
     if mail is not None:
@@ -133,7 +138,7 @@ def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
         "# one agent a node, with the CPUs of all its ranks",
         f"srun {overlap}--nodes={len(plan.nodes)} --ntasks={len(plan.nodes)} --ntasks-per-node=1 "
         f"--cpus-per-task={_cpus_per_node(plan)} --kill-on-bad-exit=0 \\",
-        f'  {python} dtrain_lab.node join "$folder/{job_files.ENDPOINTS}" &',
+        f'  {python} dtrain_lab.node join "$folder/{job_files.ENDPOINTS}" {NODE} &',
         "# a signal ends `wait`, not the head",
         script.wait_for("head"),
         "wait",
@@ -160,7 +165,7 @@ def _job(record: JobRecord) -> list[str]:
                 record,
                 f"srun --overlap --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 --cpus-per-task=1 "
                 f"--kill-on-bad-exit=1 {python} dtrain_lab.node stage",
-                "",
+                f" {NODE} {KILL_S}",
                 nodes,
                 0,
             ),

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 
-from dtrain_lab.placement import slurm
+from dtrain_lab.backends import allocation_end
 
 AGAIN_S = 600.0
-WITHIN_S = 20.0
-TAKEN = "a job of higher priority took its nodes"
 
 
 class Limit:
-    """The end of the allocation that this process runs in.
-
-    `at`: seconds since 1970; None outside an allocation, or without a time limit. `taken`: why the allocation
-    ends sooner; empty if it does not.
-    """
+    """The end of the allocation that this process runs in."""
 
     def __init__(self) -> None:
-        self.at: float | None = None
-        self.taken = ""
+        self._end = allocation_end.of_this_process()
         self._sooner = asyncio.Event()
-        self._job = os.environ.get("SLURM_JOB_ID")
+
+    @property
+    def at(self) -> float | None:
+        """Seconds since 1970; None outside an allocation, or without a time limit."""
+        return self._end.at if self._end is not None else None
+
+    @property
+    def taken(self) -> str:
+        """Why the allocation ends sooner; empty if it does not."""
+        return self._end.taken if self._end is not None else ""
 
     async def watch(self) -> None:
         """Ask every `AGAIN_S` seconds until the world ends."""
-        if self._job is None:
-            return
-        self.at = slurm.end_time(os.environ.get("SLURM_JOB_END_TIME", ""), time.time())
-        while True:
+        while self._end is not None:
             await self.poll()
             self._sooner.clear()
             try:
@@ -46,25 +43,5 @@ class Limit:
 
     async def poll(self) -> None:
         """Ask the scheduler once."""
-        said = (await self._ask(self._job)).split() if self._job is not None else []
-        if said:
-            self.at = slurm.end_time(said[0], time.time())
-            self.taken = TAKEN if said[-1][:1].isdigit() and len(said) > 1 else ""
-
-    async def _ask(self, job: str) -> str:
-        """Output of squeue; empty if the scheduler does not answer, so that known values stay."""
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *("squeue", "--noheader", "--jobs", job, "--Format", "EndTime:30,PreemptTime:30"),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
-        except OSError:  # no squeue on this node
-            return ""
-        try:
-            async with asyncio.timeout(WITHIN_S):
-                out, _ = await process.communicate()
-        except TimeoutError:
-            process.kill()
-            return ""
-        return out.decode("utf-8", "replace") if process.returncode == 0 else ""
+        if self._end is not None:
+            await self._end.poll()

@@ -31,8 +31,8 @@ class ForkController(msgspec.Struct, frozen=True, tag=True):
 class ForkScript(msgspec.Struct, frozen=True, tag=True):
     """Fork a rank that runs a job's script.
 
-    Attached are descriptors of its stdout and stderr, and those of `environment_variables.FILES`. Texts are bytes,
-    as the kernel passes them: names of files and variables need not be Unicode.
+    Attached are descriptors of its stdout and stderr, and those of `environment_variables.FILES`. Texts are
+    bytes, as the kernel passes them: names of files and variables need not be Unicode.
     """
 
     rank: int

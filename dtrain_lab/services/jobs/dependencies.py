@@ -32,9 +32,7 @@ async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Back
             code="after_failed",
         )
     if first.backend != record.plan.backend:
-        raise _apart(
-            first, "Jobs wait for jobs of the same back-end: of Slurm for Slurm's, local ones for local ones."
-        )
+        raise _apart(first, "Jobs can wait only for jobs of the same back-end.")
     if first.state == "succeeded":  # nothing to wait for, and the scheduler may have forgotten the job
         return _waits_for(record, None)
     if backend.traits.schedules:
@@ -43,8 +41,8 @@ async def resolve(record: JobRecord, first: Job, other: JobRecord, backend: Back
         if handle is None:
             raise _apart(
                 first,
-                f'Slurm, as the profile "{record.plan.profile}" reaches it, has no such job in its queue: '
-                "use the same profile, or try again in a moment.",
+                f'The scheduler, as the profile "{record.plan.profile}" reaches it, has no such job in its '
+                "queue: use the same profile, or try again in a moment.",
             )
         return _waits_for(record, handle.job)
     apart = other.system != record.system if other.system else other.host != record.host

@@ -104,7 +104,15 @@ class JobStates:
         # records of earlier versions have no traits
         planned = replace(record.plan, traits=backend.traits)
         here = backend.traits.one_machine and folder_reads.on_disk_here(record, places[0])
-        made = job(replace(record, plan=planned), found, status, time.time(), here=here)
+        made = job(
+            replace(record, plan=planned),
+            found,
+            status,
+            time.time(),
+            here=here,
+            limit_s=backend.time_limit_s(record.profile),
+            requeues=backend.requeues(record.profile),
+        )
         made = replace(made, checkpoint_step=await folder_reads.checkpoint(record, places[0]))
         self._looked[record.id] = time.monotonic(), made
         await self._note(record, made)

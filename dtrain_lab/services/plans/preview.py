@@ -6,10 +6,10 @@ import difflib
 
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.command import submit_command
-from dtrain_lab.placement import slurm
+from dtrain_lab.placement.amounts import time_text
 from dtrain_lab.services.plans.planning import Planned
 from dtrain_lab.wire.jobs.job import Choice, JobPlan, JobRecord, JobSize, PlannedFile
-from dtrain_lab.wire.plan import Facts, SlurmFacts
+from dtrain_lab.wire.plan import Facts, SchedulerFacts
 
 MOST_TEXT = 200_000
 
@@ -48,14 +48,14 @@ def preview(made: Planned, before: str | None = None) -> JobPlan:
 
 
 def _choices(facts: Facts) -> tuple[Choice, ...]:
-    if not isinstance(facts, SlurmFacts):
+    if not isinstance(facts, SchedulerFacts):
         return ()
     return tuple(
         Choice(
             partition.name,
             len(partition.nodes),
             max((node.gpus for node in partition.nodes), default=0),
-            slurm.time_text(partition.time_s) if partition.time_s is not None else None,
+            time_text(partition.time_s) if partition.time_s is not None else None,
         )
         for partition in facts.partitions
     )

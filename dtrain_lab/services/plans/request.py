@@ -58,7 +58,7 @@ def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLaunch
     known, framework = traits.launchers, request.framework or profile.framework
     if request.launcher not in (None, *known) and not traits.schedules:
         raise BadRequest(
-            f'launcher = "{request.launcher}" is for Slurm; the profile "{profile.name}" has none.',
+            f'launcher = "{request.launcher}" is for schedulers; the profile "{profile.name}" has none.',
             "Leave it out.",
         )
     if framework not in (None, "torch"):

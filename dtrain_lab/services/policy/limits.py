@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadSize
-from dtrain_lab.placement.policy import applied, check, check_host
+from dtrain_lab.placement.policy import Uses, applied, check, check_host
 from dtrain_lab.services.policy import policy
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.plan import Facts, Plan, Request
@@ -33,9 +33,9 @@ class Allowed(NamedTuple):
             nearest = error.details.get("nearest") or [error.details.get("most", 0)]
             asked = error.details.get("asked")  # a back-end of others may not say it
             if rules.ranks and asked and max(nearest) > rules.ranks:  # a size that would be refused, too
-                check(rules, self.profile, self.backend.traits, asked)
+                check(rules, self.profile, uses(self.backend, self.profile), asked)
             raise
-        check(rules, self.profile, self.backend.traits, plan.size)
+        check(rules, self.profile, uses(self.backend, self.profile), plan.size)
         return plan
 
 
@@ -52,8 +52,18 @@ def allowed(profile: Profile, request: JobRequest | None = None, backend: Backen
     """
     rules, backend = policy.current(), backend or registry.backend(profile.backend)
     profile = applied(rules, profile)
-    check(rules, profile, backend.traits, request=request)
+    check(rules, profile, uses(backend, profile), request=request)
     return Allowed(profile, backend)
+
+
+def uses(backend: Backend, profile: Profile) -> Uses:
+    """Return what a profile uses.
+
+    Args:
+        backend: Its back-end.
+        profile: The profile.
+    """
+    return Uses(backend.traits, backend.hosts(profile), backend.options(profile))
 
 
 def recheck(record: JobRecord, backend: Backend) -> None:
@@ -66,7 +76,7 @@ def recheck(record: JobRecord, backend: Backend) -> None:
     Raises:
         Forbidden, BadSize: The administrator does not allow the job any more.
     """
-    check(policy.current(), record.profile, backend.traits, record.plan.size, record.request)
+    check(policy.current(), record.profile, uses(backend, record.profile), record.plan.size, record.request)
 
 
 def allow_host(host: str) -> None:

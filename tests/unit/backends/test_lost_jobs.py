@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry, ssh_connections
-from dtrain_lab.backends.base import Place
+from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.backends.transport import Login
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
@@ -43,6 +43,8 @@ class Host:
     """A back-end, and the way to its files."""
 
     traits = Traits(shares_folder=True)
+    time_limit_s, requeues = Backend.time_limit_s, Backend.requeues
+    hosts, options = Backend.hosts, Backend.options
 
     def __init__(self) -> None:
         self.small_files: dict[str, bytes] = {"started": b"50.0"}

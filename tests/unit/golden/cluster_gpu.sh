@@ -23,7 +23,7 @@ head=$!
 trap 'kill -USR2 $head' USR2  # the time is nearly over, or another job takes the nodes: it asks
 # one agent a node, with the CPUs of all its ranks
 srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=8 --kill-on-bad-exit=0 \
-  /v/bin/python -P -m dtrain_lab.node join "$folder/endpoints.json" &
+  /v/bin/python -P -m dtrain_lab.node join "$folder/endpoints.json" SLURM_NODEID &
 # a signal ends `wait`, not the head
 while :; do wait "$head"; code=$?; kill -0 "$head" 2> /dev/null || break; done
 wait

@@ -43,7 +43,7 @@ export MASTER_ADDR=${nodes[0]} DTRAIN_PEER=${nodes[-1]}
 if /scratch/me/venv/bin/python -c 'import dtrain_lab' 2> /dev/null; then
   # a copy of the data on each node's own disk, as long as this runs
   export DTRAIN_STAGED="${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"/dtrain-lab-data-$UID/0123456789ab
-  exec 4< <(exec srun --overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 /scratch/me/venv/bin/python -P -m dtrain_lab.node stage "$folder" "$DTRAIN_STAGED" < /dev/null)
+  exec 4< <(exec srun --overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 /scratch/me/venv/bin/python -P -m dtrain_lab.node stage "$folder" "$DTRAIN_STAGED" SLURM_NODEID 2 < /dev/null)
   keeper=$!
   for copy in $(seq 2); do read -r -u 4 || { printf '{"code": %d, "at": %s}\n' 1 "$(date +%s.%N)" > .exit && mv .exit exit; exit 1; }; done
 fi

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from dtrain_lab.backends import registry
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, first_error, job, killed_from_outside
 from dtrain_lab.metrics.units import duration
@@ -48,8 +49,17 @@ RANK = Rank(0, "a", 0, "cpu", 1, "busy")
 LIVE = Live(200.0, (RANK,), (), Metrics(step_s=0.1, even=True))
 
 
-def told(found: Found, status: Status | None, now: float = 201.0, **record: Any) -> Job:
-    return job(msgspec.structs.replace(RECORD, **record), found, status, now)
+def told(
+    found: Found,
+    status: Status | None,
+    now: float = 201.0,
+    *,
+    limit_s: float | None = None,
+    requeues: bool = False,
+    **record: Any,
+) -> Job:
+    made = msgspec.structs.replace(RECORD, **record)
+    return job(made, found, status, now, limit_s=limit_s, requeues=requeues)
 
 
 def error(rank: int, time: float, message: str = "boom", kind: str = "ValueError") -> JobError:
@@ -120,9 +130,8 @@ def test_states(found: Found, status: Status | None, record: dict[str, Any], sta
 )
 def test_the_exit_file_of_a_run_that_is_requeued_ends_no_job(status: Status, code: int, state: str) -> None:
     found = Found(started_at=190.0, live=LIVE, exit=End(code, 200.0), preempted=code == 1)
-    again = Profile(slurm=Slurm(options=("--requeue",)))
-    assert told(found, status, profile=again).state == state
-    cancelled = told(found, status, profile=again, cancelled_at=195.0)
+    assert told(found, status, requeues=True).state == state
+    cancelled = told(found, status, requeues=True, cancelled_at=195.0)
     assert cancelled.state == ("cancelled" if code else "succeeded")
     if code:
         assert told(found, status).state == "failed", "the scheduler runs no other job twice"
@@ -196,13 +205,13 @@ def test_a_job_whose_ranks_stand_in_the_debugger_does_not_run() -> None:
 
 
 def test_when_its_time_is_over() -> None:
-
-    from dtrain_lab.wire.profile import Slurm
-
-    profile = Profile(backend="slurm", slurm=Slurm(time="00:30:00"))
-    plan = msgspec.structs.replace(PLAN, traits=Traits(schedules=True, shares_folder=True))
-    assert told(Found(190.0, live=LIVE), RUNS, profile=profile, plan=plan).ends_at == 190.0 + 1800
-    assert told(Found(), Status("pending", WAITS), profile=profile, plan=plan).ends_at is None
+    assert told(Found(190.0, live=LIVE), RUNS, limit_s=1800.0).ends_at == 190.0 + 1800
+    assert told(Found(), Status("pending", WAITS), limit_s=1800.0).ends_at is None
+    profile = Profile(slurm=Slurm(time="00:30:00", options=("--requeue",)))
+    slurm = registry.backend("slurm")
+    assert (slurm.time_limit_s(profile), slurm.requeues(profile)) == (1800.0, True)
+    local = registry.backend("local")
+    assert (local.time_limit_s(profile), local.requeues(profile)) == (None, False), "it has no scheduler"
 
 
 def test_files_that_cant_be_read_count_as_none() -> None:

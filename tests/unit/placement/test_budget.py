@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dtrain_lab.backends.slurm import account_hours
 from dtrain_lab.placement import budget
-from dtrain_lab.wire.jobs.quota import Budget
+from dtrain_lab.wire.jobs.quota import Budget, Unit
 
 TOLD = """ada
 Current Association Manager state
@@ -46,13 +47,13 @@ QOS=long(2)
         ("CPU", "", Budget("CPU", 0.0, 50.0, "your share of the account proj")),
     ],
 )
-def test_the_least_that_bounds_this_user(unit: budget.Unit, kind: str, expected: Budget) -> None:
-    assert budget.read(TOLD, unit, kind) == expected
+def test_the_least_that_bounds_this_user(unit: Unit, kind: str, expected: Budget) -> None:
+    assert account_hours.read(TOLD, unit, kind) == expected
 
 
 def test_without_a_limit_there_is_no_budget() -> None:
     for text in ("", "ada\n", "ada\nCurrent Association Manager state\n", "ada\nClusterName=x Account="):
-        assert budget.read(text, "GPU") is None
+        assert account_hours.read(text, "GPU") is None
 
 
 def test_a_job_that_may_take_more_is_told() -> None:

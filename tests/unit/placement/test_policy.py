@@ -8,11 +8,13 @@ import sys
 
 import pytest
 
+from dtrain_lab.backends import registry
 from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.machine import processes
-from dtrain_lab.placement.policy import applied, check
+from dtrain_lab.placement.policy import Uses, applied, check
 from dtrain_lab.services.policy import options, policy
+from dtrain_lab.services.policy.limits import uses
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy, ServerSettings
 from dtrain_lab.wire.profile import Network, Profile, Slurm, Ssh
@@ -31,37 +33,48 @@ from dtrain_lab.wire.traits import Traits
 )
 def test_what_is_not_allowed_is_named(rules: Policy, profile: Profile, part: str) -> None:
     with pytest.raises(Forbidden, match=part) as error:
-        check(rules, profile, Traits())
+        check(rules, profile, uses(registry.backend(profile.backend), profile))
     assert error.value.hint
 
 
+def test_the_options_of_another_scheduler_are_limited_too() -> None:
+    with pytest.raises(Forbidden, match="extra options"):
+        check(Policy(options=False), Profile(backend="other"), Uses(Traits(schedules=True), (), ("-x",)))
+    with pytest.raises(Forbidden, match="the host l1"):
+        check(Policy(hosts=("gpu-*",)), Profile(backend="other"), Uses(Traits(schedules=True), ("l1",)))
+
+
 def test_what_is_allowed() -> None:
-    check(Policy(), Profile(backend="ssh", ssh=Ssh(("any",))), Traits())
-    check(Policy(hosts=("gpu-*",)), Profile(backend="ssh", ssh=Ssh(("me@gpu-7",))), Traits())
-    check(Policy(ports="20000-20100"), Profile(network=Network(ports="20010-20090")), Traits())
+    check(Policy(), Profile(backend="ssh"), Uses(Traits(), ("any",)))
+    check(Policy(hosts=("gpu-*",)), Profile(backend="ssh"), Uses(Traits(), ("me@gpu-7",)))
+    check(Policy(ports="20000-20100"), Profile(network=Network(ports="20010-20090")), Uses(Traits()))
 
 
 def test_options_of_a_request_are_refused_at_their_field() -> None:
     asked = JobRequest("a.ipynb", options=("-x",))
     with pytest.raises(Forbidden) as error:
-        check(Policy(options=False), Profile(backend="slurm"), Traits(), request=asked)
+        check(Policy(options=False), Profile(backend="slurm"), Uses(Traits()), request=asked)
     assert (error.value.hint, error.value.details["field"]) == ("Leave the options out.", "options")
 
 
 def test_size_and_environment_are_part_of_the_check() -> None:
-    check(Policy(ranks=2, environments=False), Profile(), Traits(), 2)
+    check(Policy(ranks=2, environments=False), Profile(), Uses(Traits()), 2)
     with pytest.raises(BadSize, match="at most 2 ranks; this asks for 3"):
-        check(Policy(ranks=2), Profile(), Traits(), 3)
+        check(Policy(ranks=2), Profile(), Uses(Traits()), 3)
     with pytest.raises(Forbidden, match="name its environment"):
         check(
-            Policy(environments=False), Profile(), Traits(), 1, JobRequest("a.ipynb", environment="venv:/tmp")
+            Policy(environments=False),
+            Profile(),
+            Uses(Traits()),
+            1,
+            JobRequest("a.ipynb", environment="venv:/tmp"),
         )
 
 
 def test_this_machine_is_told_by_its_trait() -> None:
-    check(Policy(local=False), Profile(), Traits())
+    check(Policy(local=False), Profile(), Uses(Traits()))
     with pytest.raises(Forbidden, match="ranks on this machine"):
-        check(Policy(local=False), Profile(backend="another"), Traits(one_machine=True))
+        check(Policy(local=False), Profile(backend="another"), Uses(Traits(one_machine=True)))
 
 
 ASK = "from dtrain_lab.services.policy import policy; s = policy.of_server(); print(s.policy.ranks, s.warm)"

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.base import Place
+from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.state import NOT_ASKED
 from dtrain_lab.services.index.store import Store
@@ -26,6 +26,8 @@ class SilentHost:
     """A host that answers once it is let."""
 
     traits = Traits()
+    time_limit_s, requeues = Backend.time_limit_s, Backend.requeues
+    hosts, options = Backend.hosts, Backend.options
 
     def __init__(self) -> None:
         self.speaks = asyncio.Event()

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from dtrain_lab.backends.slurm import allocation_end, partitions, reasons
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadSize
-from dtrain_lab.placement import activation, slurm, slurm_reasons
-from dtrain_lab.wire.plan import NodeFacts, Partition, Request, SlurmFacts
+from dtrain_lab.placement import activation, amounts
+from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SchedulerFacts
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh
 from dtrain_lab.wire.summary import Summary
@@ -22,11 +23,11 @@ from dtrain_lab.world.summary import soon
 GOLDEN = Path(__file__).parents[1] / "golden"
 GPU = Partition("gpu", tuple(NodeFacts(f"g{i}", "", 32, 8, 512 << 30) for i in range(4)), 86_400, True)
 CPU = Partition("cpu", tuple(NodeFacts(f"c{i}", "", 64, 0, 256 << 30) for i in range(2)), None)
-FACTS = SlurmFacts((GPU, CPU))
+FACTS = SchedulerFacts((GPU, CPU))
 
 
-def plan(profile: Profile, **asked: int) -> slurm.Plan:
-    return slurm.plan_slurm(
+def plan(profile: Profile, **asked: int) -> Plan:
+    return partitions.plan_slurm(
         profile, Request(profile.name, **asked), FACTS, python="/v/bin/python", directory="/h"
     )
 
@@ -43,12 +44,12 @@ def plan(profile: Profile, **asked: int) -> slurm.Plan:
     ],
 )
 def test_times(text: str, seconds: int | None) -> None:
-    assert slurm.time_s(text) == seconds
+    assert amounts.time_s(text) == seconds
 
 
 def test_a_time_that_is_none() -> None:
     with pytest.raises(BadProfile, match="is not a time"):
-        slurm.time_s("soon")
+        amounts.time_s("soon")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_a_time_that_is_none() -> None:
     ],
 )
 def test_gpus_of_a_gres(gres: str, gpus: int, kind: str) -> None:
-    assert (slurm.gpus_of(gres), slurm.gpu_kind(gres)) == (gpus, kind)
+    assert (partitions.gpus_of(gres), partitions.gpu_kind(gres)) == (gpus, kind)
 
 
 def test_partitions_leave_out_nodes_that_are_down() -> None:
@@ -73,7 +74,7 @@ def test_partitions_leave_out_nodes_that_are_down() -> None:
         "short|n1|mix|8|16000+|(null)|5:00",
         "garbage",
     ]
-    main, short = slurm.partitions(lines)
+    main, short = partitions.parsed(lines)
     assert (main.name, [n.name for n in main.nodes], main.time_s, main.default) == (
         "main",
         ["n1"],
@@ -88,12 +89,14 @@ def test_idle_nodes_are_offered_to_a_world_that_waits_for_more() -> None:
         f"main*|n{i}|{state}|8|16000|gpu:2|infinite"
         for i, state in enumerate(("idle", "mix", "idle", "idle*"))
     ]
-    facts = SlurmFacts(slurm.partitions(lines))
+    facts = SchedulerFacts(partitions.parsed(lines))
     assert facts.partitions[0].idle == ("n0", "n2"), "idle* does not answer"
 
     def offered(profile: Profile, **asked: int) -> list[tuple[str, object]]:
-        made = slurm.plan_slurm(profile, Request(profile.name, **asked), facts, python="", directory="/h")
-        return [(other.text, other.request) for other in slurm.sooner(made, profile, facts)]
+        made = partitions.plan_slurm(
+            profile, Request(profile.name, **asked), facts, python="", directory="/h"
+        )
+        return [(other.text, other.request) for other in partitions.sooner(made, profile, facts)]
 
     profile = Profile(backend="slurm", name="p")
     wanted = {"profile": "p", "nodes": 2, "ranks_per_node": 2}
@@ -231,15 +234,15 @@ def test_every_kind_of_environment_starts_its_python() -> None:
     ],
 )
 def test_reasons_in_words(code: str, state: str, part: str, final: bool) -> None:
-    reason = slurm_reasons.reason(code, state)
+    reason = reasons.reason(code, state)
     assert reason is not None
     assert part in reason.message
     assert reason.final is final
 
 
 def test_no_reason_where_all_is_well() -> None:
-    assert slurm_reasons.reason("None", "RUNNING") is None
-    assert slurm_reasons.reason("None", "REQUEUED") is None
+    assert reasons.reason("None", "RUNNING") is None
+    assert reasons.reason("None", "REQUEUED") is None
 
 
 @pytest.mark.parametrize(
@@ -257,17 +260,17 @@ def test_no_reason_where_all_is_well() -> None:
     ],
 )
 def test_the_hint_is_of_slurms_own_code(words: str, hint: str) -> None:
-    assert hint in slurm_reasons.refusal(words)[1]
+    assert hint in reasons.refusal(words)[1]
 
 
 def test_a_controller_that_is_slow_may_have_the_job() -> None:
-    assert slurm_reasons.is_unsure("sbatch: error: Socket timed out on send/recv operation")
-    assert slurm_reasons.is_unsure("sbatch: error: Unable to contact slurm controller (connect failure)")
-    assert not slurm_reasons.is_unsure("sbatch: error: Invalid account or partition")
+    assert reasons.is_unsure("sbatch: error: Socket timed out on send/recv operation")
+    assert reasons.is_unsure("sbatch: error: Unable to contact slurm controller (connect failure)")
+    assert not reasons.is_unsure("sbatch: error: Invalid account or partition")
 
 
 def test_refusals_keep_the_schedulers_words() -> None:
-    message, hint = slurm_reasons.refusal(
+    message, hint = reasons.refusal(
         "sbatch: error: Batch job submission failed: Invalid account or partition\n"
     )
     assert message == "Slurm refuses: Batch job submission failed: Invalid account or partition."
@@ -277,11 +280,11 @@ def test_refusals_keep_the_schedulers_words() -> None:
 def test_the_end_of_a_jobs_time() -> None:
     now = time.time()
     local = datetime.fromtimestamp(int(now) + 3600).isoformat()
-    assert slurm.end_time(local, now) == int(now) + 3600
-    assert slurm.end_time(str(int(now) + 60), now) == int(now) + 60
+    assert allocation_end.end_time(local, now) == int(now) + 3600
+    assert allocation_end.end_time(str(int(now) + 60), now) == int(now) + 60
     far = datetime.fromtimestamp(now + 40 * 366 * 86400).isoformat()
     for none in ("NONE", "N/A", "Unknown", "", "0", "4294967294", far):
-        assert slurm.end_time(none, now) is None
+        assert allocation_end.end_time(none, now) is None
 
 
 def test_the_limit_is_in_the_sentence_where_it_is_near() -> None:

@@ -1,4 +1,4 @@
-"""Slurm: parsing of its output, and planning on its partitions. Pure: runs no command."""
+"""Slurm's partitions: parsing of `sinfo`, and planning on them. Pure: runs no command."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadProfile, BadSize
+from dtrain_lab.placement.amounts import mib, time_s, time_text
 from dtrain_lab.placement.capacity import capacity, default_ranks
 from dtrain_lab.placement.layout import make_plan, spread
 from dtrain_lab.wire.cluster import Alternative
-from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SlurmFacts
+from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SchedulerFacts
 from dtrain_lab.wire.profile import Profile
 
 SINFO = "%P|%N|%t|%c|%m|%G|%l"
@@ -28,39 +29,6 @@ WAITING = (
 GONE = ("down", "drain", "drng", "fail", "maint", "unk", "futr", "pow_dn")
 
 
-def time_s(text: str) -> int | None:
-    """Parse Slurm's times: "5" (minutes), "5:30", "02:00:00", "1-00", "1-12:00:00".
-
-    Returns:
-        Seconds; None for "infinite".
-
-    Raises:
-        BadProfile: not a time.
-    """
-    if text.lower() in ("infinite", "unlimited", "n/a"):
-        return None
-    match = re.fullmatch(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", text, re.ASCII)
-    if match is None:
-        raise BadProfile(
-            f'"{text[:80]}" is not a time.',
-            'Write it as "02:00:00" or "1-00:00:00".',
-            details={"field": "time"},
-        )
-    days, first, second, third = (int(g) if g else None for g in match.groups())
-    if days is not None:  # days-hours[:minutes[:seconds]]
-        return days * 86400 + (first or 0) * 3600 + (second or 0) * 60 + (third or 0)
-    if third is not None:
-        return (first or 0) * 3600 + (second or 0) * 60 + third
-    return (first or 0) * 60 + (second or 0)
-
-
-def time_text(seconds: int) -> str:
-    """Format seconds as Slurm does: "1-00:00:00", "02:00:00"."""
-    days, rest = divmod(seconds, 86_400)
-    clock = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
-    return f"{days}-{clock}" if days else clock
-
-
 def gpus_of(gres: str) -> int:
     """Count the GPUs in a GRES: "gpu:4", "gpu:a100:4(S:0-1)", "(null)"."""
     found = re.findall(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)", gres)
@@ -73,7 +41,7 @@ def gpu_kind(gres: str) -> str:
     return found[1] if found else ""
 
 
-def partitions(lines: Iterable[str]) -> tuple[Partition, ...]:
+def parsed(lines: Iterable[str]) -> tuple[Partition, ...]:
     """Parse the output of `sinfo`, in the format `SINFO`; nodes that are down or drained are left out."""
     nodes: dict[str, list[NodeFacts]] = {}
     idle: dict[str, tuple[str, ...]] = {}
@@ -94,7 +62,9 @@ def partitions(lines: Iterable[str]) -> tuple[Partition, ...]:
     return tuple(Partition(name, tuple(nodes[name]), *limits[name], idle.get(name, ())) for name in nodes)
 
 
-def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python: str, directory: str) -> Plan:
+def plan_slurm(
+    profile: Profile, request: Request, facts: SchedulerFacts, *, python: str, directory: str
+) -> Plan:
     """Plan a world on a partition; the scheduler chooses the nodes later.
 
     Args:
@@ -142,7 +112,7 @@ def plan_slurm(profile: Profile, request: Request, facts: SlurmFacts, *, python:
     return make_plan(shared, request, unnamed, per_node, python=python, directory=directory)
 
 
-def partition_of(profile: Profile, facts: SlurmFacts) -> Partition:
+def partition_of(profile: Profile, facts: SchedulerFacts) -> Partition:
     """Return the profile's partition; by default Slurm's.
 
     Args:
@@ -171,21 +141,6 @@ def partition_of(profile: Profile, facts: SlurmFacts) -> Partition:
     )
 
 
-def mib(text: str | None) -> int | None:
-    """Parse a memory size such as "64G", in MiB.
-
-    Raises:
-        BadProfile: not a size.
-    """
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise BadProfile(f'memory_per_node: "{text}" is not a size.', 'Write it as "64G".')
-    scale = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
-    return int(int(match[1]) * scale[match[2].upper()])
-
-
 def test_start(text: str) -> float | None:
     """Parse a job's expected start from `sbatch --test-only`, in seconds since 1970; None if unknown."""
     match = re.search(r"to start at (\S+)", text)
@@ -195,28 +150,7 @@ def test_start(text: str) -> float | None:
         return None
 
 
-FAR_S = 2 * 366 * 86_400.0
-"""A later end counts as no end: in a partition without a limit, Slurm reports an end in a year or later."""
-
-
-def end_time(text: str, now: float) -> float | None:
-    """Parse the time at which a job's limit ends it.
-
-    Args:
-        text: Slurm's end time, as a number or in local time; "NONE", "N/A" or "Unknown" if there is none.
-        now: current time, in seconds since 1970.
-
-    Returns:
-        Seconds since 1970; None if the job has no end.
-    """
-    try:
-        at = float(text) if text.isdigit() else datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return None
-    return at if 0 < at - now < FAR_S else None
-
-
-def sooner(plan: Plan, profile: Profile, facts: SlurmFacts) -> tuple[Alternative, ...]:
+def sooner(plan: Plan, profile: Profile, facts: SchedulerFacts) -> tuple[Alternative, ...]:
     """Return a smaller request of the same shape that fits on the partition's idle nodes, if there is one.
 
     Args:
