@@ -29,22 +29,31 @@ def slots(arguments: list[str]) -> int:
     return 0
 
 
-def without_omitted(arguments: list[str]) -> list[str]:
-    """Complete a command line that a Slurm script of an earlier version contains: it names no node."""
-    match arguments:
-        case ["join", _]:
-            return [*arguments, "SLURM_NODEID"]
-        case ["stage", _, _]:
-            return [*arguments, "SLURM_NODEID", "2"]
-    return arguments
+NAMES = ("admit", "bridge", "check", "join", "ranks", "slots", "speed", "stage")
+RENAMED = {"attached": "ranks", "turn": "admit"}
+
+
+def of_today(arguments: list[str]) -> list[str]:
+    """Return a command line in today's form; a job may wait with a script of an earlier version."""
+    match [RENAMED.get(arguments[0], arguments[0]), *arguments[1:]]:
+        case ["join", file]:  # only Slurm's scripts named no node
+            return ["join", file, "SLURM_NODEID"]
+        case ["stage", folder, place]:
+            return ["stage", folder, place, "SLURM_NODEID", "2"]
+        case others:
+            return others
 
 
 def command(name: str) -> Callable[[list[str]], int]:
-    """Import only a subcommand's module, since one runs beside every rank of a job; return its main."""
+    """Import only a subcommand's module, since one runs beside every rank of a job; return its main.
+
+    Raises:
+        SystemExit: There is no such subcommand.
+    """
     match name:
-        case "ranks" | "attached":  # the latter in scripts of earlier versions
+        case "ranks":
             from dtrain_lab.node.ranks import main
-        case "admit" | "turn":
+        case "admit":
             from dtrain_lab.node.admission.slot_queue import main
         case "stage":
             from dtrain_lab.node.stage import main
@@ -56,14 +65,18 @@ def command(name: str) -> Callable[[list[str]], int]:
             main = check
         case "slots":
             main = slots
-        case _:
+        case "join":
             from dtrain_lab.node.join import main
+        case _:
+            print(f"python -m dtrain_lab.node: {name} is none of {', '.join(NAMES)}", file=sys.stderr)
+            sys.exit(2)
     return main
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        sys.exit(command(sys.argv[1])(without_omitted(sys.argv[1:])))
+        given = of_today(sys.argv[1:])
+        sys.exit(command(given[0])(given))
     from dtrain_lab.node.sources.fork import main as own
 
     own()
