@@ -162,11 +162,15 @@ class Backend(ABC):
             offset: Offset in bytes.
 
         Returns:
-            At most 64 KiB; empty if there is no such log.
+            At most 64 KiB; empty if there is no such log yet.
+
+        Raises:
+            BadRequest: This is not the name of a log.
+            Unreachable, SignInNeeded: The folder can't be read.
         """
-        folder = submission.handle.directory if submission.handle is not None else submission.directory
         if "/" in file:
-            return b""
+            raise BadRequest(f'"{file}" is not the name of a log.', "Read head or launcher.")
+        folder = submission.handle.directory if submission.handle is not None else submission.directory
         way = self.files(submission)[0].transport
         return await way.read(f"{folder}/{file}.log", offset, PIECE) or b""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import logging
 import os
 import socket
 import time
@@ -21,9 +22,12 @@ from msgspec.structs import replace
 from dtrain_lab.errors import Conflict, Forbidden
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import atomic_files, gpus, jupyter_variables, local_facts, processes, slots_folder
-from dtrain_lab.placement import slots
+from dtrain_lab.placement import slots, ticket_reading
 from dtrain_lab.placement.slots import Holder, NodeSlots, Ticket
 
+log = logging.getLogger("dtrain_lab.machine")
+_reported: set[Path] = set()
+"""Tickets of other versions that were logged."""
 ENDS_WITHIN_S = 5.0
 """Seconds for a process to end after a signal."""
 
@@ -38,8 +42,8 @@ def living() -> list[Ticket]:
     found = []
     for path in slots_folder().glob("*.json"):
         try:
-            ticket = msgspec.json.decode(path.read_bytes(), type=Ticket)
-        except (FileNotFoundError, msgspec.DecodeError):
+            ticket = _read(path)
+        except FileNotFoundError:
             continue
         if not processes.is_here(ticket.system) and not processes.has_ended(ticket.system):
             continue  # of another container that shares the folder: its process can't be seen from here
@@ -48,6 +52,19 @@ def living() -> list[Ticket]:
         else:
             path.unlink(missing_ok=True)
     return found
+
+
+def _read(path: Path) -> Ticket:
+    """Read a ticket; one of another version counts as long as a process has its pid."""
+    data = path.read_bytes()
+    try:
+        return msgspec.json.decode(data, type=Ticket)
+    except msgspec.DecodeError as error:
+        if path not in _reported:
+            _reported.add(path)
+            log.warning("%s is a ticket of another version, and counts as holding slots: %s", path, error)
+    ticket = ticket_reading.of_another_version(data, path.stem)
+    return ticket if ticket.started else replace(ticket, started=processes.began_at(ticket.pid))
 
 
 def put(ticket: Ticket) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -93,20 +92,6 @@ def job_ticket(record: JobRecord, pid: int, started: float, size: int) -> Ticket
     return Ticket(
         record.id, "job", record.name, record.owner, pid, started, size, record.created_at, ready=ready
     )
-
-
-def in_use(tickets: bytes, living: Collection[int]) -> int:
-    """Count the slots that are held or waited for on another machine.
-
-    Args:
-        tickets: the machine's tickets, one JSON document per line.
-        living: pids of its processes.
-    """
-    try:
-        found = msgspec.json.Decoder(Ticket).decode_lines(tickets)
-    except msgspec.DecodeError:  # from another version: hosts are then taken in the profile's order
-        return 0
-    return sum(ticket.slots for ticket in found if ticket.pid in living)
 
 
 def chosen(

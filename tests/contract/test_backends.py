@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend, Way
 from dtrain_lab.backends.query_interval import limits
-from dtrain_lab.errors import BadSize, EnvironmentUnfit, NotFound, StartFailed
+from dtrain_lab.errors import BadRequest, BadSize, EnvironmentUnfit, NotFound, StartFailed
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.wire import clients
@@ -128,7 +128,8 @@ async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
         again = await backend.find(cluster)
         assert again is not None
         assert (again.host, again.directory, again.job) == (handle.host, handle.directory, handle.job)
-        assert await backend.log(cluster, "../../etc/passwd", 0) == b""
+        with pytest.raises(BadRequest, match="not the name of a log"):
+            await backend.log(cluster, "../../etc/passwd", 0)
         Path(handle.directory, "note.log").write_bytes(b"abc" * 50_000)
         piece = await backend.log(cluster, "note", 3)
         assert (len(piece), piece[:3]) == (64 << 10, b"abc")

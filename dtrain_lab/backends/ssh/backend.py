@@ -21,7 +21,7 @@ from dtrain_lab.backends.ssh import heads, jobs
 from dtrain_lab.backends.ssh_forwards import Forwards
 from dtrain_lab.backends.transport import Login, Transport
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreachable, from_dict
-from dtrain_lab.placement import activation, compatibility, network, slots
+from dtrain_lab.placement import activation, compatibility, network, slots, ticket_reading
 from dtrain_lab.placement.layout import plan_hosts
 from dtrain_lab.placement.slots import NodeSlots
 from dtrain_lab.wire.node_check import Between, Check, Interface
@@ -268,4 +268,4 @@ async def _held(host: str, check: Check) -> int:
     line = f"awk 1 {folder}/*.json 2> /dev/null; cd /proc && echo [0-9]*"
     done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}")
     text, _, pids = done.out.rstrip().rpartition(b"\n")
-    return slots.in_use(text, {int(pid) for pid in pids.split() if pid.isdigit()})
+    return ticket_reading.in_use(text, {int(pid) for pid in pids.split() if pid.isdigit()})

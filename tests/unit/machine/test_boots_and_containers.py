@@ -43,6 +43,21 @@ def test_a_ticket_is_removed_only_where_its_process_is_known_to_have_ended(
     path.unlink(missing_ok=True)
 
 
+def test_a_ticket_of_another_version_counts_while_its_process_lives(caplog: pytest.LogCaptureFixture) -> None:
+    """It had been skipped without a word, and its slots were given out a second time."""
+    mine, gone = (slots_folder() / f"newer.{pid}.json" for pid in (os.getpid(), 2**22 - 1))
+    for path in (mine, gone):
+        path.write_bytes(b'{"id": "newer", "slots": 2, "devices": ["0", "1"]}')
+    try:
+        for _ in range(2):
+            (found,) = (t for t in slot_tickets.living() if t.id == "newer")
+            assert (found.pid, found.holds, found.slots, found.devices) == (os.getpid(), True, 2, ("0", "1"))
+        assert not gone.exists()
+        assert [str(mine) in record.message for record in caplog.records].count(True) == 1, "logged once"
+    finally:
+        mine.unlink()
+
+
 @pytest.mark.parametrize("system", [f"{BOOT} pid:[1]", f"an-earlier-boot {SPACE}"])
 def test_a_record_of_another_system_is_neither_used_nor_removed(system: str, tmp_path: Path) -> None:
     """Its number is that of a process here, or of none: both say nothing."""

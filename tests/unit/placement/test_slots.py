@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dtrain_lab.placement.capacity import at_most, slot_count
-from dtrain_lab.placement.slots import Holder, Ticket, admit, chosen, in_use, listing
+from dtrain_lab.placement.slots import Holder, Ticket, admit, chosen, listing
+from dtrain_lab.placement.ticket_reading import in_use, of_another_version
 from dtrain_lab.wire.plan import NodeFacts
 
 GPUS = NodeFacts("a", "", 16, 4, 1)
@@ -123,7 +124,17 @@ def test_slots_in_use_elsewhere() -> None:
     assert in_use(lines, {1}) == 5
     assert in_use(lines, {2}) == 0, "their processes have ended"
     assert in_use(b"", {1}) == 0
-    assert in_use(b"\xff{", {1}) == 0
+
+
+def test_tickets_of_another_version_count() -> None:
+    newer = {**msgspec.to_builtins(ticket("a", 2, 1, holds=True)), "kind": "sweep", "at": "2030-01-01"}
+    lines = b"\n".join((msgspec.json.encode(newer), msgspec.json.encode(ticket("b", 3, 2))))
+    assert in_use(lines, {1}) == 5, "the other ones on the host are read, too"
+    assert in_use(b"\xff{", {1}) == 1, "whose it is can't be known"
+    read = of_another_version(msgspec.json.encode({**newer, "slots": 4, "devices": ["0", "1"]}))
+    assert (read.id, read.holds, read.slots, read.devices) == ("a", True, 4, ("0", "1"))
+    unreadable = of_another_version(b"{", "me.77")
+    assert (unreadable.id, unreadable.pid, unreadable.started, unreadable.slots) == ("me", 77, 0.0, 1)
 
 
 def test_a_cluster_shares_only_where_nothing_is_free_and_keeps_what_it_has() -> None:
