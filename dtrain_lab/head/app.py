@@ -149,7 +149,7 @@ class Head:
         match message:
             case links.Samples(node, samples, host):
                 self._collector.sampled(samples, node, host)
-            case links.RankLocation():
+            case links.StacksRead():
                 self._stacks.received(message)
             case links.DebugResponse():
                 self._debugger.answered(message)

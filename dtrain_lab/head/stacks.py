@@ -23,10 +23,10 @@ MOST_PEERS = 64
 
 
 class Stacks:
-    """Asks ranks for their stacks, then the agents of ranks that don't answer.
+    """Has the policy's readers read stacks, one after the other, until all ranks are read.
 
     Args:
-        policy: The head's policy, which reaches the agents.
+        policy: The head's policy, which knows who reads them.
         peers: Connections to the ranks.
         collector: Stores the location of ranks that others wait for.
     """
@@ -35,13 +35,13 @@ class Stacks:
         self._policy = policy
         self._peers = peers
         self._collector = collector
-        self._asked: dict[int, tuple[set[int], dict[int, links.RankLocation], asyncio.Future[None]]] = {}
+        self._asked: dict[int, tuple[set[int], dict[int, links.StacksRead], asyncio.Future[None]]] = {}
         self._number = 0
         self._looked: dict[int, float] = {}
         """Rank that others wait for → when it was asked last; monotonic seconds."""
 
-    def received(self, here: links.RankLocation) -> None:
-        """A rank, or its agent, has answered where it is."""
+    def received(self, here: links.StacksRead) -> None:
+        """A rank, or its agent, has read its stacks."""
         asked = self._asked.get(here.id)
         if asked is None:
             return
@@ -54,7 +54,7 @@ class Stacks:
 
     async def of(self, ranks: Sequence[int]) -> list[Stack]:
         """Stacks of all threads of these ranks; for a rank without an answer, the reason."""
-        known = await self._ask(tuple(ranks), stacks=True, within_s=STACKS_WITHIN_S)
+        known = await self._read(tuple(ranks), main_only=False, within_s=STACKS_WITHIN_S)
         return [self._stack(rank, known.get(rank)) for rank in ranks]
 
     async def locate(self, stuck: Verdict | None, suspects: Sequence[int]) -> None:
@@ -82,7 +82,7 @@ class Stacks:
             await self._find(tuple(sorted(unknown)))
 
     async def _find(self, ranks: tuple[int, ...]) -> None:
-        for rank, here in (await self._ask(ranks, stacks=False, within_s=WHERE_WITHIN_S)).items():
+        for rank, here in (await self._read(ranks, main_only=True, within_s=WHERE_WITHIN_S)).items():
             self._collector.activities[rank] = activity.activity(here.frames)
             frame = users_frame(here.frames)
             if frame is not None:
@@ -92,7 +92,7 @@ class Stacks:
                 self._collector.locations.pop(rank, None)
                 self._collector.source_lines.pop(rank, None)
 
-    def _stack(self, rank: int, here: links.RankLocation | None) -> Stack:
+    def _stack(self, rank: int, here: links.StacksRead | None) -> Stack:
         if here is not None:
             frames = (
                 StackFrame(self._location(rank, f), f.source, is_library(f))
@@ -111,25 +111,22 @@ class Stacks:
         notebook, cell_id = self._policy.locate(rank, frame)
         return Where(notebook, frame.cell, None, frame.function, frame.line, cell_id)
 
-    async def _ask(
-        self, ranks: tuple[int, ...], *, stacks: bool, within_s: float
-    ) -> dict[int, links.RankLocation]:
+    async def _read(
+        self, ranks: tuple[int, ...], *, main_only: bool, within_s: float
+    ) -> dict[int, links.StacksRead]:
         self._number += 1
         number = self._number
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        known: dict[int, links.RankLocation] = {}
+        known: dict[int, links.StacksRead] = {}
         missing = {rank for rank in ranks if self._peers.of(rank) is not None}
         if not missing:
             return known
         self._asked[number] = (missing, known, done)
         try:
-            if self._policy.ranks_answer:
-                for rank in missing.copy():
-                    self._peers.to_rank(rank, links.AskWhere(id=number, stacks=stacks))
-            if not (self._policy.ranks_answer and await _within(done, within_s)):
-                # the agent can read the stack of a rank that holds the GIL, but not of a stopped one
-                self._policy.ask_stacks(tuple(sorted(missing)), number)
-                await _within(done, self._policy.agents_within_s)
+            for reader in self._policy.stack_readers:
+                reader.read(links.ReadStacks(number, tuple(sorted(missing)), main_only=main_only))
+                if await _within(done, reader.within_s or within_s):
+                    break
         finally:
             del self._asked[number]
         return known

@@ -103,7 +103,7 @@ class Agent:
         self.link.close()
 
     def _obey(self, order: links.Message) -> None:
-        if isinstance(order, links.AskStacks):
+        if isinstance(order, links.ReadStacks):
             for process in self._source.processes():
                 if process.rank in order.ranks:
                     supervision.here().once("node.task", self._send_stacks(order.id, process))
@@ -112,7 +112,7 @@ class Agent:
 
     async def _send_stacks(self, number: int, process: Process) -> None:
         text = await process.stacks()
-        self.link.send(links.RankLocation(rank=process.rank, id=number, frames=main_frames(text), text=text))
+        self.link.send(links.StacksRead(rank=process.rank, id=number, frames=main_frames(text), text=text))
 
     async def _measure(self) -> None:
         period_s = self._source.tick_s

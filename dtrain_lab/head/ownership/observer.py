@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.head.listen import Listening
 from dtrain_lab.head.nodes.job_attempts import Attempts
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.policy import Parts, StackReader
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs import logged_values
@@ -41,6 +41,8 @@ from dtrain_lab.world import Member, Members, State
 log = logging.getLogger("dtrain_lab.head")
 SCRIPT = "script"
 """Name of the one cell that all ranks of a job run: the script."""
+AGENTS_WITHIN_S = 5.0
+"""Seconds that agents may take to collect stacks of their ranks."""
 
 
 class Observer:
@@ -55,8 +57,6 @@ class Observer:
     tick_s = 1.0
     point_s = 5.0
     idle_point_s: float | None = None
-    ranks_answer = False
-    agents_within_s = 5.0
     handlers: Handlers = {}
     ordered: Ordered = {}
 
@@ -65,6 +65,7 @@ class Observer:
         self._record = record
         self._parts = parts
         self._collector, self._peers = parts.collector, parts.peers
+        self.stack_readers: tuple[StackReader, ...] = (StackReader(self._ask_agents, AGENTS_WITHIN_S),)
         plan, profile = record.plan, record.profile
         self._collector.plan = plan
         parts.snapshot.name, parts.snapshot.owner = record.name, record.owner
@@ -116,10 +117,9 @@ class Observer:
         """Notebook and cell id for a stack frame."""
         return self._record.request.notebook, None
 
-    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
-        """Ask the agents of these ranks for stacks."""
-        for agent in {self._peers.of(rank) for rank in ranks} - {None}:
-            self._peers.to_peer(agent, links.AskStacks(number, ranks))  # type: ignore[arg-type]
+    def _ask_agents(self, order: links.ReadStacks) -> None:
+        for agent in {self._peers.of(rank) for rank in order.ranks} - {None}:
+            self._peers.to_peer(agent, order)  # type: ignore[arg-type]
 
     # ---- link
 

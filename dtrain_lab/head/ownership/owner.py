@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 
+from msgspec.structs import replace
+
 from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.diagnoses import Diagnoses
 from dtrain_lab.head.lifetime import head_record
@@ -12,7 +14,7 @@ from dtrain_lab.head.listen import Listening
 from dtrain_lab.head.nodes.engines import Engines
 from dtrain_lab.head.ownership import messages
 from dtrain_lab.head.ownership.owned_world import OwnedWorld
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.policy import Parts, StackReader
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.world_requests import WorldRequests
 from dtrain_lab.machine import supervision
@@ -26,6 +28,8 @@ from dtrain_lab.wire.stacks import Frame
 from dtrain_lab.world import State
 
 END_WITHIN_S = 1.5
+AGENTS_WITHIN_S = 1.5
+"""Seconds that agents may take to read stacks; short, because a stopped process can't be examined anyway."""
 
 
 class Owner:
@@ -41,13 +45,12 @@ class Owner:
     tick_s = 0.25
     point_s = 1.0
     idle_point_s: float | None = 5.0
-    ranks_answer = True
-    agents_within_s = 1.5
-    """Short, because a stopped process can't be examined anyway."""
 
     def __init__(self, settings: HeadSettings, parts: Parts) -> None:
         self._settings = settings
         self._parts = parts
+        agents = StackReader(self._ask_agents, AGENTS_WITHIN_S)
+        self.stack_readers: tuple[StackReader, ...] = (StackReader(self._ask_ranks), agents)
         world = self.world = OwnedWorld(settings, parts, self._moved)
         self._nodes, self._ranks, self._cells = world.nodes, world.ranks, world.cells
         self._cell_requests = CellRequests(
@@ -141,12 +144,16 @@ class Owner:
         notebook = running.order.notebook if running is not None else None
         return self._cells.locate(frame.run, frame.cell or "", notebook)
 
-    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
-        """Ask the agents for stacks of ranks that don't answer themselves."""
+    def _ask_ranks(self, order: links.ReadStacks) -> None:
+        for rank in order.ranks:
+            self._parts.peers.to_rank(rank, order)
+
+    def _ask_agents(self, order: links.ReadStacks) -> None:
+        """Ask the agents: they can read the stack of a rank that holds the GIL, but not of a stopped one."""
         plan = self.world.plan
         if plan is not None:
-            for index, _, mine in messages.by_node(plan, ranks):
-                self._nodes.send(index, links.AskStacks(number, mine))
+            for index, _, mine in messages.by_node(plan, order.ranks):
+                self._nodes.send(index, replace(order, ranks=mine))
 
     def tick(self, stuck: Verdict | None) -> None:
         """Called on each tick: check silent nodes, idle time and hangs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from dtrain_lab.head.cells.client_queues import ClientQueues
 from dtrain_lab.head.cells.journal import Journal
@@ -41,6 +41,13 @@ class Parts:
     """Called before a cell begins, whose values would replace those of the cell before."""
 
 
+class StackReader(NamedTuple):
+    """Reads stacks of ranks. `within_s`: seconds that it may take; None: as long as whoever asks waits."""
+
+    read: Callable[[links.ReadStacks], None]
+    within_s: float | None = None
+
+
 class Policy(Protocol):
     """What a head does depending on who owns its ranks."""
 
@@ -50,10 +57,8 @@ class Policy(Protocol):
     """Seconds between points of the history."""
     idle_point_s: float | None
     """The same while nothing trains, for charts; None for no such points."""
-    ranks_answer: bool
-    """Whether ranks answer themselves where they are; otherwise their agents do."""
-    agents_within_s: float
-    """Seconds that an agent may take to collect stacks of its ranks."""
+    stack_readers: tuple[StackReader, ...]
+    """Who reads stacks; each but the first is asked for ranks that those before it could not read in time."""
     listens: Listening | None
     """Where other nodes and users' machines find the head; None if only this node needs it."""
 
@@ -86,14 +91,6 @@ class Policy(Protocol):
 
     def keep(self, point: Point) -> None:
         """Keep a point of the history beyond the head's lifetime, where the policy does so."""
-
-    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
-        """Ask the agents of these ranks for stacks.
-
-        Args:
-            ranks: Ranks to examine.
-            number: Id of the request, which the answers carry.
-        """
 
     def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         """Find the notebook and the cell of a stack frame.

@@ -151,7 +151,7 @@ class Link:
                 if hooks:
                     self._backward.interrupt(self._main or 0)
                 self._group.break_waits()
-            case links.AskWhere():
+            case links.ReadStacks():
                 where = location(self._spec.rank, order, self._main, self._cells.compiled)
                 self._outbox.put(where, now=True)
             case links.Execute() | links.Diagnose():

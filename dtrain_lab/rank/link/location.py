@@ -11,12 +11,12 @@ from dtrain_lab.wire import links
 from dtrain_lab.wire.stacks import Frame
 
 
-def location(rank: int, order: links.AskWhere, main: int | None, cells: CompiledCells) -> links.RankLocation:
+def location(rank: int, order: links.ReadStacks, main: int | None, cells: CompiledCells) -> links.StacksRead:
     """Look where this process is, from a thread beside the main one.
 
     Args:
         rank: Number of this rank.
-        order: The request: whether it asks for stacks, too.
+        order: The request: whether it asks for all threads.
         main: Identity of the main thread; None if unknown.
         cells: Names the cell of a frame.
     """
@@ -29,10 +29,10 @@ def location(rank: int, order: links.AskWhere, main: int | None, cells: Compiled
         first = next((i for i, f in enumerate(frames) if f.cell), None)
         frames = frames[first:] if first is not None else ()
     text = ""
-    if order.stacks:
+    if not order.main_only:
         parts = []
         for ident, frame in sorted(stacks.items(), key=lambda item: item[0] != main):
             title = "Main thread" if ident == main else f"Thread {names.get(ident, ident)}"
             parts.append(f"{title}:\n{''.join(traceback.format_stack(frame))}")
         text = "\n".join(parts)
-    return links.RankLocation(rank=rank, id=order.id, frames=frames[-20:], text=text)
+    return links.StacksRead(rank=rank, id=order.id, frames=frames[-20:], text=text)

@@ -42,14 +42,12 @@ from dtrain_lab.wire.links.processes import (
     Signal,
 )
 from dtrain_lab.wire.links.samples import RankMetrics, RankSample, Samples
-from dtrain_lab.wire.links.stacks import AskStacks, AskWhere, RankLocation
+from dtrain_lab.wire.links.stacks import ReadStacks, StacksRead
 
 __all__ = [
     "CONTROLLER",
     "Abort",
     "AskEnd",
-    "AskStacks",
-    "AskWhere",
     "Attempt",
     "CellOutput",
     "CellReply",
@@ -85,17 +83,18 @@ __all__ = [
     "Probe",
     "Probed",
     "RankHello",
-    "RankLocation",
     "RankMetrics",
     "RankSample",
     "RankSpec",
     "RanksLaunched",
     "ReadPendingOutput",
+    "ReadStacks",
     "Register",
     "Registered",
     "ReserveSlots",
     "Samples",
     "Signal",
+    "StacksRead",
     "Stand",
     "StopListening",
     "StoreAnswer",
@@ -135,7 +134,7 @@ ToAgent = (
     | Listen
     | Probe
     | StopListening
-    | AskStacks
+    | ReadStacks
     | ReadPendingOutput
     | LeaveWorld
     | DebugRequest
@@ -149,7 +148,7 @@ FromRank = (
     | CellOutput
     | CellReply
     | StoreCall
-    | RankLocation
+    | StacksRead
     | Completed
     | WidgetHandled
     | DebugResponse
@@ -162,7 +161,7 @@ ToRank = (
     | Register
     | Abort
     | StoreAnswer
-    | AskWhere
+    | ReadStacks
     | OutputConfirmed
     | Comm
     | Complete

@@ -7,24 +7,22 @@ from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.stacks import Frame
 
 
-class RankLocation(Message, frozen=True, tag="here"):
-    """Answers `AskWhere`: where a rank's main thread is, or the stacks of all its threads."""
+class ReadStacks(Message, frozen=True, tag="stacks"):
+    """Ask ranks for the stacks of their threads, or the agents of ranks that can't answer themselves.
+
+    A rank can't while a thread holds the GIL. A job's ranks are read by their agents only.
+    """
+
+    id: int
+    ranks: tuple[int, ...]
+    main_only: bool = False
+    """Only the frames of the main thread are needed, and no text."""
+
+
+class StacksRead(Message, frozen=True, tag="here"):
+    """Answers `ReadStacks` for one rank: the frames of its main thread, and the stacks of all its threads."""
 
     rank: int
     id: int
     frames: tuple[Frame, ...] = ()
     text: str = ""
-
-
-class AskWhere(Message, frozen=True, tag="where"):
-    """Ask a rank where its main thread is; `stacks`: ask for the stacks of all its threads."""
-
-    id: int
-    stacks: bool = False
-
-
-class AskStacks(Message, frozen=True, tag="stacks"):
-    """Ask an agent for the stacks of ranks that can't answer: a thread holds the GIL, or they are a job's."""
-
-    id: int
-    ranks: tuple[int, ...]

@@ -106,8 +106,8 @@ def test_a_question_of_another_version_can_be_answered() -> None:
 
 def test_text_that_is_no_unicode_is_sent_all_the_same() -> None:
     """A message that could not be sent would be waited for forever."""
-    reply = links.RankLocation(rank=1, id=2, frames=(), text="broken \ud800 name")
-    assert links.decode_to_head(links.encode(reply)) == links.RankLocation(
+    reply = links.StacksRead(rank=1, id=2, frames=(), text="broken \ud800 name")
+    assert links.decode_to_head(links.encode(reply)) == links.StacksRead(
         rank=1, id=2, frames=(), text="broken ? name"
     )
     output = links.CellOutput(cell="c", rank=0, kind="stdout", text="\udcff", data=b"\xff\x00")

@@ -108,10 +108,10 @@ async def test_a_rank_that_others_wait_for_is_named_by_the_same_verdict(job: Job
         await asyncio.sleep(0)
     assert {peer for peer, _ in job.said} == {*AGENTS}  # rank 0 waits: it is asked once, too
     asked = job.said[0][1]
-    assert isinstance(asked, links.AskStacks)
+    assert isinstance(asked, links.ReadStacks)
     frame = Frame("cell [2]", 3, "<module>", "", "[2]")
     for rank, agent in enumerate(AGENTS):
-        job.hear(agent, links.RankLocation(rank, asked.id, (frame,), "…"))
+        job.hear(agent, links.StacksRead(rank, asked.id, (frame,), "…"))
     await looking
     verdict = job.observer.cluster().metrics.verdicts[0]
     assert verdict.ranks == (1,)
