@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -60,6 +60,22 @@ class Forecast(NamedTuple):
     budget: Budget | None = None
 
 
+class Processes(Protocol):
+    """The processes of one submission, for back-ends whose clusters and jobs differ: a head, or scripts."""
+
+    async def start(self, files: Mapping[str, bytes]) -> Handle:
+        """Start them; see `Backend.submit`."""
+
+    async def status(self) -> Status:
+        """Return whether they run."""
+
+    async def find(self) -> Handle | None:
+        """Find them, whatever is known of them."""
+
+    async def cancel(self) -> None:
+        """End them."""
+
+
 class Backend(ABC):
     """Runs processes on nodes, and reports whether they still run."""
 
@@ -107,8 +123,9 @@ class Backend(ABC):
         """Write the submission's folder, and start it: the head of a cluster, or the scripts of a job.
 
         Args:
-            submission: A submission without a handle.
-            files: Files of a job's folder, by relative path.
+            submission: A submission without a handle; services have chosen its folder.
+            files: Files of the folder, by relative path, its scripts included; none for a cluster whose head
+                gets its settings on standard input.
 
         Raises:
             EnvironmentUnfit: The interpreter can't be run.

@@ -96,6 +96,14 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
     return "\n".join(lines) + "\n"
 
 
+def of_one_folder(submission: Submission) -> str:
+    """Return the script of a cluster or a job whose nodes share a folder and need no script of their own."""
+    if isinstance(submission, JobRecord):
+        return on_hosts(submission, None)
+    head = f"exec {python_of(submission)} dtrain_lab.head {job_files.HEAD}"
+    return "\n".join((shebang(submission), title(submission), head)) + "\n"
+
+
 def needed_ports(record: JobRecord) -> int:
     """Return how many ports in a row the ranks of a job need."""
     return frameworks.ports(record.framework, record.plan.size)
@@ -262,7 +270,7 @@ def exit_line(node: int, code: str) -> str:
 
 def title(submission: Submission) -> str:
     """Return a script's title comment."""
-    kind = "Job" if isinstance(submission, JobRecord) else "Cluster"
+    kind = "Cluster" if submission.interactive else "Job"
     name, size = re.sub(r"[^\w .()-]", "_", submission.name), submission.plan.size
     return f"# {kind} {name} ({submission.id}): {size} ranks. Made by dtrain-lab; runs by hand, too."
 

@@ -12,11 +12,13 @@ class Traits(Struct, frozen=True):
 
     `one_machine`: all nodes of a cluster or a job are the machine that it is started from. `schedules`: a
     scheduler chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
-    `shares_folder`: all nodes of a job write to one folder. `launchers`: supported launchers of a job's
-    ranks, the default first.
+    `shares_folder`: all nodes of a job write to one folder. `starts_agents`: its script starts an agent on
+    each node of a cluster; otherwise the head starts that of its own node. `launchers`: supported launchers
+    of a job's ranks, the default first.
     """
 
     one_machine: bool = False
     schedules: bool = False
     shares_folder: bool = False
+    starts_agents: bool = False
     launchers: tuple[JobLauncher, ...] = ("agents",)

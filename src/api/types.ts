@@ -4133,8 +4133,9 @@ export interface components {
          *
          *     `one_machine`: all nodes of a cluster or a job are the machine that it is started from. `schedules`: a
          *     scheduler chooses nodes, assigns slots, enforces time limits and handles dependencies between jobs.
-         *     `shares_folder`: all nodes of a job write to one folder. `launchers`: supported launchers of a job's
-         *     ranks, the default first.
+         *     `shares_folder`: all nodes of a job write to one folder. `starts_agents`: its script starts an agent on
+         *     each node of a cluster; otherwise the head starts that of its own node. `launchers`: supported launchers
+         *     of a job's ranks, the default first.
          */
         Traits: {
             /**
@@ -4149,6 +4150,8 @@ export interface components {
             schedules: boolean;
             /** @default false */
             shares_folder: boolean;
+            /** @default false */
+            starts_agents: boolean;
         };
         /**
          * Trial

@@ -20,6 +20,7 @@ from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadRequest, BadSize, EnvironmentUnfit, NotFound, StartFailed
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.connection.presence import Presence
+from dtrain_lab.services.worlds.cluster_folder import prepared
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -106,7 +107,7 @@ async def test_facts_and_a_plan_that_fits_them(subject: Subject) -> None:
 async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
     backend = subject.backend
     cluster = await subject.cluster()
-    handle = await backend.submit(cluster, {})
+    handle = await backend.submit(*await prepared(cluster, backend))
     cluster = replace(cluster, handle=handle, directory=handle.directory, settings=None)
     try:
 
@@ -158,9 +159,10 @@ async def test_an_interpreter_that_is_not_there_is_told(subject: Subject) -> Non
     bad = await subject.cluster(missing)
     if not subject.backend.traits.schedules:
         with pytest.raises((EnvironmentUnfit, StartFailed), match=r"can't be run|No such file"):
-            await subject.backend.submit(bad, {})
+            await subject.backend.submit(*await prepared(bad, subject.backend))
         return
-    handle = await subject.backend.submit(bad, {})  # a scheduler learns of it on the node
+    # a scheduler learns of it on the node
+    handle = await subject.backend.submit(*await prepared(bad, subject.backend))
     bad = replace(bad, handle=handle, directory=handle.directory)
 
     async def ended() -> bool:

@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
 import psutil
 from msgspec.structs import replace
 
@@ -24,7 +23,7 @@ from dtrain_lab.placement.local_plan import plan_local
 from dtrain_lab.wire.plan import Facts, NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.head_record import Handle
-from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
+from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
@@ -45,26 +44,13 @@ class Toy(Backend):
         return replace(made, traits=self.traits)
 
     def scripts(self, submission: Submission) -> dict[str, str]:
-        if isinstance(submission, ClusterRecord):
-            head = f"{script.python_of(submission)} dtrain_lab.head {job_files.HEAD}"
-            text = f"#!/bin/bash\n{script.title(submission)}\nexec {head}\n"
-            return {job_files.BATCH: text}
-        return {job_files.BATCH: script.on_hosts(submission, None)}
+        return {job_files.BATCH: script.of_one_folder(submission)}
 
     def command(self, submission: Submission) -> str:
         return f"bash {shlex.quote(submission.directory)}/{job_files.BATCH}"
 
     async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
         folder = Path(submission.directory)
-        if isinstance(submission, ClusterRecord):
-            folder = Path(await self.root(submission.profile), "worlds", submission.id)
-            settings = submission.settings
-            assert settings is not None
-            assert settings.remote is not None
-            remote = replace(settings.remote, endpoints=str(folder / job_files.ENDPOINTS))
-            settings = replace(settings, remote=remote, record=str(folder / "record.json"))
-            scripts = {name: text.encode() for name, text in self.scripts(submission).items()}
-            files = {job_files.HEAD: msgspec.json.encode(settings), **scripts}
         await Here().write(str(folder), files)
         with (folder / f"{job_files.LAUNCHER_LOG}.log").open("wb") as log:
             process = subprocess.Popen(

@@ -13,7 +13,7 @@ from dtrain_lab.errors import BadProfile, NotFound, StartFailed
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.plan import NodeFacts, Partition, SchedulerFacts
 from dtrain_lab.wire.processes.head_record import Handle
-from dtrain_lab.wire.processes.submission import ClusterRecord
+from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
 
 BEGAN = """
@@ -28,6 +28,11 @@ began() {
 def used(profile: Profile) -> bool:
     """Return whether a profile uses an existing allocation."""
     return profile.slurm.allocation not in (None, "new")
+
+
+def runs(submission: Submission) -> bool:
+    """Return whether a submission is a step of an existing allocation; jobs get allocations of their own."""
+    return submission.interactive and used(submission.profile)
 
 
 async def facts(profile: Profile) -> SchedulerFacts:
@@ -70,7 +75,7 @@ def job_of(profile: Profile) -> str:
     return job
 
 
-async def start(cluster: ClusterRecord, way: Transport) -> Handle:
+async def start(cluster: Submission, way: Transport) -> Handle:
     """Run a cluster's script as a step of the allocation, detached from this process.
 
     Args:
@@ -94,7 +99,7 @@ async def start(cluster: ClusterRecord, way: Transport) -> Handle:
     return Handle(cluster.id, host, int(pid), int(began) / 100, folder, job=job, system=system)
 
 
-async def end(cluster: ClusterRecord, way: Transport) -> None:
+async def end(cluster: Submission, way: Transport) -> None:
     """Cancel a cluster's steps.
 
     A process that has its pid by now, or has it elsewhere, is left alone.

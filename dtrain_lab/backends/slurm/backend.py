@@ -26,12 +26,11 @@ from dtrain_lab.placement import activation
 from dtrain_lab.placement.amounts import time_s
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.node_check import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request, SchedulerFacts
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.head_record import Handle
-from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
+from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
@@ -45,7 +44,7 @@ class SlurmBackend(Backend):
     """Runs clusters and jobs through Slurm's commands, on this machine or on a login node."""
 
     name = "slurm"
-    traits = Traits(schedules=True, shares_folder=True, launchers=("srun", "torchrun"))
+    traits = Traits(schedules=True, shares_folder=True, starts_agents=True, launchers=("srun", "torchrun"))
 
     def __init__(self) -> None:
         self._queues: dict[str | None, Queue] = {}
@@ -130,15 +129,13 @@ class SlurmBackend(Backend):
         """
         profile = submission.profile
         way = transport(profile.ssh.login)
-        if isinstance(submission, ClusterRecord):
-            submission, files = await self._with_folder(submission)
         folder = submission.directory
         await way.write(folder, files)
-        if isinstance(submission, ClusterRecord) and allocation.used(profile):
+        if allocation.runs(submission):
             return await allocation.start(submission, way)
         command = ["sbatch", "--parsable"]
-        if isinstance(submission, JobRecord) and submission.request.after is not None:
-            command += [f"--dependency=afterok:{submission.request.after}", "--kill-on-invalid-dep=yes"]
+        if submission.after is not None:
+            command += [f"--dependency=afterok:{submission.after}", "--kill-on-invalid-dep=yes"]
         try:
             done = await way.run([*command, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
         except Unreachable as error:
@@ -167,24 +164,12 @@ class SlurmBackend(Backend):
             handle = None
         if handle is not None:
             return handle
-        if isinstance(submission, ClusterRecord):
+        if submission.interactive:
             with suppress(Unreachable):
                 await transport(submission.profile.ssh.login).remove(submission.directory)
             raise error
         message = f"{error.message} Slurm may have accepted the job anyway."
         raise Unreachable(message, "dtrain-lab keeps asking.", code=UNSURE) from error
-
-    async def _with_folder(self, cluster: ClusterRecord) -> tuple[ClusterRecord, dict[str, bytes]]:
-        """Return a cluster with its folder and the files in it; the head will write its endpoints there."""
-        folder = f"{await self.root(cluster.profile)}/worlds/{cluster.id}"
-        settings = cluster.settings
-        assert settings is not None
-        assert settings.remote is not None
-        remote = replace(settings.remote, endpoints=f"{folder}/{job_files.ENDPOINTS}", own_agent=False)
-        settings = replace(settings, remote=remote, record=f"{folder}/record.json")
-        cluster = replace(cluster, directory=folder)
-        scripts = {name: text.encode() for name, text in self.scripts(cluster).items()}
-        return cluster, {job_files.HEAD: msgspec.json.encode(settings), **scripts}
 
     async def status(self, submission: Submission) -> Status:
         """Return the job's state, and why it is pending."""
@@ -217,7 +202,7 @@ class SlurmBackend(Backend):
         """
         profile = submission.profile
         way = transport(profile.ssh.login)
-        if isinstance(submission, ClusterRecord) and allocation.used(profile):
+        if allocation.runs(submission):
             await allocation.end(submission, way)
             return
         job = await self.find(submission)

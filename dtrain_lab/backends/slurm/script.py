@@ -27,9 +27,6 @@ NODE = "SLURM_NODEID"
 """Variable with the index of a step's node."""
 KILL_S = 2
 """Seconds: sites set the time from a job's cancellation to SIGKILL, after which a copy would be left."""
-WARN_S = 60
-"""Seconds before the end at which Slurm signals a world, which then queries its end time; also on preemption,
-if the site is configured to."""
 LEFT = f"{job_files.EXIT} {job_files.PREEMPTED} {job_files.WARNED} failed.* finished.* error.*.json .once.*"
 """How a run ended. Each run counts attempts from 0: a failed one's marker would end the next run's ranks."""
 STEP = (
@@ -73,11 +70,8 @@ def directives(submission: Submission) -> list[str]:
         BadProfile: A value contains a line break.
     """
     plan, profile = submission.plan, submission.profile
-    job = submission if isinstance(submission, JobRecord) else None
     slurm, node = profile.slurm, plan.nodes[0]
-    by_rank = job is not None and job.launcher == "srun"
-    warn_s = WARN_S if job is None else job.request.warn_s
-    mail = job.request.mail if job is not None else None
+    by_rank = submission.launcher == "srun"
     options = {
         "job-name": f"dtrain-{submission.name}",
         "comment": f"dtl:{submission.id}",
@@ -98,10 +92,10 @@ def directives(submission: Submission) -> list[str]:
     written += slurm.options
     # no requeue: a world must not restart unless the user asks for it
     written += [] if REQUEUE in slurm.options else ["--no-requeue"]
-    if warn_s:  # also without a time limit: the partition may have one, and the job may be preempted
-        written.append(f"--signal=B:USR2@{int(warn_s)}")
-    if mail is not None:
-        written += [f"--mail-user={shlex.quote(mail)}", "--mail-type=BEGIN,END,FAIL"]
+    if submission.warn_s:  # also without a time limit: its partition may have one; it may be preempted
+        written.append(f"--signal=B:USR2@{int(submission.warn_s)}")
+    if submission.mail is not None:
+        written += [f"--mail-user={shlex.quote(submission.mail)}", "--mail-type=BEGIN,END,FAIL"]
     for option in written:
         if re.search(r"[\n\r\0]", option):
             raise BadProfile(f"{option!r} has a line break in it.", "Write it in one line.")

@@ -15,20 +15,23 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from dtrain_lab.backends import script, ssh_connections
-from dtrain_lab.backends.base import Backend, Place, Way
+from dtrain_lab.backends.base import Backend, Place, Processes, Way
 from dtrain_lab.backends.network_speed import Pair
-from dtrain_lab.backends.ssh import heads, jobs
+from dtrain_lab.backends.ssh import jobs
+from dtrain_lab.backends.ssh.heads import Head
+from dtrain_lab.backends.ssh.jobs import Scripts
 from dtrain_lab.backends.ssh_forwards import Forwards
 from dtrain_lab.backends.transport import Login, Transport
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreachable, from_dict
 from dtrain_lab.placement import activation, compatibility, network, slots, ticket_reading
 from dtrain_lab.placement.layout import plan_hosts
 from dtrain_lab.placement.slots import NodeSlots
+from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.node_check import Between, Check, Interface
 from dtrain_lab.wire.plan import Facts, HostsFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.head_record import Handle
-from dtrain_lab.wire.processes.submission import ClusterRecord, Submission
+from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
@@ -116,9 +119,8 @@ class SshBackend(Backend):
         return msgspec.structs.replace(made, traits=self.traits)
 
     def scripts(self, submission: Submission) -> dict[str, str]:
-        """Return a script per node; none for a cluster, whose head needs no script."""
-        if isinstance(submission, ClusterRecord):
-            return {}
+        """Return a script per node of a job; a cluster has none (`cluster_folder.prepared`)."""
+        assert isinstance(submission, JobRecord)
         nodes = submission.plan.nodes
         address = nodes[0].address or nodes[0].name
         return {
@@ -134,29 +136,19 @@ class SshBackend(Backend):
 
     async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
         """Start the head on the first host and the agents on the others; or a job's scripts on all hosts."""
-        used = used_hosts(submission)
-        if isinstance(submission, ClusterRecord):
-            return await heads.start(submission, used)
-        return await jobs.start(submission, used, files)
+        return await _processes(submission).start(files)
 
     async def status(self, submission: Submission) -> Status:
         """Return whether the head's process runs, or a job's script on any of the hosts."""
-        if isinstance(submission, ClusterRecord):
-            return await heads.status(submission)
-        return await jobs.status(submission, used_hosts(submission))
+        return await _processes(submission).status()
 
     async def cancel(self, submission: Submission) -> None:
         """Ask the head to end its world, including other hosts' agents; or end the scripts of all hosts."""
-        if isinstance(submission, ClusterRecord):
-            await heads.cancel(submission)
-        else:
-            await jobs.cancel(submission, used_hosts(submission))
+        await _processes(submission).cancel()
 
     async def find(self, submission: Submission) -> Handle | None:
         """Find a cluster's head on any of the profile's hosts, or a job's script on the first host."""
-        if isinstance(submission, ClusterRecord):
-            return await heads.find(submission, _hosts(submission.profile))
-        return await jobs.find(submission, used_hosts(submission)[0])
+        return await _processes(submission).find()
 
     async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
         """Return a unix socket or a loopback port that SSH forwards to the head's node."""
@@ -195,6 +187,13 @@ class SshBackend(Backend):
         if done.code == 0:
             return msgspec.json.decode(done.out.strip().splitlines()[-1], type=Check)
         raise _unfit(host, command[0], done.err, done.code)
+
+
+def _processes(submission: Submission) -> Processes:
+    used = used_hosts(submission)
+    if isinstance(submission, JobRecord):
+        return Scripts(submission, used)
+    return Head(submission, used)
 
 
 def used_hosts(submission: Submission) -> list[str]:

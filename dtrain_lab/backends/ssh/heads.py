@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.ssh.processes import HostProcess
@@ -21,75 +20,70 @@ from dtrain_lab.wire.status import Status
 START_WITHIN_S = 60.0
 
 
-async def start(cluster: ClusterRecord, used: Sequence[str]) -> Handle:
-    """Start the head on the first host, then the agents on the others.
+class Head:
+    """The head of a cluster, and the agents on its other hosts. Implements `base.Processes`.
 
     Args:
-        cluster: Record of the cluster, with its head's settings.
+        cluster: Record of the cluster; with its head's settings, to start it.
         used: Hosts of the cluster.
     """
-    settings = cluster.settings
-    assert settings is not None
-    assert settings.remote is not None
-    settings = replace(settings, remote=replace(settings.remote, endpoints="-", own_agent=True))
-    said = await _start(used[0], cluster, ["-m", "dtrain_lab.head"], msgspec.json.encode(settings))
-    endpoints = decode(said.splitlines()[-1])
-    stdin = msgspec.json.encode(endpoints)
-    directory = endpoints.directory
-    handle = Handle(cluster.id, used[0], endpoints.pid, endpoints.started, directory, endpoints=endpoints)
-    joining = [
-        _start(host, cluster, ["-m", "dtrain_lab.node", "join", "-", str(node)], stdin)
-        for node, host in enumerate(used[1:], start=1)
-    ]
-    try:
-        await asyncio.gather(*joining)
-    except BaseException:
-        await cancel(replace(cluster, handle=handle))
-        raise
-    return handle
 
+    def __init__(self, cluster: ClusterRecord, used: Sequence[str]) -> None:
+        self._cluster = cluster
+        self._used = used
 
-async def status(cluster: ClusterRecord) -> Status:
-    """Return whether the head's process runs, and remove the folder that a killed head has left.
+    async def start(self, files: Mapping[str, bytes]) -> Handle:
+        """Start the head on the first host, then the agents on the others."""
+        cluster, used = self._cluster, self._used
+        settings = msgspec.json.encode(cluster.settings)
+        said = await _start(used[0], cluster, ["-m", "dtrain_lab.head"], settings)
+        endpoints = decode(said.splitlines()[-1])
+        stdin = msgspec.json.encode(endpoints)
+        folder, pid, began = endpoints.directory, endpoints.pid, endpoints.started
+        handle = Handle(cluster.id, used[0], pid, began, folder, endpoints=endpoints)
+        joining = [
+            _start(host, cluster, ["-m", "dtrain_lab.node", "join", "-", str(node)], stdin)
+            for node, host in enumerate(used[1:], start=1)
+        ]
+        try:
+            await asyncio.gather(*joining)
+        except BaseException:
+            await _process(handle).ask_to_end()
+            raise
+        return handle
 
-    Raises:
-        Unreachable: The host does not answer.
-    """
-    handle = cluster.handle
-    assert handle is not None
-    if await _process(handle).runs():
-        return Status("running")
-    await ssh_connections.run(handle.host, f"rm -rf -- {shlex.quote(handle.directory)}")
-    return Status("ended")
+    async def status(self) -> Status:
+        """Return whether the head's process runs, and remove the folder that a killed head has left.
 
+        Raises:
+            Unreachable: The host does not answer.
+        """
+        handle = self._cluster.handle
+        assert handle is not None
+        if await _process(handle).runs():
+            return Status("running")
+        await ssh_connections.run(handle.host, f"rm -rf -- {shlex.quote(handle.directory)}")
+        return Status("ended")
 
-async def cancel(cluster: ClusterRecord) -> None:
-    """Ask the head to end its world."""
-    assert cluster.handle is not None
-    await _process(cluster.handle).ask_to_end()
+    async def cancel(self) -> None:
+        """Ask the head to end its world."""
+        assert self._cluster.handle is not None
+        await _process(self._cluster.handle).ask_to_end()
+
+    async def find(self) -> Handle | None:
+        """Find the head on any of the profile's hosts; None if no host has its record."""
+        cluster, among = self._cluster, self._cluster.profile.ssh.hosts
+        line = f"cat -- {shlex.quote(cluster.directory)}/record.json"
+        said = await asyncio.gather(*(ssh_connections.run(host, line) for host in among))
+        for host, done in zip(among, said, strict=True):
+            if done.code == 0:
+                record = msgspec.json.decode(done.out)
+                return Handle(cluster.id, host, record["pid"], record["started"], cluster.directory)
+        return None
 
 
 def _process(handle: Handle) -> HostProcess:
     return HostProcess(handle.host, f"pid={handle.pid}", "dtrain_lab.head")
-
-
-async def find(cluster: ClusterRecord, among: Sequence[str]) -> Handle | None:
-    """Find a head on one of the hosts.
-
-    Args:
-        cluster: The cluster.
-        among: Hosts to search.
-
-    Returns:
-        The head's process; None if no host has its record.
-    """
-    line = f"cat -- {shlex.quote(cluster.directory)}/record.json"
-    said = await asyncio.gather(*(ssh_connections.run(host, line) for host in among))
-    for host, done in zip(among, said, strict=True):
-        if done.code == 0:
-            record = msgspec.json.decode(done.out)
-            return Handle(cluster.id, host, record["pid"], record["started"], cluster.directory)
-    return None
 
 
 async def _start(host: str, cluster: ClusterRecord, arguments: list[str], stdin: bytes) -> bytes:

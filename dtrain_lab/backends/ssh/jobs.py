@@ -28,103 +28,97 @@ def script(node: int) -> str:
     return f"node.{node}.sh" if node else job_files.BATCH
 
 
-async def start(record: JobRecord, used: Sequence[str], given: Mapping[str, bytes]) -> Handle:
-    """Write the folder on each host, and start the scripts on all hosts or none.
+class Scripts:
+    """The scripts of a job, one on each host. Implements `base.Processes`.
 
     Args:
         record: Record of the job.
         used: Its hosts.
-        given: Files of its folder.
-
-    Raises:
-        DtrainError: A host can't be reached, or refuses.
     """
-    files = {**given, job_files.GANG: msgspec.json.encode(GangKeys(*new_keys()))}
-    await Login(used[0]).write(record.directory, files)
-    await asyncio.gather(*(_write_too(host, record, files) for host in used[1:]))
-    pids = await asyncio.gather(
-        *(_start(host, record, script(node)) for node, host in enumerate(used)), return_exceptions=True
-    )
-    failed = next((p for p in pids if isinstance(p, BaseException)), None)
-    pid = pids[0] if isinstance(pids[0], int) else 0
-    handle = Handle(record.id, used[0], pid, directory=record.directory)
-    if failed is not None:
-        with suppress(DtrainError):  # report the original error, not one of the cleanup
-            await cancel(msgspec.structs.replace(record, handle=handle), used)
-        raise failed
-    return handle
 
+    def __init__(self, record: JobRecord, used: Sequence[str]) -> None:
+        self._record = record
+        self._used = used
 
-async def status(record: JobRecord, used: Sequence[str]) -> Status:
-    """Return whether a script runs: the first host's, or after its end one of the others'.
+    async def start(self, files: Mapping[str, bytes]) -> Handle:
+        """Write the folder on each host, and start the scripts on all hosts or none.
 
-    Args:
-        record: Record of the job.
-        used: Its hosts.
+        Raises:
+            DtrainError: A host can't be reached, or refuses.
+        """
+        record, used = self._record, self._used
+        written = {**files, job_files.GANG: msgspec.json.encode(GangKeys(*new_keys()))}
+        await Login(used[0]).write(record.directory, written)
+        await asyncio.gather(*(_write_too(host, record, written) for host in used[1:]))
+        pids = await asyncio.gather(
+            *(_start(host, record, script(node)) for node, host in enumerate(used)), return_exceptions=True
+        )
+        failed = next((p for p in pids if isinstance(p, BaseException)), None)
+        pid = pids[0] if isinstance(pids[0], int) else 0
+        if failed is not None:
+            with suppress(DtrainError):  # report the original error, not one of the cleanup
+                await self.cancel()
+            raise failed
+        return Handle(record.id, used[0], pid, directory=record.directory)
 
-    Raises:
-        Exception: Asking a host failed in another way than by not reaching it.
-    """
-    if await _process(used[0], record, 0).runs(ASK_WITHIN_S):
-        return Status("running")
-    rest = await asyncio.gather(
-        *(_process(host, record, node).runs(ASK_WITHIN_S) for node, host in enumerate(used[1:], start=1)),
-        return_exceptions=True,
-    )
-    if any(runs is True for runs in rest):
-        return Status("running")
-    for error in rest:
-        if isinstance(error, DtrainError):  # its ranks may still run
-            return Status("unknown", Reason("not_asked", error.message, error.hint))
-        if isinstance(error, BaseException):
-            raise error
-    return Status("ended")
+    async def status(self) -> Status:
+        """Return whether a script runs: the first host's, or after its end one of the others'.
 
+        Raises:
+            Exception: Asking a host failed in another way than by not reaching it.
+        """
+        if await self._process(0).runs(ASK_WITHIN_S):
+            return Status("running")
+        rest = await asyncio.gather(
+            *(self._process(node).runs(ASK_WITHIN_S) for node in range(1, len(self._used))),
+            return_exceptions=True,
+        )
+        if any(runs is True for runs in rest):
+            return Status("running")
+        for error in rest:
+            if isinstance(error, DtrainError):  # its ranks may still run
+                return Status("unknown", Reason("not_asked", error.message, error.hint))
+            if isinstance(error, BaseException):
+                raise error
+        return Status("ended")
 
-async def find(record: JobRecord, host: str) -> Handle | None:
-    """Find a script on the first host that runs or has run.
+    async def find(self) -> Handle | None:
+        """Find the script on the first host, which runs or has run; None if it never started.
 
-    Args:
-        record: The job.
-        host: Its first host.
+        Raises:
+            Unreachable: The host does not answer.
+        """
+        host, place = self._used[0], shlex.quote(self._record.directory)
+        line = (
+            f'folder={place}; if cd -- "$folder" 2> /dev/null; then cat {job_files.BATCH}.pid 2> /dev/null '
+            '|| echo none; elif [ -d "${folder%/*}" ] || { [ -d ~ ] && [[ $folder = ~/* ]]; }; then '
+            "echo none; fi"
+        )
+        done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}", within_s=ASK_WITHIN_S)
+        said = last_word(done)
+        if said == "none":
+            return None
+        if not said.isdigit():
+            raise unsaid(host, done)
+        return Handle(self._record.id, host, int(said), directory=self._record.directory)
 
-    Returns:
-        The script's process, or the one that it had; None if the script never started.
+    async def cancel(self) -> None:
+        """End the scripts of all hosts; each ends its own processes.
 
-    Raises:
-        Unreachable: The host does not answer.
-    """
-    place = shlex.quote(record.directory)
-    line = (
-        f'folder={place}; if cd -- "$folder" 2> /dev/null; then cat {job_files.BATCH}.pid 2> /dev/null '
-        '|| echo none; elif [ -d "${folder%/*}" ] || { [ -d ~ ] && [[ $folder = ~/* ]]; }; then '
-        "echo none; fi"
-    )
-    done = await ssh_connections.run(host, f"bash -c {shlex.quote(line)}", within_s=ASK_WITHIN_S)
-    said = last_word(done)
-    if said == "none":
-        return None
-    if not said.isdigit():
-        raise unsaid(host, done)
-    return Handle(record.id, host, int(said), directory=record.directory)
+        Raises:
+            DtrainError: A host can't be reached; the others were told.
+        """
+        told = await asyncio.gather(
+            *(self._process(node).end() for node in range(len(self._used))), return_exceptions=True
+        )
+        for error in told:
+            if error is not None:
+                raise error
 
-
-async def cancel(record: JobRecord, used: Sequence[str]) -> None:
-    """End the scripts of all hosts; each ends its own processes.
-
-    Args:
-        record: Record of the job.
-        used: Its hosts.
-
-    Raises:
-        DtrainError: A host can't be reached; the others were told.
-    """
-    told = await asyncio.gather(
-        *(_process(host, record, node).end() for node, host in enumerate(used)), return_exceptions=True
-    )
-    for error in told:
-        if error is not None:
-            raise error
+    def _process(self, node: int) -> HostProcess:
+        record, name = self._record, script(node)
+        find = f"cd -- {shlex.quote(record.directory)} && pid=$(cat {name}.pid)"
+        return HostProcess(self._used[node], find, f"{record.id}/{name}")
 
 
 async def _write_too(host: str, record: JobRecord, files: dict[str, bytes]) -> None:
@@ -145,9 +139,3 @@ async def _start(host: str, record: JobRecord, name: str) -> int:
     if done.code or not done.out.strip().isdigit():
         raise StartFailed(f"{host}: {done.err.strip() or 'the job did not start'}", "", code="no_start")
     return int(done.out)
-
-
-def _process(host: str, record: JobRecord, node: int) -> HostProcess:
-    name = script(node)
-    find = f"cd -- {shlex.quote(record.directory)} && pid=$(cat {name}.pid)"
-    return HostProcess(host, find, f"{record.id}/{name}")

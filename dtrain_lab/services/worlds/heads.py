@@ -18,7 +18,7 @@ from dtrain_lab.services import paths
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, head_records
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment
-from dtrain_lab.services.worlds import endings
+from dtrain_lab.services.worlds import cluster_folder, endings
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
@@ -65,7 +65,8 @@ async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, s
         variables=plan.variables,
         remote=remote,
     )
-    handle = await backend.submit(ClusterRecord(identity, name, profile, plan, settings=settings), {})
+    made = ClusterRecord(identity, name, profile, plan, settings=settings)
+    handle = await backend.submit(*await cluster_folder.prepared(made, backend))
     record = HeadRecord(
         id=identity,
         name=name,

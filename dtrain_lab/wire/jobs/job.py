@@ -250,3 +250,23 @@ class JobRecord(Struct, frozen=True):
     its client wrote it."""
     begins_again: bool = False
     """Whether its notebook saves checkpoints and never loads one, as far as the check can tell."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person waits for it: a job is kept in the index, and may start at any time."""
+        return False
+
+    @property
+    def after(self) -> str | None:
+        """What has to succeed before it starts."""
+        return self.request.after
+
+    @property
+    def mail(self) -> str | None:
+        """Address that a scheduler notifies."""
+        return self.request.mail
+
+    @property
+    def warn_s(self) -> float:
+        """Seconds before its time is over at which it is told."""
+        return self.request.warn_s

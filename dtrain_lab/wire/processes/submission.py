@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.wire.kinds import JobLauncher
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.head_record import Handle, HeadRecord
 from dtrain_lab.wire.processes.settings import HeadSettings
@@ -25,6 +26,31 @@ class ClusterRecord(Struct, frozen=True):
     directory: str = ""
     handle: Handle | None = None
     settings: HeadSettings | None = None
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person waits for it, and nothing but its handle is kept of it."""
+        return True
+
+    @property
+    def launcher(self) -> JobLauncher:
+        """What starts its ranks."""
+        return "agents"
+
+    @property
+    def after(self) -> str | None:
+        """What has to succeed before it starts."""
+        return None
+
+    @property
+    def mail(self) -> str | None:
+        """Address that a scheduler notifies."""
+        return None
+
+    @property
+    def warn_s(self) -> float:
+        """Seconds before its time is over at which it is told; its head then asks when that is."""
+        return 60
 
 
 Submission = ClusterRecord | JobRecord

@@ -532,7 +532,7 @@ def crash(portal: Portal, point: str, book: Path) -> str:
     """A submission whose process dies at a point; the id of its job."""
     script = f"""
 import asyncio, os, sys
-from dtrain_lab.backends.local import backend as local
+from dtrain_lab.backends.local import backend as local, jobs as jobs_here
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.services.jobs.jobs import Jobs
 from pathlib import Path
@@ -547,7 +547,7 @@ async def submit(self, record, files):
     if {point!r} == "before":
         die()
     if {point!r} == "files":
-        local._start_script = die
+        jobs_here.start = die
     handle = await original(self, record, files)
     if {point!r} == "started":
         die()
@@ -652,7 +652,7 @@ def test_bad_input_is_told_and_leaves_nothing(tmp_path: Path, home: Path) -> Non
         ),
         (lambda: dt.submit(good, "nowhere"), NotFound, "no profile"),
         (lambda: dt.submit(good, ranks=0), BadSize, "at least one rank"),
-        (lambda: dt.submit(good, ranks=1, launcher="srun"), BadRequest, "for Slurm"),
+        (lambda: dt.submit(good, ranks=1, launcher="srun"), BadRequest, "for schedulers"),
         (lambda: dt.submit(good, ranks=1, parameters={"a b": 1}), BadRequest, "not a Python name"),
         (
             lambda: dt.submit(
