@@ -14,10 +14,10 @@ from typing import Any
 import dtrain_lab as dt
 from benchmarks.measure import Row, emit
 from dtrain_lab.metrics.verdicts.hang import STUCK_AFTER_S
+from dtrain_lab.wire.metrics.verdicts import ALARMS
 
 MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
 POLL_S = 0.1
-ALARMS = ("stuck", "mismatch")
 TRAIN = """
 import io, time, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

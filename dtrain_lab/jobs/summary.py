@@ -7,7 +7,6 @@ from typing import Any
 
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.units import duration, size_text
-from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs import rank_ends
@@ -84,7 +83,7 @@ def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence
     if paused:
         counted = {"ranks": rank_names.compact(paused), "count": len(paused)}
         return Summary("paused", {**values, **counted}, paused_sentence(paused, {}))
-    verdict = next((v for v in metrics.verdicts if straggler.headlines(v)), None)
+    verdict = next((v for v in metrics.verdicts if v.headline), None)
     if verdict is not None:
         return Summary(verdict.code, verdict.values, verdict.text)
     if metrics.step_s is not None:

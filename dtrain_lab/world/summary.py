@@ -11,7 +11,6 @@ from dtrain_lab.cells import endings
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.text_list import listed
 from dtrain_lab.metrics.units import duration
-from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
@@ -112,7 +111,7 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
     if asked:
         text = f"Interrupting {rank_names.count(len(asked))}; variables are kept."
         return _say("interrupting", text, count=len(asked))
-    verdicts: list[Verdict] = [v for v in metrics.verdicts if straggler.headlines(v)]
+    verdicts: list[Verdict] = [v for v in metrics.verdicts if v.headline]
     bad = [v for v in verdicts if v.kind != "slow"]
     if bad:
         return Summary(bad[0].code, bad[0].values, bad[0].text)

@@ -4257,13 +4257,19 @@ export interface components {
          *
          *     `id` identifies the episode: it stays the same while the problem lasts. `standings`: where each of `ranks`
          *     and `peers` is, those at fault first.
+         *     `alarm`: the ranks don't continue by themselves. `headline`: it becomes the world's sentence; otherwise it
+         *     is a note below. Both follow from the kind and the code, also in what an earlier head sends.
          */
         Verdict: {
             /** @default [] */
             actions: string[];
+            /** @default false */
+            alarm: boolean;
             /** @default null */
             bytes: number | null;
             code: string;
+            /** @default true */
+            headline: boolean;
             /** @default  */
             hint: string;
             id: string;

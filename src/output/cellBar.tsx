@@ -10,7 +10,6 @@ import { foundIn, IOutcome, isStopped, soFar } from './runs/outcome';
 import { Choice } from './lines/parts';
 import {
   glyphOf,
-  isAlarm,
   IRunStatus,
   keepsVariables,
   lostText,
@@ -46,7 +45,7 @@ export function Bar(props: {
   // without a connection to the server, the current state is unknown
   const unheard = lostText(status, trans);
   const failing = unheard ? '' : soFar(status.record, trans);
-  const alarm = (isAlarm(trouble) || !!failing) && !unheard;
+  const alarm = (!!trouble?.alarm || !!failing) && !unheard;
   const { head, rest } = props.outcome;
   const stopped = state === 'failed' && isStopped(status.said, head);
   const glyph: ReturnType<typeof glyphOf> = stopped
@@ -75,7 +74,7 @@ export function Bar(props: {
           <>
             {count} <span>{unheard}</span>
           </>
-        ) : alarm && trouble && isAlarm(trouble) ? (
+        ) : alarm && trouble?.alarm ? (
           <>
             {/* the time changes: it can be read, but is not announced each second */}
             <span className="jp-DtrainUi-hidden" role="alert">

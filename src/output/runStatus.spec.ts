@@ -9,7 +9,6 @@ import { IRun } from './runs/storedRun';
 import {
   glyphOf,
   IRunStatus,
-  isAlarm,
   runStatusOf,
   timeText,
   troubleOf,
@@ -126,7 +125,7 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   const slow = makeVerdict({ kind: 'slow', text: 'Rank 1 is slow.' });
   const stuck = status(RUNNING, [slow, makeVerdict({})]);
   const found = troubleOf(stuck);
-  expect(isAlarm(found)).toBe(true);
+  expect(found?.alarm).toBe(true);
   expect(glyphOf(stuck, trans)?.kind).toBe('stuck');
   expect(troubleText(found!, trans)).toBe(
     'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14\u00a0s.'
@@ -135,7 +134,7 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   const left = makeVerdict({ code: 'ended', text: ended });
   expect(troubleText(left, trans)).toBe(`${ended} 14\u00a0s`);
   const merely = status(RUNNING, [slow]);
-  expect(isAlarm(troubleOf(merely))).toBe(false);
+  expect(troubleOf(merely)).toBe(slow);
   expect(glyphOf(merely, trans)?.kind).toBe('slow');
   const elsewhere = makeVerdict({ ranks: [7], peers: [6] });
   expect(troubleOf(status(RUNNING, [elsewhere]))).toBeNull();

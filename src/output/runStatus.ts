@@ -107,7 +107,7 @@ export function keepsVariables({
   return !!record && !taken.some(f => record.replaced?.includes(f.rank));
 }
 
-/** Problems of a running cell's ranks; those that keep them from continuing come first. */
+/** The problem of a running cell's ranks; one that keeps them from continuing comes first. */
 export function troubleOf(status: IRunStatus): Verdict | null {
   const { state, record, cluster } = status;
   if (state !== 'running' || !record || !cluster) {
@@ -116,23 +116,7 @@ export function troubleOf(status: IRunStatus): Verdict | null {
   const here = cluster.metrics.verdicts.filter(v =>
     [...v.ranks, ...v.peers].some(rank => record.ranks.includes(rank))
   );
-  const order: Verdict['kind'][] = [
-    'mismatch',
-    'stuck',
-    'lost',
-    'unknown',
-    'slow'
-  ];
-  return (
-    order.map(kind => here.find(v => v.kind === kind)).find(Boolean) ?? null
-  );
-}
-
-/** Whether the ranks can't continue by themselves. */
-export function isAlarm(verdict: Verdict | null): boolean {
-  return (
-    verdict !== null && ['stuck', 'mismatch', 'lost'].includes(verdict.kind)
-  );
+  return here.find(v => v.alarm) ?? here[0] ?? null;
 }
 
 /** A verdict, and for how long. */
@@ -142,7 +126,7 @@ export function troubleText(
 ): string {
   const text = verdict.text.trim();
   const { since_s: since } = verdict;
-  if (!isAlarm(verdict) || since === null) {
+  if (!verdict.alarm || since === null) {
     return text;
   }
   const { operation, ranks, peers } = verdict;
@@ -186,7 +170,7 @@ export function glyphOf(
     return { kind: 'off', word: trans.__('no connection') };
   }
   const verdict = troubleOf(status);
-  if (isAlarm(verdict)) {
+  if (verdict?.alarm) {
     return { kind: 'stuck', word: trans.__('stuck') };
   }
   if (status.cluster?.state === 'paused' && status.state === 'running') {

@@ -62,7 +62,11 @@ it('folds equal stacks, the culprit first', () => {
   ]);
   expect(userFrame(groups[1])?.where.line).toBe(10);
   expect(groups[0].moves).toBe(false);
-  const slow = groupStacks(stacks, { ...verdict, kind: 'slow' });
+  const slow = groupStacks(stacks, {
+    ...verdict,
+    kind: 'slow',
+    alarm: false
+  });
   expect([slow[0].blamed, slow[0].moves]).toEqual([true, true]);
 });
 

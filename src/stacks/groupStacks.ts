@@ -1,5 +1,4 @@
 import { Stack, StackFrame, Verdict } from '../tokens';
-import { isAlarm } from '../ui/verdicts/verdict';
 
 /** Consecutive frames that are all the user's own, or all of libraries. */
 export interface IRun {
@@ -45,7 +44,7 @@ export function groupStacks(
     .map(({ ranks, stack }) => ({
       ranks,
       blamed: verdict?.ranks.includes(ranks[0]) ?? false,
-      moves: verdict !== null && !isAlarm(verdict),
+      moves: verdict !== null && !verdict.alarm,
       operation: operationOf(verdict, ranks[0]),
       runs: runsOf(stack.frames ?? []),
       error: stack.error,

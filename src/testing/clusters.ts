@@ -124,8 +124,9 @@ export function makeFrame(
   return { type: 'clusters', seq: 0, clusters, ended: {}, jobs: [], ...more };
 }
 
-/** A verdict as the server sends one: rank 1 is stuck. */
+/** A verdict as the server sends one: rank 1 is stuck, unless its kind is another one. */
 export function makeVerdict(more: Partial<Verdict> = {}): Verdict {
+  const { kind = 'stuck' } = more;
   return {
     id: 'stuck-all_reduce-7-1',
     kind: 'stuck',
@@ -142,6 +143,8 @@ export function makeVerdict(more: Partial<Verdict> = {}): Verdict {
     hint: 'Often its data ended early.',
     actions: [],
     standings: [],
+    alarm: ['stuck', 'mismatch'].includes(kind),
+    headline: more.code !== 'too_busy',
     ...more
   };
 }

@@ -17,11 +17,10 @@ from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, estimat
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
-from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
-from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
+from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Advice, Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
 from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.wire.plan import Plan
@@ -168,16 +167,16 @@ class MetricsCollector:
             measured(metrics, samples, size, self.hosts.values()) if current or over else None,
             self.loops.code,
             diagnosed if metrics.measured else None,
-            sure=found is None or found.code != straggler.TOO_BUSY,
+            sure=found is None or found.code != TOO_BUSY,
             busy=too_busy(found, self.plan, self.hosts),
             over=over,
         )
-        if not current and (found is None or found.kind not in ALARMS):
+        if not current and (found is None or not found.alarm):
             advice = self.advice  # kept after the loop's end: users apply it before the next run
         taking = sum(1 for sample in samples if sample.step_s)
         sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, taking)
         # a cell that hangs before its first training step has no pace to compare with
-        stands = found is not None and found.kind in ALARMS and not self._trained
+        stands = found is not None and found.alarm and not self._trained
         return replace(
             metrics,
             asleep_s=part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead),
@@ -266,7 +265,7 @@ class MetricsCollector:
 
     def _steps_now(self, state: State, found: Verdict | None, step_s: float | None) -> bool:
         """Whether the metrics describe steps that run now."""
-        stands = self.paused or (found is not None and found.kind in ALARMS)
+        stands = self.paused or (found is not None and found.alarm)
         moves = self.loops.moves(step_s, time.monotonic())
         return state.phase == "ready" and moves and bool(state.busy) and not stands
 

@@ -11,7 +11,7 @@ from dtrain_lab.metrics.verdicts import straggler
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.metrics.verdicts.pace import Pace
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.wire.plan import Plan
@@ -88,7 +88,7 @@ def too_busy(found: Verdict | None, plan: Plan | None, use: Mapping[int, HostUse
         plan: The world's plan.
         use: Node → utilization of its host.
     """
-    shown = found is not None and found.code == straggler.TOO_BUSY
+    shown = found is not None and found.code == TOO_BUSY
     busy = found if shown else straggler.busiest(host_use.by_name(plan, use))
     return straggler.busy_note(busy) if busy is not None else ""
 

@@ -9,11 +9,11 @@ from itertools import islice
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.metrics import communication, estimates
-from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.kinds import RankPhase
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node, with_use
 from dtrain_lab.wire.plan import Plan
@@ -155,7 +155,7 @@ class Snapshot:
     ) -> tuple[Rank, ...]:
         if self.plan is None:
             return ()
-        blamed = {r: v.kind for v in metrics.verdicts for r in v.ranks}
+        blamed = {r: v for v in metrics.verdicts for r in v.ranks}
         splits, asleep = self.collector.splits(state), self.collector.asleep
         at_work = set(state.at_work)
         ranks = []
@@ -169,7 +169,7 @@ class Snapshot:
                         node.name,
                         local,
                         device,
-                        blamed,
+                        blamed.get(member.rank),
                         splits.get(member.rank),
                         asleep.get(member.rank),
                         running,
@@ -185,7 +185,7 @@ class Snapshot:
         node: str,
         local: int,
         device: str,
-        blamed: Mapping[int, str],
+        blamed: Verdict | None,
         split: communication.Split | None,
         asleep: float | None,
         running: Sequence[RunningCell],
@@ -195,7 +195,7 @@ class Snapshot:
     ) -> Rank:
         seen, sample = self.collector.last_report(member.rank)
         sample = waiting or sample
-        state = _rank_state(member, sample, stuck=blamed.get(member.rank) in ALARMS)
+        state = _rank_state(member, sample, stuck=blamed is not None and blamed.alarm)
         if member.rank in self.collector.paused and state != "lost":
             state = "paused"
         where = self.collector.locations.get(member.rank) if state == "stuck" else None
@@ -211,7 +211,7 @@ class Snapshot:
             state=state,
             doing=sample.doing if member.cell is not None else None,
             where=where,
-            slow=blamed.get(member.rank) == "slow",
+            slow=blamed is not None and blamed.kind == "slow",
             last_seen_s=time.monotonic() - seen if seen is not None else None,
         )
         if not takes:

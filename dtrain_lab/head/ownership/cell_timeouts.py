@@ -6,7 +6,6 @@ import asyncio
 from typing import Protocol
 
 from dtrain_lab.head.cells.cells import Cells
-from dtrain_lab.metrics.verdicts.hang import ALARMS
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.plan import Plan
@@ -59,7 +58,7 @@ class CellLimits:
         plan = self._world.plan
         if stuck.code == "not_in_cell":
             self._interrupt(stuck, stuck.peers)
-        if stuck.kind in ALARMS and plan is not None and plan.watch.on_hang == "interrupt":
+        if stuck.alarm and plan is not None and plan.watch.on_hang == "interrupt":
             self._interrupt(stuck, (*stuck.ranks, *stuck.peers))
 
     def withdraw_blocked(self, waiting: list[str], state: State) -> None:

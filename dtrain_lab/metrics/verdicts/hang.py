@@ -24,8 +24,6 @@ SUSPECT_SHARE = 0.6
 """Share of the threshold after which the missing ranks are asked for their stacks."""
 PROGRESS_S = 4.0
 """A rank whose monitor has written within this time counts as working."""
-ALARMS = ("stuck", "mismatch")
-"""Kinds of verdict on a world that does not recover by itself."""
 
 
 def suspects(samples: Sequence[RankSample], size: int, threshold_s: float = STUCK_AFTER_S) -> tuple[int, ...]:

@@ -12,9 +12,7 @@ from collections import Counter, deque
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.verdicts.hang import ALARMS
-from dtrain_lab.metrics.verdicts.straggler import TOO_BUSY
-from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Verdict
 
 LOOK_COUNTS_S = 1.5
 """Maximum time for which one evaluation counts: nothing is known about longer gaps."""
@@ -99,13 +97,12 @@ class VerdictHysteresis:
         """A verdict on ranks that wait in a collective is shown at once: it already lasts for long."""
         about = f"{found.operation} {found.sequence}"
         shown = self._shown
-        alarm = found.kind in ALARMS
-        if shown is None or not self._hang or (about != self._hang and not (alarm and shown.kind in ALARMS)):
+        if shown is None or not self._hang or (about != self._hang and not (found.alarm and shown.alarm)):
             self._begin(found, now - (found.since_s or 0.0))
         elif found.code != shown.code and shown.kind in UNHURRIED:
             if self._changed is None or self._changed[0] != found.code:
                 self._changed = found.code, now
-            if now - self._changed[1] < (AGAIN_S if alarm else SOFTER_S):
+            if now - self._changed[1] < (AGAIN_S if found.alarm else SOFTER_S):
                 return replace(shown, since_s=found.since_s)
             self._shown = replace(found, id=shown.id)
         else:

@@ -8,7 +8,7 @@ from statistics import median
 from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.verdicts.asleep import CAUSE, asleep_s
 from dtrain_lab.wire.links import RankSample
-from dtrain_lab.wire.metrics.verdicts import Verdict
+from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Verdict
 from dtrain_lab.wire.node_use import HostUse
 
 SLOW_SHARE = 0.10
@@ -23,8 +23,6 @@ CROWD_SHARE = 0.2
 PLAIN_SHARE = 0.5
 WANTED = 1.25
 """Runnable threads per core above which threads wait for cores, and step times become unreliable."""
-TOO_BUSY = "too_busy"
-"""Code of the verdict on such a machine."""
 
 
 def input_bound(samples: Sequence[RankSample]) -> Verdict | None:
@@ -127,15 +125,6 @@ def saturated(hosts: Mapping[str, HostUse]) -> str | None:
         and host.runnable >= WANTED * host.cores
     }
     return max(full, key=lambda name: full[name]) if full else None
-
-
-def headlines(verdict: Verdict) -> bool:
-    """Whether a verdict becomes the world's sentence; uncertainty of metrics is displayed below it.
-
-    Args:
-        verdict: the verdict.
-    """
-    return verdict.code != TOO_BUSY
 
 
 def busiest(hosts: Mapping[str, HostUse]) -> Verdict | None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from dtrain_lab.wire.kinds import VerdictKind
 from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.stacks import Where
+
+ALARMS: frozenset[str] = frozenset({"stuck", "mismatch"})
+"""Kinds of verdict on ranks that don't continue by themselves."""
+TOO_BUSY = "too_busy"
+"""Code of the verdict on a machine whose threads wait for cores: metrics are uncertain."""
 
 
 class HangPosition(Struct, frozen=True):
@@ -30,6 +36,8 @@ class Verdict(Struct, frozen=True):
 
     `id` identifies the episode: it stays the same while the problem lasts. `standings`: where each of `ranks`
     and `peers` is, those at fault first.
+    `alarm`: the ranks don't continue by themselves. `headline`: it becomes the world's sentence; otherwise it
+    is a note below. Both follow from the kind and the code, also in what an earlier head sends.
     """
 
     id: str
@@ -47,6 +55,13 @@ class Verdict(Struct, frozen=True):
     hint: str = ""
     actions: tuple[str, ...] = ()
     standings: tuple[HangPosition, ...] = ()
+    alarm: bool = False
+    headline: bool = True
+
+    def __post_init__(self) -> None:
+        """Derive what follows from the kind and the code; also called for what is decoded."""
+        force_setattr(self, "alarm", self.alarm or self.kind in ALARMS)
+        force_setattr(self, "headline", self.headline and self.code != TOO_BUSY)
 
 
 class Advice(Struct, frozen=True):

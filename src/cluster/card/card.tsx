@@ -18,7 +18,7 @@ import {
   stateWord
 } from '../../ui/verdicts/sentence';
 import { alarmOf } from '../../ui/verdicts/verdict';
-import { busyNote, headlines } from '../../ui/verdicts/texts';
+import { busyNote } from '../../ui/verdicts/texts';
 import { Actions } from './buttons';
 import { ClusterMetrics } from './metrics';
 import { LostFacts } from './lostRanks';
@@ -137,7 +137,7 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
               commands={props.commands}
               trans={trans}
             />
-          ) : headlines(verdict) ? (
+          ) : verdict.headline ? (
             <p className="jp-DtrainCluster-reason">{unbroken(verdict.hint)}</p>
           ) : (
             <p className="jp-DtrainUi-under">{busyNote(verdict, trans)}</p>

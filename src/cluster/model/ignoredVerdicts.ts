@@ -1,6 +1,5 @@
 import { Cluster, Verdict } from '../../tokens';
 import { isHang } from '../../ui/verdicts/verdict';
-import { headlines } from '../../ui/verdicts/texts';
 
 /** Storage key of the ignored episodes. */
 const KEY = 'dtrain-lab:ignored';
@@ -70,7 +69,7 @@ function summaryOf(
   { running, world }: Cluster,
   verdicts: readonly Verdict[]
 ): Cluster['summary'] {
-  const told = verdicts.find(headlines);
+  const told = verdicts.find(v => v.headline);
   if (told) {
     const { code, values, text } = told;
     return { code, values, text };

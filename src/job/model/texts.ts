@@ -4,7 +4,6 @@ import { Job, JobPlan } from '../../tokens';
 import { formatClock, formatGiB } from '../../ui/metrics/format';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { alarmOf } from '../../ui/verdicts/verdict';
-import { headlines } from '../../ui/verdicts/texts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
 
@@ -79,7 +78,7 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
     job.state === 'running' &&
     !isPaused(job) &&
     cells &&
-    !job.metrics.verdicts.some(headlines)
+    !job.metrics.verdicts.some(v => v.headline)
   ) {
     const cell = trans.__('cell %1 of %2', cells.done, cells.total);
     return steps ? `${cell}, ${trans.__('step %1', steps)}` : cell;

@@ -6,7 +6,7 @@ import { IClusters, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { JobsPast } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
-import { busyNote, headlines } from '../../ui/verdicts/texts';
+import { busyNote } from '../../ui/verdicts/texts';
 import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';
@@ -96,7 +96,7 @@ export function JobBody(props: IJobProps): JSX.Element {
   }
   const failed = job.state === 'failed' || job.state === 'lost';
   const at = job.error;
-  const busy = job.metrics.verdicts.find(v => !headlines(v));
+  const busy = job.metrics.verdicts.find(v => !v.headline);
   const openCell = (cell: string, line: number): void =>
     props.openNotebook(notebookFile(job), cell, line);
   return (

@@ -80,11 +80,6 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
   }
 }
 
-/** Whether a verdict is the headline; uncertainty of metrics is a note below it. */
-export function headlines(verdict: Pick<Verdict, 'code'>): boolean {
-  return verdict.code !== 'too_busy';
-}
-
 /** Note below the headline of ranks that wait for cores: the reliability of their metrics. */
 export function busyNote(
   { values }: Verdict,

@@ -1,8 +1,5 @@
 import { Cluster, Verdict } from '../../tokens';
 
-/** Kinds of verdict that require action: the ranks don't continue by themselves. */
-const ALARMS: readonly Verdict['kind'][] = ['stuck', 'mismatch'];
-
 /**
  * Ranks that become slow now, according to the head; each episode once.
  *
@@ -19,17 +16,12 @@ export function slowedNow(
   return begun.flatMap(v => v.ranks);
 }
 
-/** Whether a verdict says that the ranks don't continue by themselves. */
-export function isAlarm(verdict: Verdict): boolean {
-  return ALARMS.includes(verdict.kind);
-}
-
 /** Whether ranks are stuck, whether or not the reason is known. */
 export function isHang(verdict: Verdict): boolean {
-  return isAlarm(verdict) || verdict.code === 'no_progress';
+  return verdict.alarm || verdict.code === 'no_progress';
 }
 
 /** The verdict that keeps ranks from continuing; null if none does. */
 export function alarmOf(metrics: Cluster['metrics']): Verdict | null {
-  return metrics.verdicts.find(isAlarm) ?? null;
+  return metrics.verdicts.find(v => v.alarm) ?? null;
 }
