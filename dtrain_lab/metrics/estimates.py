@@ -225,23 +225,6 @@ def _parts(samples: Sequence[RankSample], splits: dict[int, Split], step: float)
     )
 
 
-def without_steps(sample: RankSample) -> RankSample:
-    """A rank's sample without its steps, which are of an earlier cell than the one that runs on others."""
-    return replace(
-        sample,
-        step=None,
-        steps_per_s=None,
-        samples_per_s=None,
-        tokens_per_s=None,
-        step_s=None,
-        data_s=None,
-        compute_s=None,
-        optimizer_s=None,
-        batch=None,
-        bound="",
-    )
-
-
 def with_figures(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:
     """Add the figures of a rank's latest sample to the rank.
 

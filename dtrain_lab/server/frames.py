@@ -1,7 +1,8 @@
 """Encoding of frames of the WebSocket `live`: ranks as a list of objects, or as columns of their fields.
 
 A thousand ranks as objects are 750 kB four times a second, most of it field names and values that are equal
-for all ranks. With `?ranks=columns` a page receives and parses a quarter of that.
+for all ranks. With `?ranks=columns` a page receives and parses a quarter of that, and no outdated metrics: it
+shows what it receives as of now.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from dtrain_lab.metrics.outdated import as_of_now
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.site import LiveFrame
 
@@ -20,11 +22,13 @@ def encode(frame: LiveFrame, *, columns: bool) -> str:
 
     Args:
         frame: The frame.
-        columns: Encode each cluster's `ranks` with `columns_of` instead of as a list.
+        columns: Encode each cluster's `ranks` with `columns_of` instead of as a list, and leave out the
+            metrics of steps that its ranks don't take any more.
     """
     if not columns:
         return msgspec.json.encode(frame).decode()
-    clusters = [{**msgspec.structs.asdict(c), "ranks": columns_of(c.ranks)} for c in frame.clusters]
+    shown = map(as_of_now, frame.clusters)
+    clusters = [{**msgspec.structs.asdict(c), "ranks": columns_of(c.ranks)} for c in shown]
     return msgspec.json.encode({**msgspec.structs.asdict(frame), "clusters": clusters}).decode()
 
 

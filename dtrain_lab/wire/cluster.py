@@ -12,7 +12,7 @@ from msgspec import Struct
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.kinds import RankPhase, WorldPhase
 from dtrain_lab.wire.loop_failures import Trouble
-from dtrain_lab.wire.metrics.definitions import LoopMetrics
+from dtrain_lab.wire.metrics.definitions import LoopMetrics, Step, StepsPerS
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.stacks import Where
@@ -63,8 +63,8 @@ class Rank(LoopMetrics, frozen=True):
     where: Where | None = None
     slow: bool = False
     unsure: bool = False
-    step: int | None = None
-    steps_per_s: float | None = None
+    step: Step = None
+    steps_per_s: StepsPerS = None
     comm_bound: str = ""
     cpu_utilization: float | None = None
     memory_bytes: int | None = None

@@ -3657,14 +3657,20 @@ export interface components {
             slow: boolean;
             /** @enum {unknown} */
             state: "busy" | "idle" | "in collective" | "lost" | "paused" | "starting" | "stuck";
-            /** @default null */
+            /**
+             * @description steps of the loop so far
+             * @default null
+             */
             step: number | null;
             /**
              * @description a step, with all of its parts
              * @default null
              */
             step_s: number | null;
-            /** @default null */
+            /**
+             * @description steps
+             * @default null
+             */
             steps_per_s: number | null;
             /**
              * @description tokens of the batches trained with

@@ -9,7 +9,8 @@ from math import isnan
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.history import METRICS, own_times, point
+from dtrain_lab.metrics.history import own_times, point
+from dtrain_lab.metrics.outdated import of_steps
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.history import Point
 
@@ -103,7 +104,7 @@ class History:
             cluster: Snapshot of the world, from which the point is made.
         """
         made = point(at, cluster.metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
-        self._idle.append(replace(made, **dict.fromkeys(METRICS)))
+        self._idle.append(replace(made, **dict.fromkeys(of_steps(Point))))
 
     def due(self, at: float) -> bool:
         """Whether the next point is due; also after the clock was set back."""

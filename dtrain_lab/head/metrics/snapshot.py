@@ -9,6 +9,7 @@ from itertools import islice
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.metrics import communication, estimates
+from dtrain_lab.metrics.outdated import without_steps
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.kinds import RankPhase
@@ -215,7 +216,7 @@ class Snapshot:
             last_seen_s=time.monotonic() - seen if seen is not None else None,
         )
         if not takes:
-            sample = estimates.without_steps(sample)
+            sample = without_steps(sample)
         return estimates.with_figures(rank_now, sample, split, asleep)
 
     def _progress(self, state: State) -> tuple[Phase, ...]:

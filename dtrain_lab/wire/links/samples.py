@@ -5,7 +5,7 @@ from __future__ import annotations
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.metrics.collective import CollectiveCall
-from dtrain_lab.wire.metrics.definitions import StepMetrics
+from dtrain_lab.wire.metrics.definitions import StepMetrics, StepsPerS
 from dtrain_lab.wire.metrics.world import Epoch
 from dtrain_lab.wire.node_use import HostUse
 
@@ -20,7 +20,7 @@ class RankMetrics(StepMetrics, frozen=True, omit_defaults=True):
     the samples of a pass.
     """
 
-    steps_per_s: float | None = None
+    steps_per_s: StepsPerS = None
     exposed_s: float | None = None
     exposed_error_s: float | None = None
     synced: bool = False

@@ -18,16 +18,20 @@ class MetricDefinition(Struct, frozen=True):
 
     `unit`: "s", "1/s", "share" (0 to 1), "bytes", … `over_ranks`: how a world's value comes from those of its
     ranks (of its nodes, where they are what is measured); None if only the world has one. `part`: name of the
-    part of a step on the screens, if it is one.
+    part of a step on the screens, if it is one. `lasts`: it holds also while no steps are taken; any other
+    metric is then outdated.
     """
 
     unit: str
     over_ranks: OverRanks | None
     part: str = ""
+    lasts: bool = False
 
 
-def _declare(meaning: str, unit: str, over_ranks: OverRanks | None, part: str = "") -> Meta:
-    return Meta(description=meaning, extra={"metric": MetricDefinition(unit, over_ranks, part)})
+def _declare(
+    meaning: str, unit: str, over_ranks: OverRanks | None, part: str = "", *, lasts: bool = False
+) -> Meta:
+    return Meta(description=meaning, extra={"metric": MetricDefinition(unit, over_ranks, part, lasts)})
 
 
 SamplesPerS = Annotated[float | None, _declare("samples of the batches trained with", "1/s", "sum")]
@@ -72,15 +76,18 @@ AsleepS = Annotated[
         "other waits",
     ),
 ]
-At = Annotated[float, _declare("time since 1970", "s", None)]
-Generation = Annotated[int, _declare("how often the process group was rebuilt", "rebuilds", None)]
-Step = Annotated[int | None, _declare("steps of the loop so far", "steps", "largest")]
+StepsPerS = Annotated[float | None, _declare("steps", "1/s", None)]
+At = Annotated[float, _declare("time since 1970", "s", None, lasts=True)]
+Generation = Annotated[int, _declare("how often the process group was rebuilt", "rebuilds", None, lasts=True)]
+Step = Annotated[int | None, _declare("steps of the loop so far", "steps", "largest", lasts=True)]
 MemoryBytes = Annotated[
     int | None,
-    _declare("memory used on the rank's GPU, or by its process without a GPU", "bytes", "largest"),
+    _declare(
+        "memory used on the rank's GPU, or by its process without a GPU", "bytes", "largest", lasts=True
+    ),
 ]
 NetworkBytesPerS = Annotated[
-    float | None, _declare("sent and received by a node together", "bytes/s", "largest")
+    float | None, _declare("sent and received by a node together", "bytes/s", "largest", lasts=True)
 ]
 
 

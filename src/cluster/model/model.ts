@@ -19,7 +19,6 @@ import {
   Stopped,
   Verdict
 } from '../../tokens';
-import { asOfNow } from '../../ui/metrics/currentMetrics';
 import { IgnoredVerdicts, Store, withoutIgnored } from './ignoredVerdicts';
 import { Past } from './metricsHistory';
 
@@ -120,7 +119,7 @@ export class ClustersModel implements IClusters, IDisposable {
   /** Handle a frame; frames that arrive sooner than the user's update period are skipped. */
   receive(told: Frame): void {
     this._ignored.keep(told.clusters);
-    const whole = told.clusters.map(asOfNow);
+    const whole = told.clusters;
     const frame = { ...told, clusters: whole.map(c => this._shown(c)) };
     const now = Date.now();
     // a server of an earlier version sends none

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { makeCluster, makeRank } from '../../testing/clusters';
+import { makeCluster } from '../../testing/clusters';
 import { Last, Metrics } from '../../tokens';
-import { asOfNow, shownMetrics } from './currentMetrics';
+import { shownMetrics } from './currentMetrics';
 
 const METRICS: Partial<Metrics> = {
   samples_per_s: 1286,
@@ -47,19 +47,4 @@ it('says that a last share is a lower bound where some of it was not seen', () =
     false
   );
   expect(shownMetrics(metrics({ comm_bound: 'lower' })).atLeast).toBe(true);
-});
-
-it('takes metrics of steps that are not made any more away, and no others', () => {
-  const ranks = [makeRank(0, { step_s: 0.2, step: 80 }), makeRank(1)];
-  const advice = [{ id: 'accumulate' }] as Metrics['advice'];
-  const trains = makeCluster({ ranks, metrics: metrics({ advice }) });
-  expect(asOfNow(trains)).toBe(trains);
-  const ended = asOfNow({
-    ...trains,
-    metrics: metrics({ advice, current: false })
-  });
-  expect(ended.ranks[0]).toMatchObject({ step_s: null, step: 80 });
-  expect(ended.ranks[0].memory_bytes).toBe(ranks[0].memory_bytes);
-  expect(ended.metrics.samples_per_s).toBeNull();
-  expect(ended.metrics.advice).toBe(advice); // advice on the last loop stays
 });

@@ -9,6 +9,7 @@ import pytest
 
 from dtrain_lab.metrics.estimates import world_metrics
 from dtrain_lab.metrics.history import COLUMNS, METRICS, point, to_csv
+from dtrain_lab.metrics.outdated import of_steps
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.links.samples import RankSample
 from dtrain_lab.wire.metrics.definitions import LoopMetrics, declared
@@ -36,6 +37,11 @@ def test_the_last_metrics_of_a_loop_have_the_figures_of_a_world() -> None:
     mine, ours = get_type_hints(Last, include_extras=True), get_type_hints(Metrics, include_extras=True)
     assert {name: mine[name] for name in declared(Last)} == {name: ours[name] for name in declared(Last)}
     assert set(declared(Last)) == set(Last.__struct_fields__) & set(METRICS)
+
+
+def test_what_is_outdated_without_steps_follows_from_the_declarations() -> None:
+    assert set(of_steps(Rank)) == {*METRICS, "steps_per_s"}
+    assert of_steps(Metrics) == of_steps(Point) == METRICS
 
 
 def test_the_documentation_has_the_declared_figures() -> None:

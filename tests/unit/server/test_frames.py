@@ -7,8 +7,12 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.server.frames import columns_of
-from dtrain_lab.wire.cluster import Rank
+from dtrain_lab.server.frames import columns_of, encode
+from dtrain_lab.wire.cluster import Cluster, Rank, World
+from dtrain_lab.wire.metrics.verdicts import Advice
+from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.site import LiveFrame
+from dtrain_lab.wire.summary import Summary
 
 
 def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
@@ -55,3 +59,30 @@ def test_a_figure_that_is_no_number_is_kept() -> None:
     [rank] = ranks(1)
     columns = columns_of([msgspec.structs.replace(rank, step_s=float("nan"))])
     assert msgspec.json.decode(msgspec.json.encode(columns))["same"]["step_s"] is None
+
+
+def sent(metrics: Metrics, *, columns: bool) -> Any:
+    """A cluster of ranks that took steps, as a page receives it."""
+    of_ranks = tuple(
+        msgspec.structs.replace(rank, memory_bytes=1, steps_per_s=4.0, asleep_s=0.1) for rank in ranks(2)
+    )
+    cluster = Cluster(
+        "c", "c", "local", "ready", None, Summary("ready", {}, "Ready."), World(2, 0), (), of_ranks, metrics,
+        (), (), "ada", (), 0.0,
+    )  # fmt: skip
+    [told] = json.loads(encode(LiveFrame("clusters", 1, (cluster,)), columns=columns))["clusters"]
+    return told["metrics"], rows(told["ranks"])[1] if columns else told["ranks"][1]
+
+
+def test_a_page_receives_no_metrics_of_steps_that_are_not_taken_any_more() -> None:
+    advice = (Advice("accumulate", "Accumulate", 1.5, 0.1, "", ""),)
+    metrics = Metrics(step_s=0.2, comm_overhead_error=0.1, asleep_s=0.1, advice=advice)
+    world, rank = sent(metrics, columns=True)
+    assert (world["step_s"], rank["steps_per_s"]) == (0.2, 4.0)
+    ended = msgspec.structs.replace(metrics, current=False)
+    world, rank = sent(ended, columns=True)
+    assert [world[name] for name in ("step_s", "comm_overhead_error", "asleep_s")] == [None] * 3
+    assert [rank[name] for name in ("step_s", "steps_per_s", "asleep_s")] == [None] * 3
+    assert (rank["step"], rank["memory_bytes"]) == (7, 1), "these hold also without steps"
+    assert len(world["advice"]) == 1, "advice on the last loop stays"
+    assert sent(ended, columns=False)[1]["steps_per_s"] == 4.0, "REST says what was measured last"
