@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.wire.kinds import CellState, OutputKind
+from dtrain_lab.wire.kinds import CellKind, CellState, OutputKind
 from dtrain_lab.wire.stacks import Frame
 from dtrain_lab.wire.summary import Summary
 
@@ -20,6 +20,7 @@ class RunningCell(Struct, frozen=True):
     started_at: float
     cell_id: str | None = None
     detached: bool = False
+    kind: CellKind = "cell"
 
 
 class Output(Struct, frozen=True):
@@ -75,6 +76,7 @@ class WaitsFor(Struct, frozen=True):
 
     cell: str | None = None
     notebook: str | None = None
+    kind: CellKind = "cell"
 
 
 class CellRecord(Struct, frozen=True):
@@ -104,3 +106,4 @@ class CellRecord(Struct, frozen=True):
     request: str | None = None
     failures: tuple[Failure, ...] = ()
     replaced: tuple[int, ...] = ()
+    kind: CellKind = "cell"

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from dtrain_lab.wire.cells import RunningCell
-from dtrain_lab.wire.kinds import RankPhase, WorldPhase
+from dtrain_lab.wire.kinds import CellKind, RankPhase, WorldPhase
 from dtrain_lab.wire.loop_failures import Trouble
 from dtrain_lab.wire.metrics.definitions import LoopMetrics, Step, StepsPerS
 from dtrain_lab.wire.metrics.world import Metrics
@@ -87,8 +87,9 @@ class Phase(Struct, frozen=True):
 class Lost(Struct, frozen=True):
     """A rank that ended unexpectedly and has not been replaced.
 
-    `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]";
-    `line`: the line of that cell where it crashed, if that is known; `last`: the end of its output.
+    `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]", and
+    `cell_kind` its kind; `line`: the line of that cell where it crashed, if that is known; `last`: the end of
+    its output.
     """
 
     rank: int
@@ -99,6 +100,7 @@ class Lost(Struct, frozen=True):
     cell_id: str | None = None
     last: str = ""
     line: int | None = None
+    cell_kind: CellKind = "cell"
 
 
 class Cluster(Struct, frozen=True):

@@ -51,6 +51,8 @@ JobState = Literal[
     "planned", "queued", "starting", "running", "stopping", "succeeded", "failed", "cancelled", "lost"
 ]
 CellState = Literal["waiting", "running", "ended"]
+CellKind = Literal["cell", "diagnosis", "advice_trial", "post_mortem"]
+"""What is queued and run as a cell: a user's cell, or one of our measurements, or `%debug`."""
 LeaseKind = Literal["server", "kernel", "terminal", "python"]
 
 JOB_ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "lost"})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dtrain_lab.wire.kinds import CellKind
+
 
 class Where(Struct, frozen=True):
     """A place in the user's code. Lines count from 1 and include the magic's line.
 
-    `cell` is the cell's name, `[7]`; `cell_id` is its id in the notebook, known before the cell has a name.
+    `cell` is the cell's name, `[7]`, and `cell_kind` its kind; `cell_id` is its id in the notebook, known
+    before the cell has a name.
     """
 
     notebook: str | None = None
@@ -17,6 +20,7 @@ class Where(Struct, frozen=True):
     function: str | None = None
     line: int | None = None
     cell_id: str | None = None
+    cell_kind: CellKind = "cell"
 
 
 class StackFrame(Struct, frozen=True):

@@ -14,6 +14,7 @@ from dtrain_lab.metrics.units import duration
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.kinds import CellKind
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
@@ -24,12 +25,11 @@ RUNNING = frozenset({"busy", "in collective", "paused", "stuck"})
 """States of a rank that runs a cell."""
 
 SOON_S = 600.0
-IN_PLACE = {
-    "diagnose": ("diagnosing", "Diagnosing…"),
-    "try": ("trying", "Trying a change…"),
+MEASURING: dict[CellKind, tuple[str, str]] = {
+    "diagnosis": ("diagnosing", "Diagnosing…"),
+    "advice_trial": ("trying", "Trying a change…"),
 }
-DEBUG = "%debug"
-"""What is queued like a cell, and is none → code and text of the summary."""
+"""Code and text of the summary while one of our measurements runs, which is queued as a cell."""
 
 
 def summarize(
@@ -126,14 +126,13 @@ def _ready(state: State, metrics: Metrics, running: Sequence[RunningCell]) -> Su
         code, text = headline(count, even=metrics.even and not metrics.verdicts)
         return _say(code, text, total=count)
     cell = running[0]
-    if cell.cell in IN_PLACE:
-        code, text = IN_PLACE[cell.cell]
+    if cell.kind in MEASURING:
+        code, text = MEASURING[cell.kind]
         return _say(code, text, count=len(cell.ranks))
-    if cell.cell == DEBUG:
+    if cell.kind == "post_mortem":
         text = f"Debugging {rank_names.name(cell.ranks)}."
         return _say("debugging", text, ranks=rank_names.compact(cell.ranks), count=len(cell.ranks))
-    name = f"cell {cell.cell}" if cell.cell.startswith("[") else cell.cell
-    text = f"Running {name} on {rank_names.count(len(cell.ranks))}."
+    text = f"Running cell {cell.cell} on {rank_names.count(len(cell.ranks))}."
     return _say("running", text, cell=cell.cell, count=len(cell.ranks))
 
 

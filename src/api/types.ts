@@ -2343,6 +2343,11 @@ export interface components {
             id: string;
             /** @default null */
             kernel: string | null;
+            /**
+             * @default cell
+             * @enum {unknown}
+             */
+            kind: "advice_trial" | "cell" | "diagnosis" | "post_mortem";
             /** @default null */
             notebook: string | null;
             ranks: number[];
@@ -3168,8 +3173,9 @@ export interface components {
          * Lost
          * @description A rank that ended unexpectedly and has not been replaced.
          *
-         *     `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]";
-         *     `line`: the line of that cell where it crashed, if that is known; `last`: the end of its output.
+         *     `why`: the cause in words; `at`: seconds since 1970; `cell`: name of the cell that it ran, "[7]", and
+         *     `cell_kind` its kind; `line`: the line of that cell where it crashed, if that is known; `last`: the end of
+         *     its output.
          */
         Lost: {
             at: number;
@@ -3177,6 +3183,11 @@ export interface components {
             cell: string | null;
             /** @default null */
             cell_id: string | null;
+            /**
+             * @default cell
+             * @enum {unknown}
+             */
+            cell_kind: "advice_trial" | "cell" | "diagnosis" | "post_mortem";
             /** @default  */
             last: string;
             /** @default null */
@@ -3796,6 +3807,11 @@ export interface components {
             cell_id: string | null;
             /** @default false */
             detached: boolean;
+            /**
+             * @default cell
+             * @enum {unknown}
+             */
+            kind: "advice_trial" | "cell" | "diagnosis" | "post_mortem";
             notebook: string | null;
             ranks: number[];
             started_at: number;
@@ -4315,6 +4331,11 @@ export interface components {
         WaitsFor: {
             /** @default null */
             cell: string | null;
+            /**
+             * @default cell
+             * @enum {unknown}
+             */
+            kind: "advice_trial" | "cell" | "diagnosis" | "post_mortem";
             /** @default null */
             notebook: string | null;
         };
@@ -4342,13 +4363,19 @@ export interface components {
          * Where
          * @description A place in the user's code. Lines count from 1 and include the magic's line.
          *
-         *     `cell` is the cell's name, `[7]`; `cell_id` is its id in the notebook, known before the cell has a name.
+         *     `cell` is the cell's name, `[7]`, and `cell_kind` its kind; `cell_id` is its id in the notebook, known
+         *     before the cell has a name.
          */
         Where: {
             /** @default null */
             cell: string | null;
             /** @default null */
             cell_id: string | null;
+            /**
+             * @default cell
+             * @enum {unknown}
+             */
+            cell_kind: "advice_trial" | "cell" | "diagnosis" | "post_mortem";
             /** @default null */
             file: string | null;
             /** @default null */

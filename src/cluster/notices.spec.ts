@@ -81,7 +81,7 @@ it('asks whether the cell is in view that a lost rank has ended', () => {
   announceTrouble(model, trans, ({ running }) => running.length > 0);
   const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
   const runs = makeCluster({
-    running: [{ ...cell, cell_id: null, detached: false }]
+    running: [{ ...cell, cell_id: null, detached: false, kind: 'cell' }]
   });
   model.receive(makeFrame([runs]));
   const lost = { ...stuck('a'), running: [] };
@@ -98,7 +98,7 @@ it('tells a loss among idle ranks, although the cell that ended before it is in 
   announceTrouble(model, trans, ({ running }) => running.length > 0);
   const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
   const runs = makeCluster({
-    running: [{ ...cell, cell_id: null, detached: false }]
+    running: [{ ...cell, cell_id: null, detached: false, kind: 'cell' }]
   });
   const idle = { ...runs, running: [] };
   const lost = { ...stuck('a'), running: [] };
@@ -133,7 +133,8 @@ it("tells the end of one's own interrupt without an alarm", async () => {
         ranks: [0],
         started_at: 1,
         cell_id: null,
-        detached: false
+        detached: false,
+        kind: 'cell' as const
       }
     ];
     for (const now of [running, []]) {

@@ -1,20 +1,25 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { CellKind } from '../tokens';
 import { unbroken } from '../ui/metrics/format';
 import { ILocation } from './location';
 
-/** "cell [7]"; activities other than cells have their own name: "diagnosis". */
-export function cellName(cell: string, trans: TranslationBundle): string {
-  if (cell === 'diagnose') {
-    return trans.__('diagnosis');
+/** "cell [7]"; what is queued as a cell and is none has a name of its own: "diagnosis". */
+export function cellName(
+  cell: string,
+  trans: TranslationBundle,
+  kind: CellKind = 'cell'
+): string {
+  switch (kind) {
+    case 'diagnosis':
+      return trans.__('diagnosis');
+    case 'advice_trial':
+      return trans.__('trial of a change');
+    case 'post_mortem':
+      return trans.__('debugging');
+    default:
+      return unbroken(trans.__('cell %1', cell));
   }
-  if (cell === 'try') {
-    return trans.__('trial of a change');
-  }
-  if (cell === '%debug') {
-    return trans.__('debugging');
-  }
-  return cell.startsWith('[') ? unbroken(trans.__('cell %1', cell)) : cell;
 }
 
 /** A place as text: "cell [7], line 6", "data.py, line 40"; null if unknown. */

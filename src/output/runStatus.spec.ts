@@ -95,17 +95,22 @@ it('counts the time of the ranks', () => {
 });
 
 it('says whom a cell waits for', () => {
+  const kind = 'cell';
   const of = (waits_for: CellRecord['waits_for']): string =>
     timeText(status({ state: 'waiting', started_at: null, waits_for }), trans);
-  expect(of([{ cell: '[3]', notebook: '/x/other.ipynb' }])).toBe(
+  expect(of([{ cell: '[3]', notebook: '/x/other.ipynb', kind }])).toBe(
     'waiting for [3] of other.ipynb'
   );
-  expect(of([{ cell: '[2]', notebook: '/home/u/work/a.ipynb' }])).toBe(
+  expect(of([{ cell: '[2]', notebook: '/home/u/work/a.ipynb', kind }])).toBe(
     'waiting for [2]'
   );
-  expect(of([{ cell: null, notebook: null }])).toContain('a program');
+  expect(of([{ cell: null, notebook: null, kind }])).toContain('a program');
   expect(of([])).toBe('waiting for ranks');
-  const debugged = { cell: '%debug', notebook: '/home/u/work/a.ipynb' };
+  const debugged = {
+    cell: '%debug',
+    notebook: '/home/u/work/a.ipynb',
+    kind: 'post_mortem' as const
+  };
   expect(of([debugged])).toBe(
     'waiting until the ranks in the debugger continue'
   );
@@ -114,7 +119,9 @@ it('says whom a cell waits for', () => {
     started_at: null,
     waits_for: [debugged]
   });
-  const running = [{ cell: '%debug', ranks: [1] }] as Cluster['running'];
+  const running = [
+    { kind: 'post_mortem', ranks: [1] }
+  ] as unknown as Cluster['running'];
   const cluster = { ...waits.cluster!, running };
   expect(timeText({ ...waits, cluster }, trans)).toBe(
     'waiting until rank 1, paused in the debugger, continues'
@@ -136,6 +143,8 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   const merely = status(RUNNING, [slow]);
   expect(troubleOf(merely)).toBe(slow);
   expect(glyphOf(merely, trans)?.kind).toBe('slow');
+  const hungry = makeVerdict({ kind: 'input_bound', code: 'waits_for_data' });
+  expect(troubleOf(status(RUNNING, [hungry]))).toBe(hungry);
   const elsewhere = makeVerdict({ ranks: [7], peers: [6] });
   expect(troubleOf(status(RUNNING, [elsewhere]))).toBeNull();
   expect(troubleOf(status({}, [makeVerdict({})]))).toBeNull();

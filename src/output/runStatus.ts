@@ -16,9 +16,6 @@ import { isDetached, showsEarlier } from './runs/cellOutput';
 import { IFound, IRun, isOver, RunState, stateOf } from './runs/storedRun';
 import { SummaryPart } from './runs/outcome';
 
-/** Label of the cell in which ranks are paused where an earlier one failed. */
-const DEBUGGING = '%debug';
-
 /** State of a cell, as far as known. */
 export interface IRunStatus {
   state: RunState | null;
@@ -244,9 +241,9 @@ function waitsText(
   if (!first.cell) {
     return trans.__('waiting for a program that uses these ranks');
   }
-  if (first.cell === DEBUGGING) {
+  if (first.kind === 'post_mortem') {
     const { ranks = [] } =
-      cluster?.running.find(one => one.cell === DEBUGGING) ?? {};
+      cluster?.running.find(one => one.kind === 'post_mortem') ?? {};
     if (!ranks.length) {
       return trans.__('waiting until the ranks in the debugger continue');
     }
@@ -259,9 +256,10 @@ function waitsText(
   }
   const name = first.notebook && notebookName(first.notebook);
   const own = !first.notebook || first.notebook === record.notebook;
-  const cell = first.cell.startsWith('[')
-    ? first.cell
-    : cellName(first.cell, trans);
+  const cell =
+    first.kind === 'cell'
+      ? first.cell
+      : cellName(first.cell, trans, first.kind);
   const who = own || !name ? cell : trans.__('%1 of %2', cell, name);
   return more.length
     ? trans.__('waiting for %1 and %2 more', who, more.length)

@@ -15,6 +15,7 @@ function frame(line: number, library = false): StackFrame {
       notebook: library ? null : '/home/me/train.ipynb',
       cell: library ? null : '[7]',
       cell_id: null,
+      cell_kind: 'cell' as const,
       file: library ? '/venv/site-packages/torch/autograd.py' : null,
       function: library ? 'backward' : '<module>',
       line

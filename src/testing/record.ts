@@ -16,6 +16,7 @@ export function record(more: Partial<CellRecord> = {}): CellRecord {
     started_at: 10,
     ended_at: 12.5,
     waits_for: [],
+    kind: 'cell',
     kernel: 'k1',
     request: 'm1',
     result: null,

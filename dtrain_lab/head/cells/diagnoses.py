@@ -18,12 +18,14 @@ from dtrain_lab.metrics.advice.tried import NUMBERS, change, tried
 from dtrain_lab.metrics.diagnosis import GONE, MODEL_GONE, conclude, from_live
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.kinds import ENDING
+from dtrain_lab.wire.kinds import ENDING, CellKind
 from dtrain_lab.wire.metrics.diagnosis import Change, Diagnosis, StepTimings, Tried
 from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 
 WITHIN_S = 600.0
+LABELS: dict[CellKind, str] = {"diagnosis": "diagnose", "advice_trial": "try"}
+"""Names of measurements among the cells."""
 
 
 class Loop(Protocol):
@@ -101,7 +103,7 @@ class Diagnoses:
                     raise Conflict("The running cell is not training.", "Diagnose once it has ended.")
                 return from_live(info.metrics, asleep=self._asleep)
         try:
-            timings = await self._measured(client, order.cell, "diagnose", None)
+            timings = await self._measured(client, order.cell, "diagnosis", None)
         except BadRequest as error:
             of = self._loop.measured
             if error.code != MODEL_GONE or of is None or of.step_s is None:
@@ -161,18 +163,22 @@ class Diagnoses:
             )
         if info.running and self._cells.known(order.cell) is None:
             raise Conflict("A cell is running.", "Try the change once the cell has ended.")
-        timings = await self._measured(client, order.cell, "try", wanted)
+        timings = await self._measured(client, order.cell, "advice_trial", wanted)
         found = tried(timings, advice)
         self._loop.tried(found)
         self._found()
         return found
 
-    async def _measured(self, client: bytes, name: str, label: str, what: Change | None) -> list[StepTimings]:
+    async def _measured(
+        self, client: bytes, name: str, kind: CellKind, what: Change | None
+    ) -> list[StepTimings]:
         """Have all ranks measure, once earlier cells have ended; returns their timings in order of ranks."""
         cell = self._cells.known(name)
         if cell is None:
             ranks = self._requests.usable(None)
-            run = clients.Run(cell=name, code="", label=label, ranks=ranks, timeout_s=WITHIN_S)
+            run = clients.Run(
+                cell=name, code="", label=LABELS[kind], ranks=ranks, timeout_s=WITHIN_S, kind=kind
+            )
             cell = self._cells.diagnose(run, ranks, client, what)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         cell.on_end.append(lambda: None if ended.done() else ended.set_result(None))

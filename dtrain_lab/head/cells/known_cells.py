@@ -40,6 +40,7 @@ class KnownCells:
                 c.began_at,
                 c.order.cell_id,
                 detached=c.order.detached,
+                kind=c.order.kind,
             )
             for c in self._cells.values()
             if c.began_at is not None
@@ -104,7 +105,9 @@ class KnownCells:
 
     def _waits_for(self, cell: Running) -> tuple[WaitsFor, ...]:
         ahead = [self._cells.get(name) for name in self._queue.ahead_of(cell.order.cell)]
-        return tuple(WaitsFor(c.order.label, c.order.notebook) if c else WaitsFor() for c in ahead)
+        return tuple(
+            WaitsFor(c.order.label, c.order.notebook, c.order.kind) if c else WaitsFor() for c in ahead
+        )
 
     def _remember(self, ended: Running) -> None:
         self._ended[ended.order.cell] = ended

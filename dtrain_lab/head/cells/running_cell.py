@@ -98,6 +98,7 @@ class Running:
             replaced=()
             if began is None
             else tuple(rank for rank in self.ranks if forked.get(rank, began) > began),
+            kind=self.order.kind,
         )
 
     def finish(self) -> None:

@@ -102,6 +102,6 @@ def _key(order: clients.Run) -> tuple[str | None, str]:
 
 
 def _place(order: clients.Run) -> dict[str, str]:
-    cell = order.label if order.notebook and order.label.startswith("[") else None
+    cell = order.label if order.notebook and order.kind == "cell" else None
     named = {"notebook": order.notebook, "cell_id": order.cell_id, "cell": cell}
     return {name: value for name, value in named.items() if value is not None}

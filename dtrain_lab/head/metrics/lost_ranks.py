@@ -40,6 +40,7 @@ class Losses:
                 cell_id=ran.cell_id if ran else None,
                 last=loss.last.strip().rpartition("\n")[2],
                 line=_line_in(loss.fault, ran.cell) if ran else None,
+                cell_kind=ran.kind if ran else "cell",
             )
 
     @property

@@ -202,7 +202,7 @@ class Snapshot:
         where = self.collector.locations.get(member.rank) if state == "stuck" else None
         if where is None and member.cell is not None:
             cell = next((c for c in running if member.rank in c.ranks), None)
-            where = Where(notebook=cell.notebook, cell=cell.cell) if cell else None
+            where = Where(cell.notebook, cell.cell, cell_kind=cell.kind) if cell else None
         rank_now = Rank(
             rank=member.rank,
             node=node,

@@ -121,7 +121,9 @@ class Ranks:
         self._operations = {r: o for r, o in self._operations.items() if r not in ranks}
         self._collector.unpointed.clear()
         self._collector.values.cell_began(ranks)
-        code, where = ("", None) if order is None else (order.code, Where(order.notebook, order.label))
+        code, where = "", None
+        if order is not None:
+            code, where = order.code, Where(order.notebook, order.label, cell_kind=order.kind)
         self._collector.cell_began(ranks, code, where)
 
     def received(self, peer: bytes, message: links.Message, frame: bytes) -> None:

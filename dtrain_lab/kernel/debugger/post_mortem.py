@@ -76,7 +76,12 @@ class PostMortem:
         self._debugging.cell_began(outcome.unfinished)
         wanted = f" --cell {outcome.cell}" if outcome.cell else ""
         order = clients.Run(
-            cell=cell_id(), code=f"%debug{wanted}", label="%debug", ranks=outcome.unfinished, detached=True
+            cell=cell_id(),
+            code=f"%debug{wanted}",
+            label="%debug",
+            ranks=outcome.unfinished,
+            detached=True,
+            kind="post_mortem",
         )
         try:
             await target.ask(order)

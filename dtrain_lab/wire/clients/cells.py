@@ -9,7 +9,7 @@ from msgspec import field
 from dtrain_lab.wire.cells import CellRecord, CellResult, Output
 from dtrain_lab.wire.clients.base import Body
 from dtrain_lab.wire.codec.encode import encode as encode
-from dtrain_lab.wire.kinds import CommKind
+from dtrain_lab.wire.kinds import CellKind, CommKind
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 
 
@@ -57,6 +57,7 @@ class Run(Body, frozen=True, tag="run"):
     """Id of the requesting kernel, since a notebook may be renamed while its kernel lives."""
     request: str | None = None
     """Id of the front end's execute request."""
+    kind: CellKind = "cell"
 
 
 class Follow(Body, frozen=True, tag="follow"):

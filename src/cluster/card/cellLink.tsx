@@ -5,6 +5,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { cellName } from '../../locations/texts';
+import { CellKind } from '../../tokens';
 import { unbroken } from '../../ui/metrics/format';
 
 /** A cell of a notebook, with an optional line. */
@@ -13,6 +14,7 @@ export interface ICellLocation {
   notebook?: string | null;
   cell_id?: string | null;
   line?: number | null;
+  kind?: CellKind;
 }
 
 /** Link to a cell, labelled with its name. */
@@ -24,7 +26,7 @@ export function CellLink(props: {
   const { place, commands, trans } = props;
   const text = place.line
     ? unbroken(trans.__('cell %1, line %2', place.cell, place.line))
-    : cellName(place.cell, trans);
+    : cellName(place.cell, trans, place.kind);
   if (!place.notebook) {
     return <>{text}</>;
   }

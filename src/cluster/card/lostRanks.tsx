@@ -68,7 +68,10 @@ function LossFacts(props: {
         {cell && (
           <>
             {trans.__(', in ')}
-            <CellLink place={{ ...loss, cell }} {...props} />
+            <CellLink
+              place={{ ...loss, cell, kind: loss.cell_kind }}
+              {...props}
+            />
           </>
         )}
       </dd>

@@ -59,6 +59,7 @@ it('says before a cluster is stopped that a cell runs on it', async () => {
       cell: 'c',
       cell_id: null,
       detached: false,
+      kind: 'cell' as const,
       started_at: 1,
       ranks: [0, 1]
     }

@@ -20,7 +20,8 @@ it('is Markdown that a person reads: the sentence, what is known, a row a rank',
     notebook: '/home/u/train.ipynb',
     cell_id: null,
     last: '',
-    line: 4
+    line: 4,
+    cell_kind: 'cell' as const
   };
   const rows = reportText(
     makeCluster({ ranks, lost: [lost] }),

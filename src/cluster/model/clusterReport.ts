@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellName, locationText } from '../../locations/texts';
-import { Cluster, Rank, Verdict } from '../../tokens';
+import { Cluster, Lost, Rank, Verdict } from '../../tokens';
 import { adviceTitle } from '../../ui/advice/tried';
 import { words } from '../../ui/advice/texts';
 import { shownMetrics } from '../../ui/metrics/currentMetrics';
@@ -42,7 +42,7 @@ export function reportText(
     ...running.map(cell =>
       trans.__(
         'runs %1%2 on ranks %3',
-        cellName(cell.cell, trans),
+        cellName(cell.cell, trans, cell.kind),
         cell.notebook ? trans.__(' of %1', fileName(cell.notebook)) : '',
         formatRanks(cell.ranks)
       )
@@ -56,9 +56,7 @@ export function reportText(
       trans.__(
         'rank %1 was lost%2: %3',
         loss.rank,
-        loss.cell
-          ? trans.__(' in %1', lineOf(loss.cell, loss.line, trans))
-          : '',
+        loss.cell ? trans.__(' in %1', lineOf(loss.cell, loss, trans)) : '',
         loss.why
       )
     ),
@@ -100,12 +98,12 @@ function fileName(path: string): string {
 
 function lineOf(
   cell: string,
-  line: number | null | undefined,
+  { line, cell_kind }: Pick<Lost, 'line' | 'cell_kind'>,
   trans: TranslationBundle
 ): string {
   return line
     ? trans.__('cell %1, line %2', cell, line)
-    : cellName(cell, trans);
+    : cellName(cell, trans, cell_kind);
 }
 
 /** Current metrics, or the last ones, labelled as such. */

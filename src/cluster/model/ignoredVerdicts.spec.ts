@@ -35,7 +35,8 @@ function hanging(
         ranks: [0, 1],
         started_at: 5,
         cell_id: null,
-        detached: false
+        detached: false,
+        kind: 'cell'
       }
     ],
     metrics: { ...makeCluster().metrics, verdicts: told ? [told] : [] },

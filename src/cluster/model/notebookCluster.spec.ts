@@ -27,6 +27,7 @@ it('is the cluster that still runs a cell of the notebook where its kernel has e
       cell: 'x',
       cell_id: null,
       detached: false,
+      kind: 'cell' as const,
       notebook: '/home/u/work/a.ipynb',
       ranks: [0],
       started_at: 0

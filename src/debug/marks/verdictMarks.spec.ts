@@ -27,6 +27,7 @@ function at(cell: string | null, line: number): HangPosition['where'] {
     notebook: NOTEBOOK,
     cell,
     cell_id: cell && `id-${cell}`,
+    cell_kind: 'cell',
     file: cell ? null : '/home/me/work/data.py',
     function: null,
     line
@@ -89,7 +90,13 @@ it('debugs in the notebook whose cell the rank runs', () => {
   const running = [
     { cell: '[1]', notebook: '/a.ipynb', ranks: [0, 1] },
     { cell: '[4]', notebook: '/b.ipynb', ranks: [2, 3] }
-  ].map(cell => ({ ...cell, started_at: 1, cell_id: null, detached: false }));
+  ].map(cell => ({
+    ...cell,
+    started_at: 1,
+    cell_id: null,
+    detached: false,
+    kind: 'cell' as const
+  }));
   const cluster = makeCluster({ running, notebooks: ['/first.ipynb'] });
   expect(notebookOf(cluster, 3)).toBe('/b.ipynb');
   expect(notebookOf(cluster, 7)).toBe('/a.ipynb');

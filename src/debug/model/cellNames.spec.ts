@@ -16,7 +16,8 @@ const running = {
   notebook: 'train.ipynb',
   ranks: [0, 1],
   started_at: 0,
-  detached: false
+  detached: false,
+  kind: 'cell' as const
 };
 
 it('names a cell that runs by the number that it will get', () => {

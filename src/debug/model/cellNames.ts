@@ -46,7 +46,7 @@ export function nameOf(
     for (const cluster of clusters) {
       const its = cluster.running.find(one => one.cell_id === cell.id);
       if (its) {
-        return cellName(its.cell, trans);
+        return cellName(its.cell, trans, its.kind);
       }
     }
     return cellName('[*]', trans);

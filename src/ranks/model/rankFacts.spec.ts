@@ -13,6 +13,7 @@ it('says of a world that stands where the one is, and what the others wait in', 
     notebook: 'train.ipynb',
     cell: '[7]',
     cell_id: null,
+    cell_kind: 'cell' as const,
     file: null,
     function: null,
     line: 6

@@ -25,7 +25,7 @@ export function doing(rank: Rank, trans: TranslationBundle): string {
       : `${where.file}:${where.line}`;
   }
   if (rank.state === 'busy' && !rank.doing && where?.cell) {
-    return cellName(where.cell, trans);
+    return cellName(where.cell, trans, where.cell_kind);
   }
   return rank.doing ?? stateWord(rank.state, trans);
 }

@@ -44,15 +44,6 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         formatRanks(ranksIn(values.ranks))
       );
     case 'running':
-      if (!word('cell').startsWith('[')) {
-        return trans._n(
-          'Running %2 on %3 rank.',
-          'Running %2 on %3 ranks.',
-          number('count'),
-          word('cell'),
-          count('count')
-        );
-      }
       return trans._n(
         'Running cell %2 on %3 rank.',
         'Running cell %2 on %3 ranks.',

@@ -14,3 +14,15 @@ def test_a_cell_for_which_no_client_waits_is_marked() -> None:
         order = clients.Run(cell=name, code="", label=name, detached=detached)
         known._cells[name] = Running(order, (0,), b"", None, {0}, 0.0, 0, began_at=1.0)
     assert [(cell.cell, cell.detached) for cell in known.running] == [("[6]", True), ("[7]", False)]
+
+
+def test_what_a_cell_is_does_not_depend_on_its_name() -> None:
+    queue = CellQueue(lambda _: True)
+    known = KnownCells(queue)
+    for name, kind in {"a": "post_mortem", "b": "cell"}.items():
+        order = clients.Run(cell=name, code="", label="[7]", kind=kind)  # type: ignore[arg-type]
+        queue.add(name, (0,), lambda: None)
+        known._cells[name] = Running(order, (0,), b"", None, {0}, 0.0, 0, began_at=None)
+    first, second = known.records()
+    assert (first.kind, second.kind) == ("post_mortem", "cell")
+    assert [waits.kind for waits in second.waits_for] == ["post_mortem"]

@@ -20,6 +20,7 @@ from dtrain_lab.metrics.verdicts.device_waits import WORLD
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
+from dtrain_lab.wire.kinds import CellKind
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, Tried
@@ -332,11 +333,18 @@ def test_it_is_never_said_of_a_straggler_that_it_keeps_pace(world: World) -> Non
 
 
 @pytest.mark.parametrize(
-    ("cell", "text"),
-    [("diagnose", "Diagnosing…"), ("try", "Trying a change…"), ("%debug", "Debugging ranks 0–1.")],
+    ("kind", "text"),
+    [
+        ("diagnosis", "Diagnosing…"),
+        ("advice_trial", "Trying a change…"),
+        ("post_mortem", "Debugging ranks 0–1."),
+        ("cell", "Running cell try on 2 ranks."),
+    ],
 )
-def test_what_runs_in_the_place_of_a_cell_is_not_called_a_cell(world: World, cell: str, text: str) -> None:
-    found = world.head.cluster(world.state, (RunningCell(cell, None, (0, 1), 0.0),), ())
+def test_what_runs_in_the_place_of_a_cell_is_not_called_a_cell(
+    world: World, kind: CellKind, text: str
+) -> None:
+    found = world.head.cluster(world.state, (RunningCell("try", None, (0, 1), 0.0, kind=kind),), ())
     assert found.summary.text == text
 
 
