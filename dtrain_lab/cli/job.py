@@ -1,4 +1,4 @@
-"""`dtrain-lab submit`, `job …`, `script`, `slots`."""
+"""`dtrain-lab job …`: jobs that were submitted."""
 
 from __future__ import annotations
 

@@ -137,8 +137,12 @@ class Head:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
         at, policy, collector = time.time(), self._policy, self._collector
         trains = bool(policy.state.busy) and collector.trains
-        if self._history.wants(at, collector.values.current, trains=trains, ended=ended):
-            self._history.add(at, policy.cluster(), ended=ended)
+        if self._history.due(at, collector.values.current, trains=trains, ended=ended):
+            cluster = policy.cluster()  # costs much; only its metrics say for certain whether steps are taken
+            metrics = cluster.metrics
+            trains = metrics.current and metrics.step_s is not None
+            if self._history.due(at, metrics.values, trains=trains, ended=ended):
+                self._history.add(at, cluster)
         if self._history.rests(at, policy.state.generation):
             self._history.rest(at, policy.cluster())
 

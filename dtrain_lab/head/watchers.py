@@ -18,7 +18,7 @@ class Watchers:
     Args:
         client_queues: Output queues of the clients.
         cluster: Makes the current snapshot of the world.
-        tick_s: Seconds between calls of `tell`.
+        tick_s: Seconds between calls of `notify`.
     """
 
     def __init__(self, client_queues: ClientQueues, cluster: Callable[[], Cluster], tick_s: float) -> None:

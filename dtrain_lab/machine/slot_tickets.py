@@ -130,7 +130,7 @@ def stop(identity: str) -> NodeSlots:
     """End a process of this user on a GPU that belongs to neither a cluster nor a job.
 
     Args:
-        identity: Id of the process, from `look`.
+        identity: Id of the process, from `all_slots`.
 
     Returns:
         The slots afterwards.

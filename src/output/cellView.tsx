@@ -258,7 +258,7 @@ export class CellOutputView extends ReactWidget {
     }
   }
 
-  /** Render at once: the figures are those of the panel, which renders in the same frame. */
+  /** Render at once: the metrics are those of the panel, which renders in the same frame. */
   private _heard(): void {
     if (this._ticks) {
       MessageLoop.sendMessage(this, Widget.Msg.UpdateRequest);

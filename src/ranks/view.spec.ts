@@ -77,7 +77,7 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
   expect(view.node.textContent).toContain('idle 2');
 });
 
-it('has the figures of a cluster that ended while it was in the background, up to the end', async () => {
+it('has the metrics of a cluster that ended while it was in the background, up to the end', async () => {
   const model = new TestModel();
   show(model);
   view.hide();

@@ -204,7 +204,7 @@ export class RanksView extends VisibleWidget {
     return <View {...this._props} unseen={() => this._unseen} />;
   }
 
-  /** A cluster may end while this is hidden: its figures are gone then, and shown when this is visible again. */
+  /** A cluster may end while this is hidden: its metrics are gone then, and shown when this is visible again. */
   private _keepUnseen(): void {
     const { id, model } = this._props;
     const cluster = model.clusters.find(c => c.id === id);

@@ -45,32 +45,28 @@ class History:
         self._idle_s = idle_s
         self._values: dict[str, object] = {}
 
-    def wants(self, at: float, values: dict[str, object], *, trains: bool, ended: bool) -> bool:
-        """Whether `look` may add a point, which needs a snapshot of the world.
+    def due(self, at: float, values: dict[str, object], *, trains: bool, ended: bool) -> bool:
+        """Whether a point is due: the period is over, or there are new values that need one of their own.
 
         Args:
             at: Seconds since 1970.
             values: The user's values of `dt.log`.
-            trains: Whether a cell runs that takes steps.
+            trains: Whether steps are taken.
             ended: Whether a cell has ended since the last call.
         """
         news = values != self._values
-        return ((trains or news) and self.due(at)) or (news and (ended or self._news_due(at)))
+        return ((trains or news) and self._apart(at, self._period_s)) or (
+            news and (ended or self._news_due(at))
+        )
 
-    def add(self, at: float, cluster: Cluster, *, ended: bool = False) -> None:
-        """Add a point if it is due, or has the last values of a cell.
+    def add(self, at: float, cluster: Cluster) -> None:
+        """Add a point.
 
         Args:
             at: Seconds since 1970.
             cluster: Snapshot of the world at that time.
-            ended: Whether a cell has ended since the last look.
         """
         metrics = cluster.metrics
-        news = metrics.values != self._values
-        trains = metrics.step_s is not None and metrics.current
-        wanted = news and (ended or self._news_due(at))
-        if not wanted and not ((trains or news) and self.due(at)):
-            return
         self._values = metrics.values
         made = point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
         self._points.append(made)
@@ -106,15 +102,12 @@ class History:
         made = point(at, cluster.metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
         self._idle.append(replace(made, **dict.fromkeys(of_steps(Point))))
 
-    def due(self, at: float) -> bool:
-        """Whether the next point is due; also after the clock was set back."""
-        return self._apart(at, self._period_s)
-
     def _news_due(self, at: float) -> bool:
         """Whether a new value has a point before the next one is due."""
         return len(self._points) < FEW and self._apart(at, NEWS_S)
 
     def _apart(self, at: float, seconds: float) -> bool:
+        """Whether the last point is that long ago, or in the future: the clock was set back."""
         return not self._points or not 0 <= at - self._points[-1].at < seconds
 
     def since(self, at: float, *, idle: bool = False) -> list[Point]:

@@ -31,7 +31,7 @@ def settings(request: JobRequest, profile: Profile, backend: Backend) -> Setting
     """Merge a request with its profile.
 
     Args:
-        request: The user's request, whose values were checked (`refused.split`).
+        request: The user's request, whose values were checked (`request_errors.split`).
         profile: Its profile.
         backend: The profile's back-end.
 

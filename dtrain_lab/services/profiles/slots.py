@@ -26,7 +26,7 @@ async def stop(identity: str, profile: str = "local") -> Slots:
     """End one of this user's GPU processes that belongs to no cluster and no job.
 
     Args:
-        identity: Id of the process, from `look`.
+        identity: Id of the process, from `listing`.
         profile: Name of the profile whose machines are searched.
 
     Returns:

@@ -64,7 +64,7 @@ it('keeps a bounded history and forgets clusters that are gone', () => {
   expect(model.history('c1')).toHaveLength(0);
 });
 
-it('leaves out figures that come too often, and never a change of state', () => {
+it('leaves out metrics that come too often, and never a change of state', () => {
   const model = new ClustersModel(ServerConnection.makeSettings());
   vi.useFakeTimers();
   model.configure({ updatesPerSecond: 1 });

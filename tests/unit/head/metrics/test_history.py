@@ -99,15 +99,15 @@ def test_the_last_values_of_a_cell_are_kept_whenever_it_ends() -> None:
     kept: list[Point] = []
     found = history.History(1.0, kept.append)
     first, last, late = world(4), world(39), world(139)
-    assert found.wants(10.0, first.metrics.values, trains=True, ended=False)
+    assert found.due(10.0, first.metrics.values, trains=True, ended=False)
     found.add(10.0, first)
-    assert not found.wants(10.8, last.metrics.values, trains=True, ended=False), "a second has not passed"
-    assert found.wants(10.8, last.metrics.values, trains=False, ended=True)
-    found.add(10.8, last, ended=True)
-    assert not found.wants(12.0, last.metrics.values, trains=False, ended=False), "nothing is new"
-    assert not found.wants(12.0, last.metrics.values, trains=False, ended=True)
+    assert not found.due(10.8, last.metrics.values, trains=True, ended=False), "a second has not passed"
+    assert found.due(10.8, last.metrics.values, trains=False, ended=True)
+    found.add(10.8, last)
+    assert not found.due(12.0, last.metrics.values, trains=False, ended=False), "nothing is new"
+    assert not found.due(12.0, last.metrics.values, trains=False, ended=True)
     # averages come in after the cell's end
-    assert found.wants(12.0, late.metrics.values, trains=False, ended=False)
+    assert found.due(12.0, late.metrics.values, trains=False, ended=False)
     found.add(12.0, late)
     assert [p.values["step"] for p in kept] == [4, 39, 139]
 
@@ -122,7 +122,7 @@ def test_each_value_of_a_run_that_logs_seldom_has_its_point_from_the_first_on(
         return training("c", ranks, metrics=Metrics(step_s=0.5, values=values, current=True))
 
     def look(at: float, values: dict[str, object]) -> None:
-        if found.wants(at, values, trains=True, ended=False):
+        if found.due(at, values, trains=True, ended=False):
             found.add(at, world(values))
 
     kept: list[Point] = []
@@ -150,7 +150,7 @@ def test_a_reload_finds_memory_between_trainings_and_each_rebuilding_at_its_own_
         rank = Rank(0, "a", 0, "cpu", 1, "idle", step_s=0.5, memory_bytes=7, slow=trains)
         world = training("c", (rank,), metrics=Metrics(step_s=0.5, current=trains))
         world = replace(world, world=replace(world.world, generation=generation))
-        if found.wants(at, {}, trains=trains, ended=False):
+        if found.due(at, {}, trains=trains, ended=False):
             found.add(at, world)
         if found.rests(at, generation):
             found.rest(at, world)
