@@ -12,8 +12,8 @@ import ipywidgets
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
-from dtrain_lab.metrics.history import network_of
 from dtrain_lab.metrics.other_waits import awake
+from dtrain_lab.metrics.over_ranks import network_of
 from dtrain_lab.metrics.units import least_share, share_as_known
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.cluster import Rank

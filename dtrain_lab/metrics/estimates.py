@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, median
+from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics import ring
+from dtrain_lab.metrics import over_ranks, ring
 from dtrain_lab.metrics.communication import Split, split
 from dtrain_lab.metrics.other_waits import part_s
+from dtrain_lab.metrics.own_time import own_s
 from dtrain_lab.metrics.probes import PROBES, longer_backward, probes
 from dtrain_lab.metrics.ring import StepRecord
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.links import RankMetrics, RankSample
-from dtrain_lab.wire.metrics.definitions import LoopMetrics
 from dtrain_lab.wire.metrics.world import Metrics
 
 WINDOW_S = 5.0
@@ -150,79 +151,64 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
     known = [s for s in samples if s.step_s]
     if not known:
         return Metrics()
-    rates = [s.samples_per_s for s in known if s.samples_per_s is not None]
-    tokens = [s.tokens_per_s for s in known if s.tokens_per_s is not None]
+    of_ranks = {s.rank: _of_rank(s, splits.get(s.rank)) for s in known}
+    loop: dict[str, Any] = over_ranks.loop(list(of_ranks.values()))
+    loop["compute_s"] = _exact(loop)
     sent = [s.gradient_bytes for s in known if s.gradient_bytes]
-    own = {s.rank: (s.step_s or 0.0) - s.exposed_s for s in known if s.exposed_s is not None}
-    slowest = max(own, key=lambda rank: own[rank]) if len(own) > 1 else None
+    own = {rank: of_ranks[rank]["own_s"] or 0.0 for rank in splits}
     # guessed steps don't count batches
     sizes = [s.batch for s in known if s.batch is not None and not s.unsure]
     passes = {s.batches for s in known}
     whole = len(sizes) == len(known) == size
     epochs = [s.epoch for s in known if s.epoch is not None]
-    step = median(s.step_s or 0.0 for s in known)
-    parts = _parts(known, splits, step)
     return Metrics(
-        samples_per_s=sum(rates) if rates else None,
-        tokens_per_s=sum(tokens) if tokens else None,
+        **loop,
         unsure=any(s.unsure for s in known),
         epoch=min(epochs, key=lambda e: (e.number, e.done)) if epochs else None,
-        step_s=step,
-        data_s=parts.data_s,
-        compute_s=parts.compute_s,
-        optimizer_s=parts.optimizer_s,
-        transfer_s=parts.transfer_s,
-        wait_s=parts.wait_s,
-        comm_overhead=parts.comm_overhead,
-        comm_overhead_error=parts.comm_overhead_error,
         gradient_bytes=round(median(sent)) if sent else None,
         rank_batch=sizes[0] if whole and len(set(sizes)) == 1 else None,
         global_batch=sum(sizes) if whole else None,
         accumulated=passes.pop() if len(passes) == 1 else 1,
         comm_bound=next((s.bound for s in known if s.bound), ""),
-        slowest_rank=slowest,
+        slowest_rank=max(own, key=lambda rank: own[rank]) if len(own) > 1 else None,
         skew_s=max(own.values()) - min(own.values()) if len(own) > 1 else None,
     )
 
 
-def _of(taken: float | None, split: Split | None) -> float | None:
-    return taken * split.warm if taken is not None and split is not None else taken
+def _exact(loop: Mapping[str, float | None]) -> float | None:
+    """Time of forward and backward, no more than the other parts leave of a step.
+
+    Backward alone is a difference of two measurements, the least exact of the parts.
+    """
+    step, share, compute = (loop[name] for name in ("step_s", "comm_overhead", "compute_s"))
+    if step is None or share is None or compute is None:
+        return compute
+    return min(compute, max(0.0, step * (1 - share) - (loop["data_s"] or 0.0) - (loop["optimizer_s"] or 0.0)))
 
 
-def _parts(samples: Sequence[RankSample], splits: dict[int, Split], step: float) -> LoopMetrics:
-    """Parts of the world's step, and communication's share with its error.
-
-    Each is the mean over the ranks of the part's share of a step: means add up, so that transfer and waiting
-    are the communication that is named beside them. Medians don't: where one rank is slow, the median rank is
-    one of those that wait, and what the slow rank computes appears nowhere.
+def _of_rank(sample: RankSample, split: Split | None) -> dict[str, float | None]:
+    """A rank's metrics of its steps, by name.
 
     Args:
-        samples: the latest samples of the ranks that make steps.
-        splits: the split by rank.
-        step: the world's step, seconds.
+        sample: its latest sample.
+        split: the split of its communication; None if unknown.
     """
-
-    def mean(taken: Callable[[RankSample], float | None]) -> float | None:
-        shares = [part / s.step_s for s in samples if s.step_s and (part := taken(s)) is not None]
-        return step * fmean(shares) if shares else None
-
-    data, optimizer = mean(lambda s: s.data_s), mean(lambda s: _of(s.optimizer_s, splits.get(s.rank)))
-    compute = mean(lambda s: _of(s.compute_s, splits.get(s.rank)))
-    if not splits:
-        return LoopMetrics(data_s=data, compute_s=compute, optimizer_s=optimizer)
-    share = fmean(x.comm_overhead for x in splits.values())
-    if compute is not None:
-        # backward alone is a difference of two measurements, the least exact of the parts
-        compute = min(compute, max(0.0, step * (1 - share) - (data or 0.0) - (optimizer or 0.0)))
-    return LoopMetrics(
-        data_s=data,
-        compute_s=compute,
-        optimizer_s=optimizer,
-        transfer_s=mean(lambda s: splits[s.rank].transfer_s if s.rank in splits else None),
-        wait_s=mean(lambda s: splits[s.rank].wait_s if s.rank in splits else None),
-        comm_overhead=share,
-        comm_overhead_error=max(x.error for x in splits.values()),
-    )
+    step, compute, optimizer = sample.step_s, sample.compute_s, sample.optimizer_s
+    share = split.comm_overhead if split is not None else None
+    warm = split.warm if split is not None else 1.0  # the slowdown after waits counts as communication
+    return {
+        "samples_per_s": sample.samples_per_s,
+        "tokens_per_s": sample.tokens_per_s,
+        "step_s": step,
+        "data_s": sample.data_s,
+        "compute_s": None if compute is None else compute * warm,
+        "optimizer_s": None if optimizer is None else optimizer * warm,
+        "transfer_s": split.transfer_s if split is not None else None,
+        "wait_s": split.wait_s if split is not None else None,
+        "comm_overhead": share,
+        "comm_overhead_error": split.error if split is not None else None,
+        "own_s": own_s(step, (share or 0.0) * (step or 0.0)),
+    }
 
 
 def with_figures(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:
@@ -236,19 +222,10 @@ def with_figures(rank: Rank, sample: RankSample, split: Split | None, asleep: fl
     """
     return replace(
         rank,
+        **_of_rank(sample, split),
         unsure=sample.unsure,
         step=sample.step,
         steps_per_s=sample.steps_per_s,
-        samples_per_s=sample.samples_per_s,
-        tokens_per_s=sample.tokens_per_s,
-        step_s=sample.step_s,
-        data_s=sample.data_s,
-        compute_s=_of(sample.compute_s, split),
-        optimizer_s=_of(sample.optimizer_s, split),
-        transfer_s=split.transfer_s if split else None,
-        wait_s=split.wait_s if split else None,
-        comm_overhead=split.comm_overhead if split else None,
-        comm_overhead_error=split.error if split else None,
         asleep_s=part_s(asleep, sample.step_s, sample.data_s, split.comm_overhead if split else None),
         comm_bound=sample.bound,
         cpu_utilization=sample.cpu_utilization,

@@ -5,60 +5,30 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from math import nan
 from typing import Any
 
-from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.definitions import LoopMetrics
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.wire.node_use import Node
 
 METRICS = LoopMetrics.__struct_fields__
-COLUMNS = ("at", "step", *METRICS, "memory_bytes", "network_bytes_per_s", "generation")
+MEASURED = ("step", *METRICS, "memory_bytes", "network_bytes_per_s")
+"""Metrics of a world that its history keeps."""
+COLUMNS = ("at", *MEASURED, "generation")
 """Columns of an exported table, before those of the user's values."""
 
 
-def point(
-    at: float, metrics: Metrics, ranks: Sequence[Rank], nodes: Sequence[Node], generation: int
-) -> Point:
+def point(at: float, metrics: Metrics, slow: tuple[int, ...], generation: int) -> Point:
     """Make the history's point for a moment.
 
     Args:
         at: seconds since 1970.
         metrics: metrics of the world.
-        ranks: ranks of the world.
-        nodes: nodes of the world.
+        slow: its ranks that are called slow.
         generation: generation of the world, which grows each time its group is rebuilt.
     """
-    measured = {name: getattr(metrics, name) for name in METRICS}
-    return Point(
-        at=at,
-        step=max((r.step for r in ranks if r.step is not None), default=None),
-        memory_bytes=max((m for r in ranks if (m := _memory(r)) is not None), default=None),
-        network_bytes_per_s=max((n for node in nodes if (n := network_of(node)) is not None), default=None),
-        generation=generation,
-        values=metrics.values,
-        slow=tuple(r.rank for r in ranks if r.slow),
-        **measured,
-    )
-
-
-def _memory(rank: Rank) -> int | None:
-    """Memory used on a rank's GPU, or by its process without a GPU, bytes."""
-    return rank.device_memory_bytes if rank.device_memory_bytes is not None else rank.memory_bytes
-
-
-def own_times(ranks: Sequence[Rank]) -> list[float]:
-    """Return each rank's time of a step without communication, in seconds; NaN if unknown."""
-    return [nan if r.step_s is None else r.step_s * (1 - (r.comm_overhead or 0.0)) for r in ranks]
-
-
-def network_of(node: Node) -> float | None:
-    """Bytes per second that a node sends and receives together; None if unknown."""
-    if node.sent_bytes_per_s is None or node.received_bytes_per_s is None:
-        return None
-    return node.sent_bytes_per_s + node.received_bytes_per_s
+    measured = {name: getattr(metrics, name) for name in MEASURED}
+    return Point(at=at, generation=generation, values=metrics.values, slow=slow, **measured)
 
 
 def to_csv(points: Sequence[Point]) -> str:

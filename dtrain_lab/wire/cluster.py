@@ -12,7 +12,7 @@ from msgspec import Struct
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.kinds import CellKind, RankPhase, WorldPhase
 from dtrain_lab.wire.loop_failures import Trouble
-from dtrain_lab.wire.metrics.definitions import LoopMetrics, Step, StepsPerS
+from dtrain_lab.wire.metrics.definitions import LoopMetrics, OwnS, Step, StepsPerS
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.stacks import Where
@@ -65,6 +65,7 @@ class Rank(LoopMetrics, frozen=True):
     unsure: bool = False
     step: Step = None
     steps_per_s: StepsPerS = None
+    own_s: OwnS = None
     comm_bound: str = ""
     cpu_utilization: float | None = None
     memory_bytes: int | None = None

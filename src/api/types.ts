@@ -2823,6 +2823,16 @@ export interface components {
             loop: components["schemas"]["Where"] | null;
             /** @default false */
             measured: boolean;
+            /**
+             * @description memory used on the rank's GPU, or by its process without a GPU
+             * @default null
+             */
+            memory_bytes: number | null;
+            /**
+             * @description sent and received by a node together
+             * @default null
+             */
+            network_bytes_per_s: number | null;
             /** @default  */
             no_advice: string;
             /**
@@ -2841,6 +2851,11 @@ export interface components {
             skew_s: number | null;
             /** @default null */
             slowest_rank: number | null;
+            /**
+             * @description steps of the loop so far
+             * @default null
+             */
+            step: number | null;
             /**
              * @description a step, with all of its parts
              * @default null
@@ -3271,6 +3286,16 @@ export interface components {
             loop: components["schemas"]["Where"] | null;
             /** @default false */
             measured: boolean;
+            /**
+             * @description memory used on the rank's GPU, or by its process without a GPU
+             * @default null
+             */
+            memory_bytes: number | null;
+            /**
+             * @description sent and received by a node together
+             * @default null
+             */
+            network_bytes_per_s: number | null;
             /** @default  */
             no_advice: string;
             /**
@@ -3289,6 +3314,11 @@ export interface components {
             skew_s: number | null;
             /** @default null */
             slowest_rank: number | null;
+            /**
+             * @description steps of the loop so far
+             * @default null
+             */
+            step: number | null;
             /**
              * @description a step, with all of its parts
              * @default null
@@ -3657,6 +3687,11 @@ export interface components {
              * @default null
              */
             optimizer_s: number | null;
+            /**
+             * @description a step without communication
+             * @default null
+             */
+            own_s: number | null;
             pid: number | null;
             rank: number;
             /**

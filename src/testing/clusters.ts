@@ -2,6 +2,7 @@ import { Cluster, Frame, Rank, Verdict } from '../tokens';
 
 /** A rank as the server sends one. */
 export function makeRank(rank: number, more: Partial<Rank> = {}): Rank {
+  const { step_s = null, comm_overhead } = more;
   return {
     rank,
     node: 'box',
@@ -15,6 +16,7 @@ export function makeRank(rank: number, more: Partial<Rank> = {}): Rank {
     unsure: false,
     step: null,
     steps_per_s: null,
+    own_s: step_s === null ? null : step_s * (1 - (comm_overhead ?? 0)),
     samples_per_s: null,
     step_s: null,
     tokens_per_s: null,
@@ -96,7 +98,10 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       link_share: null,
       measured: false,
       current: true,
-      last: null
+      last: null,
+      step: null,
+      memory_bytes: null,
+      network_bytes_per_s: null
     },
     progress: [],
     notebooks: [],

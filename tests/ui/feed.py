@@ -130,6 +130,7 @@ def training(seq: int, size: int, template: dict[str, Any], slow: int | None = N
                 "steps_per_s": 5 + wobble,
                 "samples_per_s": 160 + wobble,
                 "step_s": 0.2 + wobble + late,
+                "own_s": (0.2 + wobble + late) * (0.8 - wobble),
                 "wait_s": wobble,
                 "comm_overhead": 0.2 + wobble,
                 "comm_overhead_error": 0.05,
@@ -144,6 +145,7 @@ def training(seq: int, size: int, template: dict[str, Any], slow: int | None = N
         "wait_s": 0.01,
         "comm_overhead": 0.2 + seq / 1e4,
         "comm_overhead_error": 0.05,
+        "memory_bytes": 2**30 + seq,
         "current": True,
     }
     names = sorted({rank["node"] for rank in ranks})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable
-from math import isnan
+from math import isnan, nan
 
 from msgspec.structs import replace
 
-from dtrain_lab.metrics.history import own_times, point
+from dtrain_lab.metrics.history import point
 from dtrain_lab.metrics.outdated import of_steps
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.history import Point
@@ -68,9 +68,9 @@ class History:
         """
         metrics = cluster.metrics
         self._values = metrics.values
-        made = point(at, metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
+        made = _point(at, cluster)
         self._points.append(made)
-        self._own.append((at, array("f", own_times(cluster.ranks))))
+        self._own.append((at, array("f", (nan if r.own_s is None else r.own_s for r in cluster.ranks))))
         while len(self._own) * len(cluster.ranks) > MOST_OWN:
             self._own.popleft()
         self._keep(made)
@@ -99,8 +99,7 @@ class History:
             at: The time now, in seconds since 1970.
             cluster: Snapshot of the world, from which the point is made.
         """
-        made = point(at, cluster.metrics, cluster.ranks, cluster.nodes, cluster.world.generation)
-        self._idle.append(replace(made, **dict.fromkeys(of_steps(Point))))
+        self._idle.append(replace(_point(at, cluster), **dict.fromkeys(of_steps(Point))))
 
     def _news_due(self, at: float) -> bool:
         """Whether a new value has a point before the next one is due."""
@@ -121,3 +120,8 @@ class History:
         trained = [replace(p, own_s=own.get(p.at, ())) for p in self._points if p.at > at]
         rested = [p for p in self._idle if p.at > at] if idle else []
         return sorted(trained + rested, key=lambda p: p.at) if rested else trained
+
+
+def _point(at: float, cluster: Cluster) -> Point:
+    slow = tuple(rank.rank for rank in cluster.ranks if rank.slow)
+    return point(at, cluster.metrics, slow, cluster.world.generation)

@@ -8,7 +8,7 @@ from itertools import islice
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.head.metrics.collector import MetricsCollector
-from dtrain_lab.metrics import communication, estimates
+from dtrain_lab.metrics import communication, estimates, over_ranks
 from dtrain_lab.metrics.outdated import without_steps
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
@@ -110,6 +110,11 @@ class Snapshot:
         metrics = self.collector.metrics(state)
         plan, paused = self.plan, self.collector.paused
         samples = {s.rank: s for s in self.collector.waiting(state)}
+        ranks = self._ranks(state, metrics, running, samples)
+        nodes = tuple(
+            with_use(Node(n.name, n.address, _node_state(state, i)), self.collector.hosts.get(i))
+            for i, n in enumerate(plan.nodes if plan else ())
+        )
         return Cluster(
             id=self._id,
             name=self.name,
@@ -130,14 +135,9 @@ class Snapshot:
                 },
             ),
             world=World(state.size, state.generation),
-            nodes=tuple(
-                with_use(Node(n.name, n.address, _node_state(state, i)), self.collector.hosts.get(i))
-                for i, n in enumerate(plan.nodes)
-            )
-            if plan
-            else (),
-            ranks=self._ranks(state, metrics, running, samples),
-            metrics=metrics,
+            nodes=nodes,
+            ranks=ranks,
+            metrics=over_ranks.with_largest(metrics, ranks, nodes),
             progress=self._progress(state),
             notebooks=notebooks,
             owner=self.owner,

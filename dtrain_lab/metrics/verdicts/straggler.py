@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.metrics.own_time import own_s
 from dtrain_lab.metrics.verdicts.asleep import CAUSE, asleep_s
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Verdict
@@ -79,7 +80,8 @@ def slow(
         return None
     if all(s.exposed_s == 0.0 for s in known):  # they exchange nothing, as with a parameter server
         return None
-    own = {s.rank: (s.step_s or 0.0) - (s.exposed_s or 0.0) for s in known}
+    # as measured: what charts show is also corrected for cold caches, by an estimate
+    own = {s.rank: own_s(s.step_s, s.exposed_s) or 0.0 for s in known}
     rank = max(own, key=lambda r: own[r])
     others = [time for r, time in own.items() if r != rank]
     usual = median(others)

@@ -6,6 +6,7 @@ ranks. The OpenAPI file takes the meaning from here; tests compare docs/metrics.
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, Any, Literal, get_type_hints
 
 from msgspec import Meta, Struct
@@ -77,6 +78,7 @@ AsleepS = Annotated[
     ),
 ]
 StepsPerS = Annotated[float | None, _declare("steps", "1/s", None)]
+OwnS = Annotated[float | None, _declare("a step without communication", "s", None)]
 At = Annotated[float, _declare("time since 1970", "s", None, lasts=True)]
 Generation = Annotated[int, _declare("how often the process group was rebuilt", "rebuilds", None, lasts=True)]
 Step = Annotated[int | None, _declare("steps of the loop so far", "steps", "largest", lasts=True)]
@@ -112,6 +114,7 @@ class LoopMetrics(StepMetrics, frozen=True, kw_only=True):
     asleep_s: AsleepS = None
 
 
+@functools.cache
 def declared(kind: type[Struct]) -> dict[str, tuple[str, MetricDefinition]]:
     """Return the declared metrics of a struct by name: meaning and declaration."""
     found: dict[str, tuple[str, MetricDefinition]] = {}

@@ -10,7 +10,10 @@ from dtrain_lab.wire.metrics.definitions import (
     CommOverhead,
     CommOverheadError,
     LoopMetrics,
+    MemoryBytes,
+    NetworkBytesPerS,
     SamplesPerS,
+    Step,
     StepS,
     TokensPerS,
 )
@@ -92,3 +95,6 @@ class Metrics(LoopMetrics, frozen=True):
     loop: Where | None = None
     even: bool = False
     last: Last | None = None
+    step: Step = None
+    memory_bytes: MemoryBytes = None
+    network_bytes_per_s: NetworkBytesPerS = None

@@ -25,6 +25,24 @@ it('has the own times of ranks from before this page looked, as far as they are 
   expect([[...second.own], second.middle]).toEqual([[], null]);
 });
 
+it('adds what the head has worked out of ranks and nodes', () => {
+  const past = new Past();
+  const cluster = makeCluster();
+  const ranks = cluster.ranks.map(rank => ({ ...rank, own_s: 0.25 }));
+  const metrics = {
+    ...cluster.metrics,
+    step_s: 1,
+    wait_s: 0.2,
+    comm_overhead: 0.5,
+    memory_bytes: 7,
+    network_bytes_per_s: 8
+  };
+  past.add({ ...cluster, ranks, metrics });
+  const [point] = past.of(cluster.id);
+  expect([...point.own, point.middle]).toEqual([0.25, 0.25, 0.25]);
+  expect(point).toMatchObject({ memory: 7, network: 8, waiting: 0.2 });
+});
+
 it('marks a slow rank when it became slow, not when the page was opened', () => {
   const past = new Past();
   const cluster = makeCluster();

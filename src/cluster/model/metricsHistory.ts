@@ -4,8 +4,8 @@ import {
   ownTimes,
   unsureOf
 } from '../../ui/metrics/ownTime';
-import { Cluster, IPoint, Point } from '../../tokens';
-import { splitOf, waitingOf } from '../../ui/metrics/split';
+import { Cluster, IPoint, Metrics, Point } from '../../tokens';
+import { waitingOf } from '../../ui/metrics/split';
 import { slowedNow } from '../../ui/verdicts/verdict';
 
 /** Points kept per cluster, an hour of them; fewer if each has the times of more than 64 ranks. */
@@ -104,60 +104,58 @@ export function numbers(
 }
 
 function pastPoint(point: Point, before: Point | undefined): IPoint {
-  const { step_s = null, comm_overhead = null, samples_per_s } = point;
-  const waits = waitingOf({
-    step_s,
-    comm_overhead,
-    wait_s: point.wait_s ?? null
-  });
   // a head of an earlier version sends none
   const own = point.own_s ?? [];
   const slow = point.slow ?? null;
   return {
+    ...metricsOf(point),
     at: (point.at as number) * 1000,
-    samples: samples_per_s ?? null,
-    overhead: comm_overhead,
-    waiting: step_s && waits !== null ? waits / step_s : null,
     generation: point.generation ?? 0,
     own: Float32Array.from(own, seconds => seconds ?? NaN),
     middle: median(own.filter(seconds => seconds !== null)),
     slowed: (slow ?? []).filter(rank => !before?.slow?.includes(rank)),
     slow,
-    unsure: unsureOf(step_s, comm_overhead, point.comm_overhead_error),
-    memory: point.memory_bytes ?? null,
-    network: point.network_bytes_per_s ?? null,
-    networkMiddle: null,
-    values: numbers(point.values ?? {})
+    networkMiddle: null
   };
 }
 
 function pointOf(cluster: Cluster, told: Set<string>): IPoint {
-  const { samples_per_s, comm_overhead } = cluster.metrics;
-  const times = ownTimes(cluster.ranks);
+  const { own, middle } = ownTimes(cluster.ranks);
   const traffic = cluster.nodes.map(networkOf).filter(n => n !== null);
-  const own = new Float32Array(times.own);
-  const { middle } = times;
   return {
+    ...metricsOf(cluster.metrics),
     at: Date.now(),
-    samples: samples_per_s,
-    overhead: comm_overhead,
-    waiting: splitOf(cluster.metrics)?.waiting ?? null,
     generation: cluster.world.generation,
-    own,
+    own: new Float32Array(own),
     middle,
     slowed: slowedNow(cluster, told),
     slow: cluster.ranks.filter(r => r.slow).map(r => r.rank),
-    unsure: unsureOf(
-      cluster.metrics.step_s,
-      comm_overhead,
-      cluster.metrics.comm_overhead_error
-    ),
-    memory: cluster.ranks.reduce<number | null>((most, rank) => {
-      const bytes = rank.device_memory_bytes ?? rank.memory_bytes;
-      return bytes === null ? most : Math.max(most ?? 0, bytes);
-    }, null),
-    network: traffic.length ? Math.max(...traffic) : null,
-    networkMiddle: traffic.length > 1 ? median(traffic) : null,
-    values: numbers(cluster.metrics.values)
+    networkMiddle: traffic.length > 1 ? median(traffic) : null
+  };
+}
+
+/** What a point has of the metrics of a world, now or in its history; a field may be missing in an earlier version's. */
+function metricsOf(
+  metrics: Partial<Metrics> | Point
+): Pick<
+  IPoint,
+  | 'samples'
+  | 'overhead'
+  | 'waiting'
+  | 'unsure'
+  | 'memory'
+  | 'network'
+  | 'values'
+> {
+  const { step_s = null, comm_overhead = null, wait_s = null } = metrics;
+  const waits = waitingOf({ step_s, comm_overhead, wait_s });
+  return {
+    samples: metrics.samples_per_s ?? null,
+    overhead: comm_overhead,
+    waiting: step_s && waits !== null ? waits / step_s : null,
+    unsure: unsureOf(step_s, comm_overhead, metrics.comm_overhead_error),
+    memory: metrics.memory_bytes ?? null,
+    network: metrics.network_bytes_per_s ?? null,
+    values: numbers(metrics.values ?? {})
   };
 }

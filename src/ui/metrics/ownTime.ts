@@ -33,9 +33,8 @@ export function ownTimes(ranks: readonly Rank[]): IOwnTimes {
   const own = new Float64Array(ranks.length);
   let count = 0;
   for (let i = 0; i < own.length; i++) {
-    const { step_s, comm_overhead } = ranks[i];
-    own[i] = step_s === null ? NaN : step_s * (1 - (comm_overhead ?? 0));
-    count += step_s === null ? 0 : 1;
+    own[i] = ranks[i].own_s ?? NaN;
+    count += Number.isNaN(own[i]) ? 0 : 1;
   }
   // sorted, NaN comes last
   const sorted = own.slice().sort().subarray(0, count);

@@ -18,7 +18,7 @@ from dtrain_lab.wire.site import Error, LiveFrame, Site
 from tests.ui.feed import Feed
 from tests.ui.lab import TOKEN, Lab
 from tests.ui.states.state import PANEL
-from tests.ui.states.worlds import NOW, PROFILES, SITE
+from tests.ui.states.worlds import NOW, PROFILES, SITE, as_sent
 from tests.waiting import wait_until
 
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
@@ -158,6 +158,7 @@ class Stage:
     def hear(self, clusters: Sequence[Cluster], jobs: Sequence[Job] = (), after_s: float = 1) -> None:
         """The page hears how clusters and jobs stand, and draws it."""
         wait_until(lambda: self._feed.watched, 15, "the page to listen")
+        clusters = [as_sent(cluster) for cluster in clusters]
         self._now += after_s
         self.page.clock.set_fixed_time(_time(self._now))
         self._seq += 1

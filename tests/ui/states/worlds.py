@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.metrics import over_ranks
+from dtrain_lab.metrics.own_time import own_s
 from dtrain_lab.services.profiles.files import Listed
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster, Rank, World
@@ -107,6 +109,16 @@ def ranks_of(size: int, step: int = 1800, *, slow: int | None = None, local: boo
             )
         )
     return tuple(found)
+
+
+def as_sent(cluster: Cluster) -> Cluster:
+    """The cluster with what its head works out of its ranks and nodes."""
+    ranks = tuple(
+        replace(rank, own_s=own_s(rank.step_s, (rank.comm_overhead or 0.0) * (rank.step_s or 0.0)))
+        for rank in cluster.ranks
+    )
+    metrics = over_ranks.with_largest(cluster.metrics, ranks, cluster.nodes)
+    return replace(cluster, ranks=ranks, metrics=metrics)
 
 
 def resting(ranks: Sequence[Rank]) -> tuple[Rank, ...]:

@@ -10,6 +10,7 @@ import pytest
 from dtrain_lab.metrics.estimates import world_metrics
 from dtrain_lab.metrics.history import COLUMNS, METRICS, point, to_csv
 from dtrain_lab.metrics.outdated import of_steps
+from dtrain_lab.metrics.over_ranks import with_largest
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.links.samples import RankSample
 from dtrain_lab.wire.metrics.definitions import LoopMetrics, declared
@@ -40,7 +41,7 @@ def test_the_last_metrics_of_a_loop_have_the_figures_of_a_world() -> None:
 
 
 def test_what_is_outdated_without_steps_follows_from_the_declarations() -> None:
-    assert set(of_steps(Rank)) == {*METRICS, "steps_per_s"}
+    assert set(of_steps(Rank)) == {*METRICS, "steps_per_s", "own_s"}
     assert of_steps(Metrics) == of_steps(Point) == METRICS
 
 
@@ -84,7 +85,7 @@ def test_a_step_is_the_median_rank_s_and_memory_the_largest() -> None:
     assert world_metrics(steps, 3, False).step_s == 2.0
     ranks = [Rank(r, "a", r, "cpu", 1, "idle", step=r, memory_bytes=10 * r) for r in range(3)]
     nodes = [Node("a", "", "ready", 0.5, 1.0, 2.0), Node("b", "", "ready", 0.5, 3.0, 4.0)]
-    made = point(0.0, Metrics(), ranks, nodes, 0)
+    made = point(0.0, with_largest(Metrics(), ranks, nodes), (), 0)
     for name, value in {"step": 2, "memory_bytes": 20, "network_bytes_per_s": 7.0}.items():
         assert declared(Point)[name][1].over_ranks == "largest"
         assert getattr(made, name) == value

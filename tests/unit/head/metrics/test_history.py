@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.head.metrics import history
 from dtrain_lab.metrics.history import point, scalars, to_csv
+from dtrain_lab.metrics.over_ranks import with_largest
 from dtrain_lab.services.metrics_export import export, write
 from dtrain_lab.wire.cluster import Cluster, Rank
 from dtrain_lab.wire.codec.encode import as_json
@@ -32,11 +33,12 @@ POINTS = [
 
 
 def test_a_point_keeps_the_figures_of_its_moment() -> None:
-    made = point(5.0, Metrics(samples_per_s=3.0, wait_s=0.1, values={"loss": 1.0}), (), NODES, 2)
+    metrics = with_largest(Metrics(samples_per_s=3.0, wait_s=0.1, values={"loss": 1.0}), (), NODES)
+    made = point(5.0, metrics, (1,), 2)
     assert (made.at, made.samples_per_s, made.wait_s, made.generation) == (5.0, 3.0, 0.1, 2)
-    assert made.values == {"loss": 1.0}
+    assert (made.values, made.slow) == ({"loss": 1.0}, (1,))
     assert made.network_bytes_per_s == 50.0, "of the busiest node"
-    assert point(5.0, Metrics(), (), NODES[2:], 0).network_bytes_per_s is None
+    assert with_largest(Metrics(), (), NODES[2:]).network_bytes_per_s is None
 
 
 def test_a_table_has_the_users_own_values_in_columns_of_their_own() -> None:
@@ -76,7 +78,7 @@ def test_files_are_read_by_what_they_are_for(tmp_path: Path) -> None:
 def test_a_head_keeps_the_own_times_of_ranks_for_the_last_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MOST_OWN", 4)
     ranks = (
-        Rank(0, "a", 0, "cpu", 1, "busy", step_s=0.5, comm_overhead=0.25),
+        Rank(0, "a", 0, "cpu", 1, "busy", step_s=0.5, comm_overhead=0.25, own_s=0.375),
         Rank(1, "a", 1, "cpu", 2, "busy"),
     )
     cluster = training("c", ranks, metrics=Metrics(step_s=0.5, current=True))
@@ -147,8 +149,9 @@ def test_a_reload_finds_memory_between_trainings_and_each_rebuilding_at_its_own_
     found = history.History(1.0, kept.append, idle_s=5.0)
 
     def look(at: float, generation: int, *, trains: bool = False) -> None:
-        rank = Rank(0, "a", 0, "cpu", 1, "idle", step_s=0.5, memory_bytes=7, slow=trains)
-        world = training("c", (rank,), metrics=Metrics(step_s=0.5, current=trains))
+        rank = Rank(0, "a", 0, "cpu", 1, "idle", step_s=0.5, own_s=0.5, memory_bytes=7, slow=trains)
+        metrics = with_largest(Metrics(step_s=0.5, current=trains), (rank,), ())
+        world = training("c", (rank,), metrics=metrics)
         world = replace(world, world=replace(world.world, generation=generation))
         if found.due(at, {}, trains=trains, ended=False):
             found.add(at, world)
