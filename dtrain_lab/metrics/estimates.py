@@ -154,7 +154,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
     of_ranks = {s.rank: _of_rank(s, splits.get(s.rank)) for s in known}
     loop: dict[str, Any] = over_ranks.loop(list(of_ranks.values()))
     loop["compute_s"] = _exact(loop)
-    sent = [s.gradient_bytes for s in known if s.gradient_bytes]
+    sent = over_ranks.value(Metrics, "gradient_bytes", (s.gradient_bytes or None for s in known))
     own = {rank: of_ranks[rank]["own_s"] or 0.0 for rank in splits}
     # guessed steps don't count batches
     sizes = [s.batch for s in known if s.batch is not None and not s.unsure]
@@ -165,7 +165,7 @@ def world_metrics(samples: Sequence[RankSample], size: int, crowded: bool) -> Me
         **loop,
         unsure=any(s.unsure for s in known),
         epoch=min(epochs, key=lambda e: (e.number, e.done)) if epochs else None,
-        gradient_bytes=round(median(sent)) if sent else None,
+        gradient_bytes=None if sent is None else round(sent),
         rank_batch=sizes[0] if whole and len(set(sizes)) == 1 else None,
         global_batch=sum(sizes) if whole else None,
         accumulated=passes.pop() if len(passes) == 1 else 1,

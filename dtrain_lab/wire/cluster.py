@@ -12,7 +12,17 @@ from msgspec import Struct
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.kinds import CellKind, RankPhase, WorldPhase
 from dtrain_lab.wire.loop_failures import Trouble
-from dtrain_lab.wire.metrics.definitions import LoopMetrics, OwnS, Step, StepsPerS
+from dtrain_lab.wire.metrics.definitions import (
+    CpuUtilization,
+    DeviceMemoryBytes,
+    DeviceMemoryTotalBytes,
+    DeviceUtilization,
+    LoopMetrics,
+    OwnS,
+    ProcessMemoryBytes,
+    Step,
+    StepsPerS,
+)
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node
 from dtrain_lab.wire.stacks import Where
@@ -67,11 +77,11 @@ class Rank(LoopMetrics, frozen=True):
     steps_per_s: StepsPerS = None
     own_s: OwnS = None
     comm_bound: str = ""
-    cpu_utilization: float | None = None
-    memory_bytes: int | None = None
-    device_memory_bytes: int | None = None
-    device_memory_total_bytes: int | None = None
-    device_utilization: float | None = None
+    cpu_utilization: CpuUtilization = None
+    memory_bytes: ProcessMemoryBytes = None
+    device_memory_bytes: DeviceMemoryBytes = None
+    device_memory_total_bytes: DeviceMemoryTotalBytes = None
+    device_utilization: DeviceUtilization = None
     last_seen_s: float | None = None
 
 

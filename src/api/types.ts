@@ -2811,13 +2811,19 @@ export interface components {
             even: boolean;
             /** @default null */
             global_batch: number | null;
-            /** @default null */
+            /**
+             * @description gradients that each rank averages in a step
+             * @default null
+             */
             gradient_bytes: number | null;
             /** @default [] */
             history: components["schemas"]["Point"][];
             /** @default null */
             last: components["schemas"]["Last"] | null;
-            /** @default null */
+            /**
+             * @description share of the slowest node's network speed that sending them takes
+             * @default null
+             */
             link_share: number | null;
             /** @default null */
             loop: components["schemas"]["Where"] | null;
@@ -2847,7 +2853,10 @@ export interface components {
              * @default null
              */
             samples_per_s: number | null;
-            /** @default null */
+            /**
+             * @description difference of the ranks' own times
+             * @default null
+             */
             skew_s: number | null;
             /** @default null */
             slowest_rank: number | null;
@@ -3107,9 +3116,15 @@ export interface components {
             epoch: components["schemas"]["Epoch"] | null;
             /** @default null */
             global_batch: number | null;
-            /** @default null */
+            /**
+             * @description gradients that each rank averages in a step
+             * @default null
+             */
             gradient_bytes: number | null;
-            /** @default null */
+            /**
+             * @description share of the slowest node's network speed that sending them takes
+             * @default null
+             */
             link_share: number | null;
             /** @default null */
             rank_batch: number | null;
@@ -3220,8 +3235,7 @@ export interface components {
          *     computation) + optimizer + the rest. `transfer_s` + `wait_s` is the share `comm_overhead` of `step_s`.
          *     `comm_bound`: "lower" if `comm_overhead` is a lower bound.
          *     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
-         *     `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
-         *     network speed that sending them takes, with several nodes.
+         *     `link_share`: with several nodes.
          *     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
          *     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
          *     times `global_batch`.
@@ -3276,11 +3290,17 @@ export interface components {
             even: boolean;
             /** @default null */
             global_batch: number | null;
-            /** @default null */
+            /**
+             * @description gradients that each rank averages in a step
+             * @default null
+             */
             gradient_bytes: number | null;
             /** @default null */
             last: components["schemas"]["Last"] | null;
-            /** @default null */
+            /**
+             * @description share of the slowest node's network speed that sending them takes
+             * @default null
+             */
             link_share: number | null;
             /** @default null */
             loop: components["schemas"]["Where"] | null;
@@ -3310,7 +3330,10 @@ export interface components {
              * @default null
              */
             samples_per_s: number | null;
-            /** @default null */
+            /**
+             * @description difference of the ranks' own times
+             * @default null
+             */
             skew_s: number | null;
             /** @default null */
             slowest_rank: number | null;
@@ -3660,7 +3683,10 @@ export interface components {
              * @default null
              */
             compute_s: number | null;
-            /** @default null */
+            /**
+             * @description cores that the process keeps busy
+             * @default null
+             */
             cpu_utilization: number | null;
             /**
              * @description training waited for its data loader
@@ -3668,18 +3694,30 @@ export interface components {
              */
             data_s: number | null;
             device: string;
-            /** @default null */
+            /**
+             * @description memory used on the GPU
+             * @default null
+             */
             device_memory_bytes: number | null;
-            /** @default null */
+            /**
+             * @description memory of the GPU
+             * @default null
+             */
             device_memory_total_bytes: number | null;
-            /** @default null */
+            /**
+             * @description time in which the GPU computed
+             * @default null
+             */
             device_utilization: number | null;
             /** @default null */
             doing: string | null;
             /** @default null */
             last_seen_s: number | null;
             local_rank: number;
-            /** @default null */
+            /**
+             * @description memory of the process
+             * @default null
+             */
             memory_bytes: number | null;
             node: string;
             /**

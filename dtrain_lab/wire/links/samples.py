@@ -5,7 +5,21 @@ from __future__ import annotations
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links.base import Message
 from dtrain_lab.wire.metrics.collective import CollectiveCall
-from dtrain_lab.wire.metrics.definitions import StepMetrics, StepsPerS
+from dtrain_lab.wire.metrics.definitions import (
+    AveragingS,
+    CpuUtilization,
+    DeviceMemoryBytes,
+    DeviceMemoryTotalBytes,
+    DeviceUtilization,
+    ExposedErrorS,
+    ExposedS,
+    GradientBytes,
+    ProcessMemoryBytes,
+    Step,
+    StepMetrics,
+    StepsPerS,
+    TypicalOwnS,
+)
 from dtrain_lab.wire.metrics.world import Epoch
 from dtrain_lab.wire.node_use import HostUse
 
@@ -13,21 +27,19 @@ from dtrain_lab.wire.node_use import HostUse
 class RankMetrics(StepMetrics, frozen=True, omit_defaults=True):
     """Metrics of a rank over the window; times in seconds per step, None after too few steps.
 
-    `exposed_s` is the time waited for communication, `exposed_error_s` its error (None if it wasn't
-    measured). `on_processor` is the share of the computing time in which the training thread ran.
-    `typical_own_s` is the own time of the median step. `averaging_s` is the time of averaging where nothing
-    hides it, from probes; `gradient_bytes` what is averaged in a step, `batches` the passes for that, `batch`
+    `exposed_error_s` is None if the error wasn't measured. `on_processor` is the share of the computing time
+    in which the training thread ran. `batches`: the passes whose gradients are averaged in a step, `batch`
     the samples of a pass.
     """
 
     steps_per_s: StepsPerS = None
-    exposed_s: float | None = None
-    exposed_error_s: float | None = None
+    exposed_s: ExposedS = None
+    exposed_error_s: ExposedErrorS = None
     synced: bool = False
     on_processor: float = 0.0
-    typical_own_s: float | None = None
-    averaging_s: float | None = None
-    gradient_bytes: int | None = None
+    typical_own_s: TypicalOwnS = None
+    averaging_s: AveragingS = None
+    gradient_bytes: GradientBytes = None
     batches: int = 1
     batch: int | None = None
 
@@ -36,7 +48,7 @@ class RankSample(RankMetrics, frozen=True, omit_defaults=True, kw_only=True):
     """Recent measurements of one rank, taken on its node. Units are seconds and bytes; shares are 0 to 1."""
 
     rank: int
-    step: int | None = None
+    step: Step = None
     bound: str = ""
     unsure: bool = False
     epoch: Epoch | None = None
@@ -58,13 +70,13 @@ class RankSample(RankMetrics, frozen=True, omit_defaults=True, kw_only=True):
     """Collectives of the same cell; `calls` has the last of them."""
     averaged: int = 0
     """Backward passes of the same cell, begun or ended, in which gradients are averaged over all ranks."""
-    cpu_utilization: float | None = None
+    cpu_utilization: CpuUtilization = None
     starved: float | None = None
     """Share of the time in which its main thread was ready to run and had no core."""
-    memory_bytes: int | None = None
-    device_memory_bytes: int | None = None
-    device_memory_total_bytes: int | None = None
-    device_utilization: float | None = None
+    memory_bytes: ProcessMemoryBytes = None
+    device_memory_bytes: DeviceMemoryBytes = None
+    device_memory_total_bytes: DeviceMemoryTotalBytes = None
+    device_utilization: DeviceUtilization = None
     gradient_item: int | None = None
     """Bytes of one element of the gradients."""
     hooked: bool | None = None

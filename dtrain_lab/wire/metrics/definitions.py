@@ -1,7 +1,9 @@
-"""Metrics of training steps, declared once for samples, ranks, worlds, their history and its export.
+"""Metrics of training, declared once for samples, ranks, worlds, their history and its export.
 
 Each declaration has the metric's unit, its meaning, and how the value of a world comes from those of its
-ranks. The OpenAPI file takes the meaning from here; tests compare docs/metrics.md and the export's columns.
+ranks. `metrics.over_ranks` computes by the declarations, `metrics.outdated` leaves out by them, and the
+OpenAPI file takes the meaning from here; tests compare docs/metrics.md and the export's columns. A page or a
+terminal decides in which unit it shows a metric.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ class MetricDefinition(Struct, frozen=True):
     """Declaration of a metric.
 
     `unit`: "s", "1/s", "share" (0 to 1), "bytes", … `over_ranks`: how a world's value comes from those of its
-    ranks (of its nodes, where they are what is measured); None if only the world has one. `part`: name of the
-    part of a step on the screens, if it is one. `lasts`: it holds also while no steps are taken; any other
-    metric is then outdated.
+    ranks (of its nodes, where they are what is measured); None if only the world has one, or only the ranks.
+    `part`: name of the part of a step on the screens, if it is one; the mean of a part is that of its shares
+    of a step. `lasts`: it holds also while no steps are taken; any other metric is then outdated.
     """
 
     unit: str
@@ -79,6 +81,29 @@ AsleepS = Annotated[
 ]
 StepsPerS = Annotated[float | None, _declare("steps", "1/s", None)]
 OwnS = Annotated[float | None, _declare("a step without communication", "s", None)]
+ExposedS = Annotated[float | None, _declare("a step waited for communication, as measured", "s", None)]
+ExposedErrorS = Annotated[float | None, _declare("error of `exposed_s`", "s", None)]
+TypicalOwnS = Annotated[float | None, _declare("own time of the median step", "s", None)]
+AveragingS = Annotated[
+    float | None, _declare("averaging the gradients where nothing hides it, from probes", "s", None)
+]
+SkewS = Annotated[float | None, _declare("difference of the ranks' own times", "s", None)]
+GradientBytes = Annotated[
+    int | None, _declare("gradients that each rank averages in a step", "bytes", "median", lasts=True)
+]
+LinkShare = Annotated[
+    float | None,
+    _declare("share of the slowest node's network speed that sending them takes", "share", None, lasts=True),
+]
+CpuUtilization = Annotated[
+    float | None, _declare("cores that the process keeps busy", "cores", None, lasts=True)
+]
+ProcessMemoryBytes = Annotated[int | None, _declare("memory of the process", "bytes", None, lasts=True)]
+DeviceMemoryBytes = Annotated[int | None, _declare("memory used on the GPU", "bytes", None, lasts=True)]
+DeviceMemoryTotalBytes = Annotated[int | None, _declare("memory of the GPU", "bytes", None, lasts=True)]
+DeviceUtilization = Annotated[
+    float | None, _declare("time in which the GPU computed", "share", None, lasts=True)
+]
 At = Annotated[float, _declare("time since 1970", "s", None, lasts=True)]
 Generation = Annotated[int, _declare("how often the process group was rebuilt", "rebuilds", None, lasts=True)]
 Step = Annotated[int | None, _declare("steps of the loop so far", "steps", "largest", lasts=True)]

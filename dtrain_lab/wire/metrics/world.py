@@ -9,10 +9,13 @@ from msgspec import Struct
 from dtrain_lab.wire.metrics.definitions import (
     CommOverhead,
     CommOverheadError,
+    GradientBytes,
+    LinkShare,
     LoopMetrics,
     MemoryBytes,
     NetworkBytesPerS,
     SamplesPerS,
+    SkewS,
     Step,
     StepS,
     TokensPerS,
@@ -42,8 +45,8 @@ class Last(Struct, frozen=True):
     step_s: StepS = None
     comm_overhead: CommOverhead = None
     comm_overhead_error: CommOverheadError = None
-    gradient_bytes: int | None = None
-    link_share: float | None = None
+    gradient_bytes: GradientBytes = None
+    link_share: LinkShare = None
     comm_bound: str = ""
     rank_batch: int | None = None
     global_batch: int | None = None
@@ -58,8 +61,7 @@ class Metrics(LoopMetrics, frozen=True):
     computation) + optimizer + the rest. `transfer_s` + `wait_s` is the share `comm_overhead` of `step_s`.
     `comm_bound`: "lower" if `comm_overhead` is a lower bound.
     `measured`: communication was measured by `diagnose` for this loop, not estimated by the monitor.
-    `gradient_bytes`: gradients that each rank averages in a step. `link_share`: share of the slowest node's
-    network speed that sending them takes, with several nodes.
+    `link_share`: with several nodes.
     `rank_batch`: samples of one batch on each rank; None if ranks differ. `global_batch`: of all ranks.
     `accumulated`: number of batches whose gradients are averaged together; the effective batch is this number
     times `global_batch`.
@@ -77,9 +79,9 @@ class Metrics(LoopMetrics, frozen=True):
     epoch: Epoch | None = None
     comm_bound: str = ""
     slowest_rank: int | None = None
-    skew_s: float | None = None
-    gradient_bytes: int | None = None
-    link_share: float | None = None
+    skew_s: SkewS = None
+    gradient_bytes: GradientBytes = None
+    link_share: LinkShare = None
     values: dict[str, Any] = {}
     averaged: tuple[str, ...] | None = None
     verdicts: tuple[Verdict, ...] = ()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from msgspec import Struct
 
 from dtrain_lab.metrics.estimates import world_metrics
 from dtrain_lab.metrics.history import COLUMNS, METRICS, point, to_csv
@@ -28,8 +29,21 @@ def test_every_figure_and_every_column_is_declared() -> None:
     assert to_csv([]).splitlines() == [",".join(COLUMNS)]
 
 
-def test_a_name_has_the_unit_of_its_figure() -> None:
-    for name, (_, figure) in declared(Point).items():
+OTHER_TIMES = {"at", "in_operation_s", "beat_s", "last_seen_s"}
+"""Times that are no metrics: of a moment, and since one."""
+
+
+@pytest.mark.parametrize("kind", [RankSample, Rank, Metrics, Point])
+def test_what_has_a_unit_in_its_name_is_declared(kind: type[Struct]) -> None:
+    ends = (*UNITS, "_utilization", "_share")
+    named = {name for name in kind.__struct_fields__ if name.endswith(ends)} - OTHER_TIMES
+    of_each_rank = {"own_s"} if kind is Point else set()
+    assert named - set(declared(kind)) == of_each_rank
+
+
+@pytest.mark.parametrize("kind", [RankSample, Rank, Metrics, Point])
+def test_a_name_has_the_unit_of_its_figure(kind: type[Struct]) -> None:
+    for name, (_, figure) in declared(kind).items():
         end = next((end for end in UNITS if name.endswith(end)), None)
         assert end is None or UNITS[end] == figure.unit, name
 
@@ -37,12 +51,13 @@ def test_a_name_has_the_unit_of_its_figure() -> None:
 def test_the_last_metrics_of_a_loop_have_the_figures_of_a_world() -> None:
     mine, ours = get_type_hints(Last, include_extras=True), get_type_hints(Metrics, include_extras=True)
     assert {name: mine[name] for name in declared(Last)} == {name: ours[name] for name in declared(Last)}
-    assert set(declared(Last)) == set(Last.__struct_fields__) & set(METRICS)
+    assert set(declared(Last)) == set(Last.__struct_fields__) & set(declared(Metrics))
 
 
 def test_what_is_outdated_without_steps_follows_from_the_declarations() -> None:
     assert set(of_steps(Rank)) == {*METRICS, "steps_per_s", "own_s"}
-    assert of_steps(Metrics) == of_steps(Point) == METRICS
+    assert of_steps(Point) == METRICS
+    assert set(of_steps(Metrics)) == {*METRICS, "skew_s"}
 
 
 def test_the_documentation_has_the_declared_figures() -> None:
