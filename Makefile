@@ -129,7 +129,7 @@ fix: setup $(VENV)/.test
 	npm run -s fix
 
 types: $(VENV)/.node  ## generated files: OpenAPI and TypeScript
-	$(BIN)/python -m dtrain_lab.server.openapi docs/openapi.json src/api/thresholds.ts
+	$(BIN)/python -m dtrain_lab.server.openapi docs/openapi.json src/api/thresholds.ts src/api/states.ts
 	npm run -s types
 
 setup: $(VENV)/.package

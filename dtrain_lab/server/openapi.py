@@ -1,7 +1,8 @@
 """Generates the OpenAPI description of the routes from the types of their requests and answers.
 
-`python -m dtrain_lab.server.openapi FILE THRESHOLDS` writes it and the thresholds of `wire.metrics`;
-`npm run types` generates the TypeScript types from it. A test fails if one of the files is stale.
+`python -m dtrain_lab.server.openapi FILE THRESHOLDS STATES` writes it, the thresholds of `wire.metrics` and
+the sets of states of `wire.kinds`; `npm run types` generates the TypeScript types from it. A test fails if
+one of the files is stale.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dtrain_lab.debugger.visible_names import Only
 from dtrain_lab.placement.slots import Slots
 from dtrain_lab.services.metrics_export import TYPES
 from dtrain_lab.services.profiles.files import Listed
+from dtrain_lab.wire import kinds
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobPlan, JobRequest, JobSubmit, LogPiece
@@ -286,3 +288,4 @@ def text() -> str:
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(text())
     Path(sys.argv[2]).write_text(thresholds.typescript())
+    Path(sys.argv[3]).write_text(kinds.typescript())

@@ -120,6 +120,8 @@ class Cluster(Struct, frozen=True):
     `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
     `has_run`: a cell has ended on its ranks.
     `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
+    `summary_if_ignored`: the summary where the user ignores the verdict that `summary` tells; None if it
+    tells none.
     """
 
     id: str
@@ -146,3 +148,4 @@ class Cluster(Struct, frozen=True):
     lost: tuple[Lost, ...] = ()
     usual_start_s: float | None = None
     has_run: bool = False
+    summary_if_ignored: Summary | None = None

@@ -1,4 +1,7 @@
-"""Closed sets of strings (states, kinds), defined once so that Python, TypeScript and OpenAPI agree."""
+"""Closed sets of strings (states, kinds), defined once so that Python, TypeScript and OpenAPI agree.
+
+`make types` writes the sets of states to `src/api/states.ts`; a test fails if that file is stale.
+"""
 
 from __future__ import annotations
 
@@ -59,3 +62,18 @@ JOB_ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "lost
 ENDED: frozenset[str] = frozenset({"stopped", "failed"})
 ENDING: frozenset[str] = ENDED | {"stopping"}
 """Phases of a world that runs no cell any more."""
+
+WIDTH = 80
+"""Of a line of TypeScript."""
+
+
+def typescript() -> str:
+    """Return the sets of states as the text of `src/api/states.ts`."""
+    lines = ["// Generated from dtrain_lab/wire/kinds.py by `make types`: do not edit."]
+    for name, states in {"JOB_ENDED": JOB_ENDED, "ENDED": ENDED, "ENDING": ENDING}.items():
+        listed = [f"'{state}'" for state in sorted(states)]
+        line = f"export const {name}: readonly string[] = [{', '.join(listed)}];"
+        if len(line) > WIDTH:
+            line = line.replace("['", "[\n  '").replace(", ", ",\n  ").replace("'];", "'\n];")
+        lines.append(line)
+    return "\n".join(lines) + "\n"

@@ -86,6 +86,26 @@ def summarize(
             return _ready(state, metrics, running)
 
 
+def if_ignored(
+    told: Summary, state: State, metrics: Metrics, running: Sequence[RunningCell]
+) -> Summary | None:
+    """Return the sentence where the user ignores the verdict that it tells; None if it tells none.
+
+    Args:
+        told: summary of the world.
+        state: state of its membership.
+        metrics: its metrics, including verdicts.
+        running: cells that run now.
+    """
+    others = tuple(v for v in metrics.verdicts if v.code != told.code)
+    if len(others) == len(metrics.verdicts):
+        return None
+    if not running and not others:  # ranks run what is no cell, such as a view's calls
+        size = state.size
+        return _say("at_work", f"{rank_names.count(size)} {'works' if size == 1 else 'work'}.", total=size)
+    return _ready(state, replace(metrics, verdicts=others), running)
+
+
 def soon(summary: Summary, limit_at: float | None, now: float) -> Summary:
     """Mention the end of the allocation in the sentence if it is less than `SOON_S` away.
 

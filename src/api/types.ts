@@ -2428,6 +2428,8 @@ export interface components {
          *     `ends_at`: when it ends if no client does anything; `limit_at`: when the scheduler ends it.
          *     `has_run`: a cell has ended on its ranks.
          *     `usual_start_s`: while it starts, how long a start of its profile usually takes; None if unknown.
+         *     `summary_if_ignored`: the summary where the user ignores the verdict that `summary` tells; None if it
+         *     tells none.
          */
         Cluster: {
             created_at: number;
@@ -2457,6 +2459,8 @@ export interface components {
             /** @enum {unknown} */
             state: "connecting" | "degraded" | "failed" | "paused" | "pending" | "ready" | "rebuilding" | "starting" | "stopped" | "stopping";
             summary: components["schemas"]["Summary"];
+            /** @default null */
+            summary_if_ignored: components["schemas"]["Summary"] | null;
             /** @default [] */
             troubles: components["schemas"]["Trouble"][];
             /** @default null */

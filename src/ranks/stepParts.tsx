@@ -9,7 +9,7 @@ import {
   formatShares,
   formatTime
 } from '../ui/metrics/format';
-import { partTitle, splitOf, waitingOf } from '../ui/metrics/split';
+import { partTitle, splitOf } from '../ui/metrics/split';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {
@@ -64,7 +64,7 @@ export function waitsOf(
   ranks: readonly Rank[],
   trans: TranslationBundle
 ): string {
-  const [a, b] = ranks.map(waitingOf);
+  const [a, b] = ranks.map(rank => rank.wait_s);
   if (ranks.length !== 2 || a === null || b === null) {
     return '';
   }

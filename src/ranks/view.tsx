@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
+import { ENDING } from '../api/states';
 import { ClusterHead, ShownAdvice } from '../cluster/card/card';
 import { Cluster, IClusters, IPoint, ISelection } from '../tokens';
 import { useChanges } from '../ui/useChanges';
@@ -44,9 +45,6 @@ interface ISnapshot {
   at: number;
 }
 
-/** States of a cluster whose ranks no longer exist. */
-const ENDS: readonly Cluster['state'][] = ['stopping', 'stopped', 'failed'];
-
 /** State of an ending cluster, with the last activity of its ranks. */
 function atItsEnd(before: ISnapshot, cluster: Cluster): ISnapshot {
   return { ...before, cluster: { ...cluster, ranks: before.cluster.ranks } };
@@ -64,7 +62,7 @@ function View(props: IViewProps): JSX.Element {
   const unseen = props.unseen();
   if (live && !(choice.paused && frozen.current)) {
     frozen.current =
-      frozen.current && ENDS.includes(live.state)
+      frozen.current && ENDING.includes(live.state)
         ? atItsEnd(frozen.current, live)
         : { cluster: live, points: [...model.history(id)], at: Date.now() };
   } else if (
@@ -214,7 +212,7 @@ export class RanksView extends VisibleWidget {
     // not copied: an ended cluster's points don't change any more
     const now = { cluster, points: model.history(id), at: Date.now() };
     this._unseen =
-      this._unseen && ENDS.includes(cluster.state)
+      this._unseen && ENDING.includes(cluster.state)
         ? atItsEnd(this._unseen, cluster)
         : now;
   }

@@ -3,8 +3,9 @@ import { CommandRegistry } from '@lumino/commands';
 import { Message } from '@lumino/messaging';
 import React, { useRef } from 'react';
 
+import { ENDED } from '../api/states';
 import { jobNote, JobSection } from '../job/list/sidebarSection';
-import { Cluster, IClusters, ISelection, ISweeps } from '../tokens';
+import { IClusters, ISelection, ISweeps } from '../tokens';
 import { useChanges } from '../ui/useChanges';
 import { formatClock } from '../ui/metrics/format';
 import { distributedIcon } from '../ui/icons/icons';
@@ -56,7 +57,7 @@ function Body(props: IBodyProps): JSX.Element {
   const lost = model.link === 'lost';
   const mayWrite = site?.may_write ?? false;
   const listed = listedClusters(model, selection);
-  const living = selected && !isOver(selected) ? selected : null;
+  const living = selected && !ENDED.includes(selected.state) ? selected : null;
   return (
     <>
       <PanelToolbar {...props} />
@@ -166,10 +167,6 @@ function Shown(props: IBodyProps): JSX.Element {
       now={Date.now()}
     />
   );
-}
-
-function isOver(cluster: Cluster): boolean {
-  return cluster.state === 'stopped' || cluster.state === 'failed';
 }
 
 function asOf(model: IClusters, trans: TranslationBundle): string {

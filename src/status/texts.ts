@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { DEAD, usedBy } from '../cluster/model/notebookCluster';
+import { ENDED } from '../api/states';
+import { usedBy } from '../cluster/model/notebookCluster';
 import { countActive } from '../job/model/texts';
 import { Cluster, Job, Link } from '../tokens';
 import {
@@ -134,7 +135,7 @@ export function subjectOf(
   if (cluster || path === null) {
     return { cluster: cluster ?? shown, others: 0 };
   }
-  const others = clusters.filter(c => !DEAD.includes(c.state)).length;
+  const others = clusters.filter(c => !ENDED.includes(c.state)).length;
   return { cluster: null, others };
 }
 
@@ -212,7 +213,7 @@ export function statusText(
     return trans.__('%1: %2', name, words);
   }
   const { samples_per_s, comm_overhead, comm_overhead_error } = cluster.metrics;
-  const current = cluster.metrics.current && !DEAD.includes(cluster.state);
+  const current = cluster.metrics.current && !ENDED.includes(cluster.state);
   const starts = startWords(cluster, trans, now);
   if (starts) {
     return trans.__('%1: %2', name, starts);

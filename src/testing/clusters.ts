@@ -116,6 +116,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
     lost: [],
     usual_start_s: null,
     has_run: false,
+    summary_if_ignored: null,
     ...more,
     ranks
   };

@@ -21,7 +21,7 @@ from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.stacks import Where
 from dtrain_lab.world import State
 from dtrain_lab.world.members import Member
-from dtrain_lab.world.summary import describe_loss, summarize
+from dtrain_lab.world.summary import describe_loss, if_ignored, summarize
 
 
 class Snapshot:
@@ -115,25 +115,26 @@ class Snapshot:
             with_use(Node(n.name, n.address, _node_state(state, i)), self.collector.hosts.get(i))
             for i, n in enumerate(plan.nodes if plan else ())
         )
+        summary = summarize(
+            self.name,
+            state,
+            metrics,
+            running,
+            preloading=plan is not None and self.preloaded_s is None,
+            paused=sorted(paused),
+            waiting={
+                m.rank: s.operation
+                for m in state.members
+                if m.rank not in paused and (s := samples.get(m.rank)) is not None and s.operation
+            },
+        )
         return Cluster(
             id=self._id,
             name=self.name,
             profile=plan.profile if plan else "",
             state="paused" if paused and state.phase == "ready" else state.phase,
             reason=_reason(state),
-            summary=summarize(
-                self.name,
-                state,
-                metrics,
-                running,
-                preloading=plan is not None and self.preloaded_s is None,
-                paused=sorted(paused),
-                waiting={
-                    m.rank: s.operation
-                    for m in state.members
-                    if m.rank not in paused and (s := samples.get(m.rank)) is not None and s.operation
-                },
-            ),
+            summary=summary,
             world=World(state.size, state.generation),
             nodes=nodes,
             ranks=ranks,
@@ -145,6 +146,7 @@ class Snapshot:
             created_at=self.created_at,
             idle_since=None if running else self.idle_since,
             running=running,
+            summary_if_ignored=if_ignored(summary, state, metrics, running),
         )
 
     def _ranks(

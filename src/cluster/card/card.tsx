@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
+import { ENDED, ENDING } from '../../api/states';
 import { CommandIDs } from '../../commands';
 import { notebookName } from '../../locations/kernelPath';
 import { Cluster, IPoint, ISelection, Verdict } from '../../tokens';
@@ -45,7 +46,7 @@ export function ClusterCard(
   }
 ): JSX.Element {
   const { cluster, history, trans } = props;
-  const dead = ['stopped', 'failed'].includes(cluster.state);
+  const dead = ENDED.includes(cluster.state);
   return (
     <div
       className="jp-DtrainCluster-card"
@@ -66,8 +67,8 @@ export function ShownAdvice(
 ): JSX.Element | null {
   const { cluster, commands, selection, trans } = props;
   const { metrics, id } = cluster;
-  const quiet = ['paused', 'stopping', 'stopped', 'failed'];
-  if (alarmOf(metrics) !== null || quiet.includes(cluster.state)) {
+  const quiet = cluster.state === 'paused' || ENDING.includes(cluster.state);
+  if (alarmOf(metrics) !== null || quiet) {
     return null; // an alarm or a pause comes first, and a cluster that has ended can't be measured
   }
   if (['diagnosing', 'trying'].includes(cluster.summary.code)) {

@@ -21,6 +21,13 @@ function makeStore(): Store {
   };
 }
 
+/** The head's sentence where nothing holds the cluster up. */
+const RUNS: Cluster['summary'] = {
+  code: 'running',
+  values: { cell: '[7]', count: 2 },
+  text: ''
+};
+
 function hanging(
   verdict: Partial<Verdict> | null,
   more: Partial<Cluster> = {}
@@ -40,9 +47,8 @@ function hanging(
       }
     ],
     metrics: { ...makeCluster().metrics, verdicts: told ? [told] : [] },
-    summary: told
-      ? { code: told.code, values: {}, text: told.text }
-      : { code: 'running', values: {}, text: '' },
+    summary: told ? { code: told.code, values: {}, text: told.text } : RUNS,
+    summary_if_ignored: told ? RUNS : null,
     ...more
   });
 }
@@ -120,7 +126,7 @@ it('keeps other verdicts, and other clusters', () => {
     verdicts: [makeVerdict(), slow]
   };
   const clusters = [
-    hanging({}, { metrics }),
+    hanging({}, { metrics, summary_if_ignored: { ...RUNS, code: 'slow' } }),
     hanging({}, { id: 'c2', name: 'other' })
   ];
   model.receive(makeFrame(clusters));

@@ -55,32 +55,13 @@ export function withoutIgnored(
   return {
     ...cluster,
     metrics: { ...cluster.metrics, verdicts },
-    summary: told ? summaryOf(cluster, verdicts) : cluster.summary,
+    summary: (told && cluster.summary_if_ignored) || cluster.summary,
     ranks: cluster.ranks.map(rank =>
       rank.state === 'stuck' && calm.has(rank.rank)
         ? { ...rank, state: 'busy' }
         : rank
     )
   };
-}
-
-/** The head's sentence without the hidden verdicts. */
-function summaryOf(
-  { running, world }: Cluster,
-  verdicts: readonly Verdict[]
-): Cluster['summary'] {
-  const told = verdicts.find(v => v.headline);
-  if (told) {
-    const { code, values, text } = told;
-    return { code, values, text };
-  }
-  if (running.length) {
-    const { cell, ranks } = running[0];
-    const text = `Running cell ${cell} on ${ranks.length} ranks.`;
-    return { code: 'running', values: { cell, count: ranks.length }, text };
-  }
-  const total = world.size;
-  return { code: 'at_work', values: { total }, text: `${total} ranks work.` };
 }
 
 /** Episodes that were ignored in this browser; each is forgotten when it ends or changes. */

@@ -5,7 +5,6 @@ import {
   unsureOf
 } from '../../ui/metrics/ownTime';
 import { Cluster, IPoint, Metrics, Point } from '../../tokens';
-import { waitingOf } from '../../ui/metrics/split';
 import { slowedNow } from '../../ui/verdicts/verdict';
 
 /** Points kept per cluster, an hour of them; fewer if each has the times of more than 64 ranks. */
@@ -148,11 +147,10 @@ function metricsOf(
   | 'values'
 > {
   const { step_s = null, comm_overhead = null, wait_s = null } = metrics;
-  const waits = waitingOf({ step_s, comm_overhead, wait_s });
   return {
     samples: metrics.samples_per_s ?? null,
     overhead: comm_overhead,
-    waiting: step_s && waits !== null ? waits / step_s : null,
+    waiting: step_s && wait_s !== null ? wait_s / step_s : null,
     unsure: unsureOf(step_s, comm_overhead, metrics.comm_overhead_error),
     memory: metrics.memory_bytes ?? null,
     network: metrics.network_bytes_per_s ?? null,

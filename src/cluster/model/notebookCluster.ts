@@ -1,5 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { ENDED } from '../../api/states';
 import { isNotebook } from '../../locations/location';
 import { notebookName, serverRoot } from '../../locations/kernelPath';
 import { Cluster, ICurrentNotebook } from '../../tokens';
@@ -51,9 +52,6 @@ export function othersText(
       );
 }
 
-/** States in which a cluster runs no cell any more. */
-export const DEAD: readonly Cluster['state'][] = ['stopped', 'failed'];
-
 /**
  * The cluster that a notebook's next `%%distributed` cell runs on: its own, or the one that was started for it
  * in the panel, else the only one there is, which the kernel takes by itself then. Null where the cell would
@@ -71,7 +69,7 @@ export function usedBy(
   if (own) {
     return own;
   }
-  const living = clusters.filter(c => !DEAD.includes(c.state));
+  const living = clusters.filter(c => !ENDED.includes(c.state));
   if (last !== null) {
     return living.find(c => c.id === last) ?? null;
   }

@@ -1,15 +1,14 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
+import { JOB_ENDED } from '../../api/states';
 import { Job, JobPlan } from '../../tokens';
 import { formatClock, formatGiB } from '../../ui/metrics/format';
 import { GlyphKind } from '../../ui/icons/glyph';
 import { alarmOf } from '../../ui/verdicts/verdict';
 
-const ENDED = ['succeeded', 'failed', 'cancelled', 'lost'];
-
 /** Whether it will not change any more. */
 export function hasEnded(job: Job): boolean {
-  return ENDED.includes(job.state);
+  return JOB_ENDED.includes(job.state);
 }
 
 /**

@@ -14,7 +14,6 @@ import {
 import { FactList } from '../../ui/lists/factList';
 import { stateWord } from '../../ui/verdicts/sentence';
 import { shareInText } from '../../ui/metrics/share';
-import { waitingOf } from '../../ui/metrics/split';
 
 /** A rank's activity, as short text. */
 export function doing(rank: Rank, trans: TranslationBundle): string {
@@ -71,7 +70,7 @@ export function Facts(props: {
     [trans.__('Samples/s'), formatRate(rank.samples_per_s)],
     [trans.__('Data loading'), formatTime(rank.data_s)],
     [trans.__('Communication'), overhead],
-    [trans.__('Waiting'), formatTime(waitingOf(rank))],
+    [trans.__('Waiting'), formatTime(rank.wait_s)],
     [trans.__('CPU'), formatShare(rank.cpu_utilization)],
     [trans.__('Memory'), `${formatGiB(rank.memory_bytes)} GiB`],
     [trans.__('Process'), rank.pid === null ? UNKNOWN : `${rank.pid}`]

@@ -23,7 +23,12 @@ const point = (at: number, own: number[], generation = 0) => ({
 
 it('finds the rank whose own time is long where step times are equal', () => {
   const ranks = [0, 1, 2].map(n =>
-    makeRank(n, { step_s: 0.1, comm_overhead: n === 1 ? 0 : 0.3, wait_s: 0.02 })
+    makeRank(n, {
+      step_s: 0.1,
+      comm_overhead: n === 1 ? 0 : 0.3,
+      transfer_s: 0.01,
+      wait_s: 0.02
+    })
   );
   const found = rankMetricsOf(makeCluster({ ranks }));
   expect(found[1].over).toBeCloseTo(0.1 / 0.07 - 1);

@@ -1,6 +1,5 @@
 import { Cluster, IPoint, Rank } from '../../tokens';
 import { ownTimes, usualOf } from '../../ui/metrics/ownTime';
-import { waitingOf } from '../../ui/metrics/split';
 
 /** Metrics of a rank in the table; seconds, null if unknown. */
 export interface IRankMetrics {
@@ -15,7 +14,7 @@ export interface IRankMetrics {
 const known = new WeakMap<Cluster, IRankMetrics[]>();
 
 /**
- * own = step × (1 − overhead), waiting = wait, transfer = the rest. Computed once per frame for all views.
+ * Own time, waiting and transfer of each rank, which add up to its step. Computed once per frame for all views.
  */
 export function rankMetricsOf(cluster: Cluster): readonly IRankMetrics[] {
   const before = known.get(cluster);
@@ -26,16 +25,12 @@ export function rankMetricsOf(cluster: Cluster): readonly IRankMetrics[] {
   const rankMetrics = cluster.ranks.map((rank, i) => {
     const mine = Number.isNaN(own[i]) ? null : own[i];
     const usual = usualOf(own, i, middle);
-    const shared = rank.step_s === null ? null : (rank.comm_overhead ?? null);
-    const communication =
-      shared === null || rank.step_s === null ? null : shared * rank.step_s;
-    const waiting = communication === null ? null : (waitingOf(rank) ?? 0);
     return {
       rank,
       own: mine,
       over: mine !== null && usual ? mine / usual - 1 : null,
-      waiting,
-      transfer: communication === null ? null : communication - waiting!
+      waiting: rank.wait_s,
+      transfer: rank.transfer_s
     };
   });
   known.set(cluster, rankMetrics);

@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
+import { LEAST_DATA } from '../../api/thresholds';
 import { Rank } from '../../tokens';
 import { formatShares } from './format';
 
@@ -20,48 +21,31 @@ export interface ISplit {
 
 /** Parts of a bar, from left to right. */
 const PARTS = ['data', 'own', 'asleep', 'transfer', 'waiting'] as const;
-/** Waiting for data below this share of a step counts as the rank's own time. */
-const LEAST_DATA = 0.05;
-
 /**
- * Time that a step waits for slower ranks, s: between 0 and all of its communication, of which it is a part;
- * null if unknown. The two are measured separately.
- */
-export function waitingOf(
-  rank: Pick<Rank, 'step_s' | 'comm_overhead' | 'wait_s'>
-): number | null {
-  const { step_s, comm_overhead, wait_s } = rank;
-  if (wait_s === null || step_s === null) {
-    return wait_s;
-  }
-  return Math.max(0, Math.min((comm_overhead ?? 1) * step_s, wait_s));
-}
-
-/**
- * own = step × (1 − overhead) − data − other waits, waiting = wait, transfer = the rest; for a rank, or for the world,
- * whose metrics are means over its ranks.
+ * Parts of a step of a rank, or of the world, whose metrics are means over its ranks. Communication whose waiting is
+ * unknown counts as transfer. Data is measured separately, so that it may be more than communication leaves.
  */
 export function splitOf(
-  rank: Pick<
+  of: Pick<
     Rank,
-    'step_s' | 'comm_overhead' | 'wait_s' | 'data_s' | 'asleep_s'
+    'step_s' | 'comm_overhead' | 'transfer_s' | 'wait_s' | 'data_s' | 'asleep_s'
   >
 ): ISplit | null {
-  const { step_s, comm_overhead, data_s } = rank;
+  const { step_s, comm_overhead } = of;
   if (!step_s || comm_overhead === null) {
     return null;
   }
-  const waiting = Math.min(comm_overhead, (waitingOf(rank) ?? 0) / step_s);
-  const waits = Math.min(1 - comm_overhead, (data_s ?? 0) / step_s);
+  const share = (seconds: number | null): number => (seconds ?? 0) / step_s;
+  const waits = Math.min(1 - comm_overhead, share(of.data_s));
   const data = waits < LEAST_DATA ? 0 : waits;
-  const rest = 1 - comm_overhead - data;
-  const asleep = Math.min(rest, (rank.asleep_s ?? 0) / step_s);
+  const asleep = share(of.asleep_s);
   return {
     data,
-    own: rest - asleep,
+    // what is sent is rounded
+    own: Math.max(0, 1 - comm_overhead - data - asleep),
     asleep,
-    transfer: comm_overhead - waiting,
-    waiting
+    transfer: of.transfer_s === null ? comm_overhead : share(of.transfer_s),
+    waiting: share(of.wait_s)
   };
 }
 

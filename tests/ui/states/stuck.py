@@ -81,8 +81,13 @@ def hanging(verdict: Verdict) -> Cluster:
         for rank in ranks_of(8)
     )
     metrics = metrics_of(ranks, verdicts=(verdict,), current=False, last=LAST)
+    cell = Summary("running", {"cell": "[7]", "count": 8}, "Running cell [7] on 8 ranks.")
     return training(
-        "sft-8", ranks, metrics=metrics, summary=Summary(verdict.code, verdict.values, verdict.text)
+        "sft-8",
+        ranks,
+        metrics=metrics,
+        summary=Summary(verdict.code, verdict.values, verdict.text),
+        summary_if_ignored=cell,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from dtrain_lab.server import openapi
 from dtrain_lab.server.routes import handlers
+from dtrain_lab.wire import kinds
 from dtrain_lab.wire.metrics import thresholds
 
 ROOT = Path(__file__).parents[3]
@@ -31,6 +32,10 @@ def test_the_openapi_file_is_not_stale() -> None:
 
 def test_the_page_tells_figures_apart_as_python_does() -> None:
     assert (ROOT / "src" / "api" / "thresholds.ts").read_text() == thresholds.typescript(), "run: make types"
+
+
+def test_the_page_knows_the_states_in_which_something_has_ended() -> None:
+    assert (ROOT / "src" / "api" / "states.ts").read_text() == kinds.typescript(), "run: make types"
 
 
 def test_every_route_is_described() -> None:

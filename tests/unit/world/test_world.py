@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from dtrain_lab.metrics.verdicts.straggler import too_busy
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.endings import Ending
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import HostUse
 from dtrain_lab.world import Event, Member, Members, State, initial, step
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on
-from dtrain_lab.world.summary import summarize
+from dtrain_lab.world.summary import if_ignored, summarize
 
 
 def play(state: State, *events: Event) -> tuple[State, list[do.Action]]:
@@ -222,6 +223,20 @@ def test_the_first_word_of_ranks_that_wait_for_cores_is_about_training() -> None
     busy = too_busy("box", HostUse(2, 1.0, runnable=7.2), alone=True)
     said = summarize("it", state, Metrics(step_s=0.1, current=True, even=True, verdicts=(busy,)), running)
     assert (said.code, said.text) == ("training_begun", "Training on 2 ranks.")
+
+
+def test_a_cluster_whose_verdict_is_ignored_has_another_sentence() -> None:
+    state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
+    running = (RunningCell("[1]", None, (0, 1), 0.0),)
+    metrics = Metrics(verdicts=(Verdict("a", "stuck", "left", {}, "Rank 0 waits."),))
+    told = summarize("it", state, metrics, running)
+    ignored = if_ignored(told, state, metrics, running)
+    assert ignored is not None
+    assert (told.text, ignored.text) == ("Rank 0 waits.", "Running cell [1] on 2 ranks.")
+    assert if_ignored(ignored, state, metrics, running) is None, "it tells no verdict"
+    view = if_ignored(told, state, metrics, ())
+    assert view is not None
+    assert (view.code, view.text) == ("at_work", "2 ranks work."), "a view's calls are no cell"
 
 
 def test_an_interrupt_leaves_peers_of_a_rank_that_raised_in_another_cell_alone() -> None:
