@@ -1,4 +1,4 @@
-"""`make demo`: the quickstart, headless, with its figures. Ranks of this machine do the work."""
+"""`make demo`: the quickstart, headless, with its metrics. Ranks of this machine do the work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EPOCHS = 12
 
 
 class Watcher(threading.Thread):
-    """Looks at the running cluster as the panel does, and keeps the best of its figures."""
+    """Looks at the running cluster as the panel does, and keeps the best of its metrics."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

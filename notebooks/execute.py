@@ -1,6 +1,6 @@
 """Run notebooks as they are, and save what they show beside them: `make notebooks`, or with names to run some.
 
-The notebooks themselves are kept without outputs, which would be another machine's figures.
+The notebooks themselves are kept without outputs, which would be those of another machine.
 """
 
 from __future__ import annotations

@@ -67,9 +67,9 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         self._cluster = cluster
         self._rates: deque[float] = deque(maxlen=POINTS)
         self._sentence = ipywidgets.HTML()
-        self._figures = ipywidgets.HTML()
+        self._metrics = ipywidgets.HTML()
         self._table = ipywidgets.HTML()
-        super().__init__([self._sentence, self._figures, self._table])
+        super().__init__([self._sentence, self._metrics, self._table])
         self.show(cluster.snapshot())
         cluster.watch(self.show, PERIOD_S)
 
@@ -84,7 +84,7 @@ class Monitor(ipywidgets.VBox):  # type: ignore[misc]
         share = "–"
         if metrics.comm_overhead is not None:
             share = _share(metrics.comm_overhead, metrics.comm_overhead_error or 0.0, metrics.comm_bound)
-        self._figures.value = (
+        self._metrics.value = (
             f"{_number(metrics.samples_per_s)} samples/s {_sparkline(self._rates)}{_batch(info)}"
             f" · communication {share}{_parts(metrics)}{_network(info)}"
         )

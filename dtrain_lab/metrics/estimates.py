@@ -211,8 +211,8 @@ def _of_rank(sample: RankSample, split: Split | None) -> dict[str, float | None]
     }
 
 
-def with_figures(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:
-    """Add the figures of a rank's latest sample to the rank.
+def with_metrics(rank: Rank, sample: RankSample, split: Split | None, asleep: float | None = None) -> Rank:
+    """Add the metrics of a rank's latest sample to the rank.
 
     Args:
         rank: the rank's identity, node and state.

@@ -12,7 +12,7 @@ import { RequestError } from '../request/rest';
 import { IClusters } from '../tokens';
 import { actionsOf, ICellActions } from './cellActions';
 import { Interleaved } from './text/interleaved';
-import { markDisplays, MoreFigures } from './displays';
+import { markDisplays, MoreDisplays } from './displays';
 import { blocksOf, Choice, countParts } from './lines/parts';
 import {
   ICellOutput,
@@ -62,8 +62,8 @@ export class CellOutputView extends ReactWidget {
     const outputs = layout.widgets.findIndex(w =>
       w.node.contains(_cell.outputArea.node)
     );
-    this._more = new MoreFigures(_context.trans, () => {
-      this._allFigures = true;
+    this._more = new MoreDisplays(_context.trans, () => {
+      this._allDisplays = true;
       this.update();
     });
     this._between = new Interleaved(_cell.outputArea.node);
@@ -144,7 +144,7 @@ export class CellOutputView extends ReactWidget {
       whole ?? output,
       choice,
       ranks,
-      this._allFigures,
+      this._allDisplays,
       endedRanks(found, ranks, runs.isUnknown(cell))
     );
     this._more.count = displays.beyond;
@@ -269,7 +269,7 @@ export class CellOutputView extends ReactWidget {
     void this._throttle.invoke();
   }
 
-  private _allFigures = false;
+  private _allDisplays = false;
   /** Text between displays of ranks. */
   private _between: Interleaved;
   /** The user's choice of output; null until then. */
@@ -285,7 +285,7 @@ export class CellOutputView extends ReactWidget {
   private _first = MOST_LINES / 2;
   /** Whether `_whole` was read after the cell's end. */
   private _hasEnd = false;
-  private _more: MoreFigures;
+  private _more: MoreDisplays;
   /** Id of the displayed run. */
   private _run: string | null = null;
   private _throttle = new Throttler(() => this.update(), { limit: EVERY });

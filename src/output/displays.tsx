@@ -11,7 +11,7 @@ import { ICellOutput } from './runs/cellOutput';
 const FIRST = 8;
 
 /**
- * Hide outputs that the view displays itself, and label each figure with its rank.
+ * Hide outputs that the view displays itself, and label each display with its rank.
  *
  * @param area - the cell's output area.
  * @param choice - the ranks whose output is displayed.
@@ -92,7 +92,7 @@ export function markDisplays(
     }
   }
   const any = seen.figure + seen.table + withWidgets.size > 0;
-  node.toggleAttribute('data-dtrain-figures', any);
+  node.toggleAttribute('data-dtrain-displays', any);
   node.style.setProperty(
     '--jp-dtrain-columns',
     String(Math.min(4, Math.max(1, seen.figure)))
@@ -143,8 +143,8 @@ function controlsOf(output: Widget): Element[] {
   return [...own].filter(e => e.matches(INPUT) || e.querySelector(INPUT));
 }
 
-/** Button below the figures of ranks for those of the other ranks. */
-export class MoreFigures extends ReactWidget {
+/** Button below the displays of ranks for those that are not displayed yet. */
+export class MoreDisplays extends ReactWidget {
   constructor(
     private _trans: TranslationBundle,
     private _all: () => void

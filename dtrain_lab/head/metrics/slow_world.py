@@ -98,7 +98,7 @@ def method_error(samples: Sequence[RankSample], metrics: Metrics, *, crowded: bo
 
     Args:
         samples: Latest samples of the ranks at work.
-        metrics: Figures of the world.
+        metrics: Metrics of the world.
         crowded: Whether ranks share all cores of a machine.
 
     Returns:

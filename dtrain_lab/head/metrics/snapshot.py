@@ -219,7 +219,7 @@ class Snapshot:
         )
         if not takes:
             sample = without_steps(sample)
-        return estimates.with_figures(rank_now, sample, split, asleep)
+        return estimates.with_metrics(rank_now, sample, split, asleep)
 
     def _progress(self, state: State) -> tuple[Phase, ...]:
         now = time.monotonic()

@@ -149,7 +149,7 @@ def test_monitor_is_a_widget_that_shows_the_ranks(notebook: Notebook) -> None:
         "optimizer = torch.optim.SGD(net.parameters(), 0.1)\nfor _ in range(60):\n"
         "    net(torch.randn(8, 4)).sum().backward(); optimizer.step(); time.sleep(0.01)"
     )
-    assert "samples/s" in notebook.run("print(view._figures.value)").stdout
+    assert "samples/s" in notebook.run("print(view._metrics.value)").stdout
     assert "step" not in notebook.run("view.close()").error
 
 
