@@ -20,7 +20,7 @@ vi.mock('@tanstack/react-virtual', () => ({
 const trans = nullTranslator.load('x');
 
 /** The rows of a table of three ranks, as they stand there after each update: "0 slow" is a mark. */
-function table(): (own: readonly number[], slow?: number) => string[] {
+function table(): (own: readonly (number | null)[], slow?: number) => string[] {
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
   vi.useFakeTimers({ now: 100_000 });
   const node = document.body.appendChild(document.createElement('div'));
@@ -72,4 +72,22 @@ it('marks the own time of a rank that the head calls slow, and of no other one',
   expect(update([0.1, 0.1, 0.2])).toEqual(['2', '0', '1']);
   vi.advanceTimersByTime(250);
   expect(update([0.1, 0.1, 0.2], 2)).toEqual(['2 slow marked', '0', '1']);
+});
+
+it('has rows without values in the order of their numbers at once', () => {
+  const update = table();
+  expect(update([0.1, 0.11, 0.12])).toEqual(['2', '1', '0']);
+  vi.advanceTimersByTime(250);
+  expect(update([null, null, null])).toEqual(['0', '1', '2']);
+  vi.advanceTimersByTime(6000);
+  expect(update([null, null, null])).toEqual(['0', '1', '2']);
+});
+
+it('keeps equally fast ranks in order over a time without values', () => {
+  const update = table();
+  expect(update([0.1, 0.1, 0.1])).toEqual(['0', '1', '2']);
+  vi.advanceTimersByTime(250);
+  expect(update([null, null, null])).toEqual(['0', '1', '2']);
+  vi.advanceTimersByTime(250);
+  expect(update([0.1, 0.101, 0.103])).toEqual(['0', '1', '2']);
 });

@@ -16,7 +16,7 @@ const ROW_HEIGHT = 28;
 /** Maximum number of rows without scrolling; more rows scroll in their own area. */
 const MOST_SHOWN = 64;
 
-/** Last sort keys of the rows, and their column. */
+/** Sort keys of the rows, those last known where they are unknown now, and their column. */
 interface IHeld {
   key: string;
   values: ReadonlyMap<number, SortValue>;
@@ -52,23 +52,24 @@ export function RankTable(
   // a rank that the head calls slow comes first at once, whatever its current time
   const weight = (f: IRankMetrics): number =>
     sort.key === 'own' && sort.down ? weightOf(f.rank) : 0;
+  // rows without any value are in the order of their numbers at once, not in that of the values before
+  const unknown = rankMetrics.every(f => column.value(f) === null);
   const order = useSteadyOrder(
     () => {
       const { key, values } = held.current;
-      const now = new Map(rankMetrics.map(f => [f.rank.rank, column.value(f)]));
-      held.current = {
-        key: sort.key,
-        values: settled(key === sort.key ? values : new Map(), now)
-      };
+      const before = key === sort.key ? values : new Map<number, SortValue>();
+      const now = settled(
+        before,
+        new Map(rankMetrics.map(f => [f.rank.rank, column.value(f)]))
+      );
+      // noise changes no order after a time without values, either
+      const known = [...now].filter(([, value]) => value !== null);
+      held.current = { key: sort.key, values: new Map([...before, ...known]) };
       return [...rankMetrics]
-        .sort(
-          (a, b) =>
-            weight(a) - weight(b) ||
-            compare(held.current.values, a, b, sort.down)
-        )
+        .sort((a, b) => weight(a) - weight(b) || compare(now, a, b, sort.down))
         .map(f => f.rank.rank);
     },
-    `${sort.key} ${sort.down} ${rankMetrics.map(f => `${f.rank.rank} ${weight(f)}`).join()}`,
+    `${sort.key} ${sort.down} ${unknown} ${rankMetrics.map(f => `${f.rank.rank} ${weight(f)}`).join()}`,
     scroll
   );
   const byRank = new Map(rankMetrics.map(f => [f.rank.rank, f]));
