@@ -113,6 +113,8 @@ def _look(stage: Stage, state: State, theme: str, found: Walk, *, pictured: bool
         page.mouse.move(0, 0)  # nothing is pointed at
         _resize(stage, *SIZES[0], sidebar=300)
         state.show(stage)
+        if not state.focused:
+            stage.blur()
     except Exception as error:  # noqa: BLE001 - one state that can't be shown is told of, and the walk goes on
         found.broken.append(f"{name}: {error}")
         print(found.broken[-1])

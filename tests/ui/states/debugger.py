@@ -91,7 +91,12 @@ HEARS = """async ([path, cell, across, body]) => {
     const { service } = pluginRegistry._plugins.get('@jupyterlab/debugger-extension:service');
     const panel = shell.currentWidget;
     const before = service._session;
-    // the session that its kernel would have, as long as the ranks are drawn
+    // as long as the state is looked at: what can be done in a session is drawn whenever a command changes
+    window.endDebugging = () => {
+        service._session = before;
+        delete window.endDebugging;
+    };
+    // the session that its kernel would have
     service._session = {
         isStarted: true,
         connection: {
@@ -109,8 +114,9 @@ HEARS = """async ([path, cell, across, body]) => {
     }
     await drawn(300);
     delete panel.sessionContext.session;
-    service._session = before;
 }"""
+CAN_EVALUATE = f"{DEBUGGER} [data-command='debugger:evaluate']:not([aria-disabled='true'], [disabled])"
+"""Its buttons are drawn as in a session, which they are some time after the session is there."""
 FORGETS = """() => {
     document.querySelectorAll('.jp-DtrainDebug-across [data-expression] button').forEach(b => b.click());
     const { pluginRegistry } = window.jupyterapp;
@@ -150,6 +156,7 @@ def _of(name: str, state: Debugged, rows: tuple[AcrossRow, ...] = (), *, pinned:
             HEARS, ["train.ipynb", CELL, msgspec.to_builtins(rows), msgspec.to_builtins(view(state))]
         )
         page.locator(".jp-DtrainDebug-ranks .jp-DtrainUi-sentence").wait_for()
+        page.locator(CAN_EVALUATE).wait_for()
         stage.settle()
 
     return State(f"f-{name}", show, (DEBUGGER, f"{NOTEBOOK} .jp-Notebook"), pinned=pinned, contrast=pinned)

@@ -43,6 +43,11 @@ STYLE = """
 .jp-Notebook .jp-Cell.jp-mod-active:focus-visible { box-shadow: none !important; outline: none !important; }
 .cm-cursorLayer, .jp-toastContainer { display: none !important; }
 """
+BLUR = """() => {
+    const { activeElement } = document;
+    // a dialog has the focus from its beginning
+    if (!activeElement?.closest('.jp-Dialog')) { activeElement?.blur(); }
+}"""
 SETTLED = """() => new Promise(done =>
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"""
 API = re.compile(r"^http://[^/]+/dtrain-lab/(?!live)")
@@ -109,6 +114,7 @@ class Stage:
         self.page.evaluate(
             """() => {
                 const { shell } = window.jupyterapp;
+                window.endDebugging?.();
                 // an empty main area would open a launcher, some time later
                 for (const widget of [...shell.widgets('main')]) {
                     if (!widget.id.startsWith('launcher')) { widget.dispose(); }
@@ -195,6 +201,11 @@ class Stage:
         cells = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell")
         cells.nth(len(document["cells"]) - 1).wait_for(state="attached")
         return cells
+
+    def blur(self) -> None:
+        """Nothing has the focus but a dialog: where it is depends on the states that were shown before."""
+        self.page.evaluate(BLUR)
+        self.settle()
 
     def settle(self) -> None:
         """What was changed is drawn."""

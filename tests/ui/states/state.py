@@ -27,6 +27,7 @@ class State:
         pinned: the first of `part` has a baseline, pixel by pixel.
         beside: what has a baseline of its own beside it, a CSS selector.
         contrast: shown in high contrast, too, where the sheet is made.
+        focused: where the focus is belongs to it; else nothing has the focus when it is looked at.
     """
 
     name: str
@@ -35,3 +36,4 @@ class State:
     pinned: bool = False
     beside: str = ""
     contrast: bool = False
+    focused: bool = False

@@ -164,7 +164,7 @@ def _stacks(name: str, verdict: Verdict) -> State:
 
 STATES = (
     *(_shows(verdict) for verdict in (STUCK, MISMATCH, UNKNOWN)),
-    State("b-ignored", _ignored, (*ALL, f"{NOTEBOOK} .jp-Notebook")),
+    State("b-ignored", _ignored, (*ALL, f"{NOTEBOOK} .jp-Notebook"), focused=True),
     _stacks("stacks", STUCK),
     _stacks("stacks-slow", SLOW),
 )

@@ -287,7 +287,7 @@ STATES = (
     _view("sweep-running", RUNNING, "Stopped early", pinned=True),
     DONE_VIEW,
     _view("sweep-many", _many(), "500 of 500 trials done"),
-    State("j-sweep-brushed", _brushed, (VIEW,)),
+    State("j-sweep-brushed", _brushed, (VIEW,), focused=True),
     _view("sweep-begun", BEGUN, "Each trial is a dot"),
     _view("sweep-stopped", STOPPED, "Resume"),
     _view("sweep-failed", NO_OBJECTIVE, "or name another objective"),
