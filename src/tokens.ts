@@ -55,6 +55,8 @@ export interface IPoint {
   at: number;
   samples: number | null;
   overhead: number | null;
+  /** Error of that share; null if it has none, or is a lower bound. */
+  overheadError: number | null;
   /** Share of the step spent waiting for slower ranks. */
   waiting: number | null;
   /** Generation of the world, which grows when the group is rebuilt. */

@@ -140,6 +140,7 @@ function metricsOf(
   IPoint,
   | 'samples'
   | 'overhead'
+  | 'overheadError'
   | 'waiting'
   | 'unsure'
   | 'memory'
@@ -150,6 +151,10 @@ function metricsOf(
   return {
     samples: metrics.samples_per_s ?? null,
     overhead: comm_overhead,
+    overheadError:
+      'comm_bound' in metrics && metrics.comm_bound === 'lower'
+        ? null
+        : (metrics.comm_overhead_error ?? null),
     waiting: step_s && wait_s !== null ? wait_s / step_s : null,
     unsure: unsureOf(step_s, comm_overhead, metrics.comm_overhead_error),
     memory: metrics.memory_bytes ?? null,

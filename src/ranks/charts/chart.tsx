@@ -23,6 +23,8 @@ export interface ISeries {
   filled?: boolean;
   /** Whether it is filled with stripes, like waiting everywhere. */
   hatched?: boolean;
+  /** Whether its line is dashed, as a bound's is. */
+  dashed?: boolean;
 }
 
 /** An event at a time, ms. */
@@ -50,6 +52,8 @@ export function TimeChart(props: {
   height?: number;
   /** Whether the change of values counts rather than their size: the axis may begin above 0. */
   ofChange?: boolean;
+  /** Whether values are joined however far apart they are: all that there are, or thinned ones. */
+  joined?: boolean;
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -111,10 +115,12 @@ const TICK_WIDTH = 76;
 function data(props: {
   times: readonly number[];
   series: readonly ISeries[];
+  joined?: boolean;
 }): uPlot.AlignedData {
-  return withGaps(
-    props.times.map(t => t / 1000),
-    props.series.map(s => s.values)
+  const times = props.times.map(t => t / 1000);
+  const lines = props.series.map(s => s.values);
+  return (
+    props.joined ? [times, ...lines] : withGaps(times, lines)
   ) as uPlot.AlignedData;
 }
 
@@ -184,6 +190,7 @@ function options(
             ? colour(s.colour)
             : undefined,
         width: s.filled || s.hatched ? 0 : 1.5,
+        dash: s.dashed ? [4, 3] : undefined,
         points: {
           show: false,
           size: DOT,

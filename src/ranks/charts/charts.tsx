@@ -24,6 +24,7 @@ import { splitOf } from '../../ui/metrics/split';
 import { InView } from '../../ui/inView';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { IMark, TimeChart } from './chart';
+import { communicationLines } from './communicationLines';
 import { rebuilds } from '../model/rankMetrics';
 
 /** The time axis that all charts of a view share. */
@@ -128,6 +129,7 @@ function Sections(props: IChartsProps): JSX.Element {
     atLeast ? null : error,
     trans
   );
+  const lines = communicationLines(points, atLeast);
   // if no steps are taken now, the panel's text
   const ofStep =
     lastShare(now, metrics.measured, trans) ??
@@ -186,6 +188,11 @@ function Sections(props: IChartsProps): JSX.Element {
                     ? trans.__('waiting')
                     : trans.__('waiting %1', formatShare(split.waiting))}
                 </span>
+                {lines.bounds && (
+                  <span data-part="bound">
+                    {boundText(lines.bounds, trans)}
+                  </span>
+                )}
                 {apart && <small>{apart}</small>}
               </span>
             )}
@@ -196,18 +203,27 @@ function Sections(props: IChartsProps): JSX.Element {
         </h3>
         <TimeChart
           {...axis}
+          none={
+            lines.vague
+              ? trans.__('Communication was too unsteady to tell.')
+              : axis.none
+          }
           series={[
             {
+              label: trans.__('bound'),
+              values: lines.bound,
+              colour: '--jp-ui-font-color1',
+              dashed: true
+            },
+            {
               label: trans.__('with waiting'),
-              values: points.map(p => p.overhead),
+              values: lines.whole,
               colour: '--jp-warn-color1',
               hatched: true
             },
             {
               label: trans.__('transfer'),
-              values: points.map(p =>
-                p.overhead === null ? null : p.overhead - (p.waiting ?? 0)
-              ),
+              values: lines.transfer,
               colour: '--jp-brand-color1',
               filled: true
             }
@@ -218,6 +234,21 @@ function Sections(props: IChartsProps): JSX.Element {
       </section>
     </>
   );
+}
+
+/** What the dashed line is. */
+function boundText(
+  bounds: 'most' | 'least' | 'both',
+  trans: TranslationBundle
+): string {
+  switch (bounds) {
+    case 'most':
+      return trans.__('at most');
+    case 'least':
+      return trans.__('at least');
+    default:
+      return trans.__('at most, or at least');
+  }
 }
 
 /** The rate of the last steps, if none are taken now. */

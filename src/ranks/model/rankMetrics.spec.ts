@@ -14,6 +14,7 @@ const point = (at: number, own: number[], generation = 0) => ({
   middle: median(own.filter(v => !Number.isNaN(v))),
   slowed: [],
   slow: null as number[] | null,
+  overheadError: null,
   unsure: 0,
   memory: null,
   network: null,

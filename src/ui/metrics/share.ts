@@ -13,7 +13,7 @@ export function isVague(error: number | null): boolean {
  * The known end of a share whose error leads below 0 or above 100 %, in percent: a number outside of these would be
  * no share. Null if the error stays within.
  */
-function boundOf(
+export function boundOf(
   share: number,
   error: number
 ): { most: number } | { least: number } | null {

@@ -87,10 +87,29 @@ def _sleeping(stage: Stage) -> None:
     stage.page.locator(VIEW).get_by_role("button", name="Other waits ms").wait_for()
 
 
+def _bounded(stage: Stage) -> None:
+    """Communication that is known as a bound only: the chart draws it, and no estimate."""
+    earlier = [
+        replace(p, comm_overhead=0.02 + i % 3 / 100, comm_overhead_error=0.08) if i > 150 else p
+        for i, p in enumerate(past(8, 15))
+    ]
+    stage.at(NOW - 10)
+    stage.answers("GET", "clusters/sft-8/history", earlier)
+    for n in range(2):
+        ranks = ranks_of(8, 1800 + n)
+        metrics = replace(metrics_of(ranks), comm_overhead=0.02, comm_overhead_error=0.08)
+        stage.hear([training("sft-8", ranks, metrics=metrics)])
+        if n == 0:
+            stage.command("dtrain-lab:show-ranks", id="sft-8")
+            stage.page.locator(VIEW).wait_for()
+    stage.page.locator(f"{VIEW} [data-part='bound']").get_by_text("at most").wait_for()
+
+
 STATES = (
     _of(8, 5),
     _of(64, 37),
     _of(1024, 777),
     State("c-ranks-idle", _idle, (VIEW, PANEL)),
     State("c-sleeping", _sleeping, (VIEW,)),
+    State("c-bound", _bounded, (VIEW,)),
 )
