@@ -119,8 +119,8 @@ class JobHistoryHandler(BaseHandler):
     @authorized
     async def get(self, identity: str) -> None:
         """Return the metric history, oldest first, in `format` json, csv or tensorboard."""
-        found = await (await self.ours.jobs.reader(identity)).metrics()
-        self.file(found.history, self.get_query_argument("format", "json"))
+        found = await (await self.ours.jobs.reader(identity)).history()
+        self.file(found, self.get_query_argument("format", "json"))
 
 
 class JobStacksHandler(BaseHandler):

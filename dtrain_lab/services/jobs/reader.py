@@ -9,21 +9,23 @@ import msgspec
 
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import Conflict, NotFound, Unreachable
+from dtrain_lab.jobs import chart_values, logged_values
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs import logged_values
 from dtrain_lab.jobs.notebook.sections import sections
 from dtrain_lab.jobs.state import traceback_mark
 from dtrain_lab.services.connection import Connection, endpoints
 from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.jobs import log as job_log
 from dtrain_lab.wire import clients
-from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, LogPiece
+from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, Logged, LogPiece
 from dtrain_lab.wire.jobs.logged import ValuesLine
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.stacks import Stack
 
 STACKS_WITHIN_S = 15.0
+MOST_READ = 1 << 20
+"""Bytes of logged values that are read for charts, about 10,000 calls; the history has those before."""
 
 
 class JobReader:
@@ -91,12 +93,28 @@ class JobReader:
         return LogPiece(lines, reached, self._job.state in JOB_ENDED and not more, error)
 
     async def metrics(self) -> JobMetrics:
-        """Return current metrics and their history."""
+        """Return current metrics, their history, and what was logged."""
+        history = await self.history()
+        logged = tuple(chart_values.thinned(await self._latest_values(history)))
+        return JobMetrics(**msgspec.structs.asdict(self._job.metrics), history=history, logged=logged)
+
+    async def history(self) -> tuple[Point, ...]:
+        """Return the metric history, oldest first."""
         path = f"{self._record.directory}/{job_files.HISTORY}"
         text = await self._places[0].transport.read(path) or b""
         points = (_point(line) for line in text.splitlines())
-        history = tuple(point for point in points if point is not None)
-        return JobMetrics(**msgspec.structs.asdict(self._job.metrics), history=history)
+        return tuple(point for point in points if point is not None)
+
+    async def _latest_values(self, history: tuple[Point, ...]) -> list[Logged]:
+        """Read all values of a short job; of a long one the latest, with those of the history before them."""
+        path = f"{self._record.directory}/{job_files.VALUES}"
+        offset = max(0, await self._places[0].transport.size(path) - MOST_READ)
+        text = await self._places[0].transport.read(path, offset) or b""
+        whole = text[text.find(b"\n") + 1 :] if offset else text
+        found = [Logged(line.at, line.step, line.values) for line in logged_values.parse(whole).values]
+        found.sort(key=lambda one: one.at)  # means come some time after what rank 0 logs
+        before = chart_values.from_history(history, found[0].at) if offset and found else []
+        return before + found
 
     async def stacks(self, ranks: tuple[int, ...] | None = None) -> list[Stack]:
         """Return the current stacks of each rank's threads.

@@ -133,10 +133,23 @@ class JobPlan(Struct, frozen=True):
     id: str = ""
 
 
+class Logged(Struct, frozen=True):
+    """A call of `dt.log`, in seconds since 1970; values that are not finite are texts, as "nan"."""
+
+    at: float
+    step: int
+    values: dict[str, float | str]
+
+
 class JobMetrics(Metrics, frozen=True):
-    """Metrics of a job, with their history."""
+    """Metrics of a job, with their history.
+
+    `logged`: what the job has passed to `dt.log`, in order of time; of more than about 1,000 calls, those
+    with the smallest and the largest values of each period, and the last one.
+    """
 
     history: tuple[Point, ...] = ()
+    logged: tuple[Logged, ...] = ()
 
 
 class JobError(Struct, frozen=True):

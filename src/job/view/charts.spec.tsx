@@ -8,8 +8,17 @@ import { Job, JobMetrics } from '../../tokens';
 import { Charts } from './charts';
 
 vi.mock('../../ranks/charts/chart', () => ({
-  TimeChart: (props: { times: number[]; summary: string }) => (
-    <p>{`${props.summary} ${props.times.map(t => t / 1000)}`}</p>
+  TimeChart: (props: {
+    times: number[];
+    summary: string;
+    window: number;
+    series: { values: (number | null)[] }[];
+  }) => (
+    <p>
+      {`${props.summary} ${props.times.map(t => t / 1000)}`}
+      <i>{props.series[0].values.join()}</i>
+      <s>{props.window}</s>
+    </p>
   )
 }));
 
@@ -70,4 +79,41 @@ it('says of a logged value whether it is a mean, and nothing where that is not k
   }
   expect(said(['loss'], 1)).not.toContain('over ranks');
   expect(said(undefined)).not.toMatch(/rank 0|over ranks/);
+});
+
+it('has each logged value at its own time, of a job that has ended within a second, too', () => {
+  const logged = [
+    { at: 10.1, step: 1, values: { loss: 3, accuracy: 0.1 } },
+    { at: 10.2, step: 2, values: { loss: 2 } },
+    { at: 10.3, step: 3, values: { loss: 'nan' } },
+    { at: 10.4, step: 4, values: { loss: 1, accuracy: 0.2 } }
+  ];
+  const drawn = (history: object[]): string =>
+    renderToStaticMarkup(
+      <Charts
+        job={
+          {
+            ended_at: 11,
+            state: 'succeeded',
+            world: { size: 1 },
+            metrics: {}
+          } as Job
+        }
+        metrics={{ history, logged } as unknown as JobMetrics}
+        trans={trans}
+      />
+    );
+  const text = drawn([]);
+  expect(text).toContain('loss: 1, latest 10.1,10.2,10.3,10.4<i>3,2,,1</i>');
+  expect(text).toContain('accuracy: 0.2, latest 10.1,10.4<i>0.1,0.2</i>');
+  expect(text).not.toContain('Throughput');
+  // all of them are in the chart, also where the history begins later
+  const point = { samples_per_s: 10, memory_bytes: 1, values: {} };
+  const beside = drawn([
+    { at: 10.9, ...point },
+    { at: 11, ...point }
+  ]);
+  expect(beside).toContain('Throughput');
+  const window = Number(/<s>([^<]+)/.exec(beside)![1]);
+  expect(13 - window).toBeLessThanOrEqual(10.1);
 });

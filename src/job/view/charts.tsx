@@ -17,6 +17,7 @@ import {
 } from '../../ui/metrics/format';
 import { shareInText } from '../../ui/metrics/share';
 import { isPaused, jobState } from '../model/texts';
+import { namesIn, valuesOf } from './loggedCalls';
 
 /** px; low, because the log is more important. */
 const HEIGHT = 112;
@@ -24,7 +25,10 @@ const HEIGHT = 112;
 /** Maximum number of charts of `dt.log` values; the history has all values. */
 const MOST_VALUES = 4;
 
-/** Throughput, memory and logged values over the job's time; nothing with fewer than two points. */
+/** Seconds that a chart shows at least. */
+const LEAST_SPAN = 5;
+
+/** Throughput, memory and logged values over the job's time; nothing where there is no line to draw. */
 export function Charts(props: {
   job: Job;
   metrics: JobMetrics | null;
@@ -41,12 +45,21 @@ export function Charts(props: {
     comm_overhead_error: p.comm_overhead_error ?? null,
     values: numbers(p.values ?? {})
   }));
-  if (points.length < 2) {
+  const logged = metrics?.logged ?? [];
+  // a job of an earlier version, or one that has logged nothing
+  const names = logged.length ? namesIn(logged) : namesOf(points);
+  const own = names.slice(0, MOST_VALUES).map(name => ({
+    name,
+    ...(logged.length ? valuesOf(logged, name) : loggedAt(points, name))
+  }));
+  const lines = points.length > 1;
+  const times = points.map(p => p.at);
+  if (!lines && !own.some(({ times }) => times.length > 1)) {
     return null;
   }
-  const times = points.map(p => p.at);
   const until = job.ended_at ? (job.ended_at + 2) * 1000 : Date.now();
-  const span = Math.max(10, (until - times[0]) / 1000 + 2);
+  const began = Math.min(...times, ...own.flatMap(({ times }) => times));
+  const span = Math.max(LEAST_SPAN, (until - began) / 1000 + 2);
   const last = points[points.length - 1];
   // the end of the job is marked there
   const end = job.ended_at ? undefined : trans.__('now');
@@ -59,63 +72,64 @@ export function Charts(props: {
       className="jp-DtrainUi-charts"
       role="group"
       aria-label={trans.__('Charts')}
-      tabIndex={0}
     >
-      <JobChart
-        {...chart}
-        title={trans.__('Throughput')}
-        value={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
-        words={trans.__(
-          'samples/s, communication %1',
-          shareInText(last.comm_overhead, last.comm_overhead_error, trans)
-        )}
-        label={trans.__('samples/s')}
-        values={points.map(p => p.samples_per_s)}
-        summary={trans.__(
-          'Throughput: %1 samples per second, latest',
-          formatRate(last.samples_per_s)
-        )}
-      />
-      <JobChart
-        {...chart}
-        title={trans.__('Memory')}
-        value={formatGiB(last.memory_bytes)}
-        words={trans.__('GiB, the rank with most')}
-        label={trans.__('GiB')}
-        values={points.map(p =>
-          p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
-        )}
-        summary={trans.__(
-          'Memory: %1 GiB, latest',
-          formatGiB(last.memory_bytes)
-        )}
-      />
-      {namesOf(points)
-        .slice(0, MOST_VALUES)
-        .map(name => {
-          const { times, values } = loggedAt(points, name);
-          // as in the facts above
-          const value = formatValue(values.filter(v => v !== null).pop());
-          return (
-            <JobChart
-              {...chart}
-              times={times}
-              ofChange
-              key={name}
-              title={name}
-              value={value}
-              words={aggregateOf(
-                name,
-                job.metrics.averaged,
-                job.world.size,
-                trans
-              )}
-              label={name}
-              values={values}
-              summary={trans.__('%1: %2, latest', name, value)}
-            />
-          );
-        })}
+      {lines && (
+        <>
+          <JobChart
+            {...chart}
+            title={trans.__('Throughput')}
+            value={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
+            words={trans.__(
+              'samples/s, communication %1',
+              shareInText(last.comm_overhead, last.comm_overhead_error, trans)
+            )}
+            label={trans.__('samples/s')}
+            values={points.map(p => p.samples_per_s)}
+            summary={trans.__(
+              'Throughput: %1 samples per second, latest',
+              formatRate(last.samples_per_s)
+            )}
+          />
+          <JobChart
+            {...chart}
+            title={trans.__('Memory')}
+            value={formatGiB(last.memory_bytes)}
+            words={trans.__('GiB, the rank with most')}
+            label={trans.__('GiB')}
+            values={points.map(p =>
+              p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
+            )}
+            summary={trans.__(
+              'Memory: %1 GiB, latest',
+              formatGiB(last.memory_bytes)
+            )}
+          />
+        </>
+      )}
+      {own.map(({ name, times, values }) => {
+        // as in the facts above
+        const value = formatValue(values.filter(v => v !== null).pop());
+        return (
+          <JobChart
+            {...chart}
+            times={times}
+            ofChange
+            joined={logged.length > 0}
+            key={name}
+            title={name}
+            value={value}
+            words={aggregateOf(
+              name,
+              job.metrics.averaged,
+              job.world.size,
+              trans
+            )}
+            label={name}
+            values={values}
+            summary={trans.__('%1: %2, latest', name, value)}
+          />
+        );
+      })}
     </div>
   );
 }

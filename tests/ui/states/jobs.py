@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dtrain_lab.wire.cluster import Phase, Reason, World
-from dtrain_lab.wire.jobs.job import Job, JobError, JobMetrics, JobSize, Log, LogPiece
+from dtrain_lab.wire.jobs.job import Job, JobError, JobMetrics, JobSize, Log, Logged, LogPiece
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states.stage import Stage
@@ -160,6 +160,9 @@ LONG = ended(
     profile="lab-ssh",
     size=JobSize(2, 4),
 )
+SHORT = ended(
+    "try", "succeeded", "Done after 26 s.", 26 / 60, profile="local", backend="local", scheduler_id=None
+)
 ALL = (RUNNING, QUEUED, NEVER, FAILED, DONE, CANCELLED, LONG)
 SIDEBAR = (RUNNING, QUEUED, FAILED)
 
@@ -209,7 +212,20 @@ def _none(stage: Stage) -> None:
     stage.page.locator(VIEW).get_by_text("No jobs yet.").wait_for()
 
 
-def _view(name: str, job: Job, text: str, *, pinned: bool = False) -> State:
+def _logged(job: Job) -> tuple[Logged, ...]:
+    """What a job has logged within four seconds: a loss at each step, other values at some."""
+    began = job.started_at or NOW
+    calls = []
+    for step in range(80):
+        loss = 2.3 / (1 + step / 20) + 0.1 * (step % 3)
+        values: dict[str, float | str] = {"loss": loss, "lr": 3e-4 - step * 3e-6}
+        if step % 8 == 0:
+            values |= {"accuracy": 0.1 + step / 100, "gradient_norm": 1.5 - step / 160}
+        calls.append(Logged(began + 20 + step / 20, step, values))
+    return tuple(calls)
+
+
+def _view(name: str, job: Job, text: str, *, pinned: bool = False, logs: bool = False) -> State:
     def show(stage: Stage) -> None:
         stage.answers("GET", "jobs", ALL)
         stage.answers("GET", f"jobs/{job.id}", job)
@@ -218,7 +234,10 @@ def _view(name: str, job: Job, text: str, *, pinned: bool = False) -> State:
             replace(p, at=began + 30 * i, samples_per_s=4100 * min(1, 0.2 + i / 5))
             for i, p in enumerate(past(32))
         )
-        stage.answers("GET", f"jobs/{job.id}/metrics", JobMetrics(history=history))
+        logged = _logged(job) if logs else ()
+        if logs:
+            history = tuple(replace(p, at=began + 20 + 2 * i) for i, p in enumerate(history[:3]))
+        stage.answers("GET", f"jobs/{job.id}/metrics", JobMetrics(history=history, logged=logged))
         stage.answers("GET", f"jobs/{job.id}/logs", lambda query: _log(job, query))
         stage.hear([], ALL)
         stage.command("dtrain-lab:open-job", id=job.id, name=job.name)
@@ -234,4 +253,5 @@ STATES = (
     _view("job-running", RUNNING, "UserWarning"),
     _view("job-failed", FAILED, "Tried to allocate", pinned=True),
     _view("job-done", DONE, "loaded 96,000"),
+    _view("job-short", SHORT, "loaded 96,000", logs=True),
 )
