@@ -38,6 +38,7 @@ export namespace CommandIDs {
   export const openSweep = 'dtrain-lab:open-sweep';
   export const stopSweep = 'dtrain-lab:stop-sweep';
   export const resumeSweep = 'dtrain-lab:resume-sweep';
+  export const deleteSweep = 'dtrain-lab:delete-sweep';
   export const debugRank = 'dtrain-lab:debug-rank';
   export const continueRanks = 'dtrain-lab:continue-ranks';
   export const toggleLockstep = 'dtrain-lab:toggle-lockstep';

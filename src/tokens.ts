@@ -238,6 +238,10 @@ export interface ISweeps {
   stop(id: string): Promise<Sweep>;
   /** Resume stopped trials from their checkpoints, or from the beginning without one; start the others. */
   resume(id: string): Promise<Sweep>;
+  /** Remove it, and the jobs of its trials with their folders and checkpoints. */
+  remove(id: string): Promise<Sweep>;
+  /** A sweep was removed. */
+  readonly removed: ISignal<ISweeps, string>;
 }
 
 export const ISweeps = new Token<ISweeps>(

@@ -142,6 +142,18 @@ class Sweep:
         """
         self._last = self._portal.call(self._portal.sweeps.resume(self.id))
 
+    def delete(self, *, force: bool = False) -> None:
+        """Remove the sweep, and the jobs of its trials with their folders and checkpoints.
+
+        Args:
+            force: Remove jobs even if it is unknown whether they still run, or if a folder can't be removed.
+
+        Raises:
+            Conflict: The sweep still runs, or jobs that resumed one of its jobs have their checkpoints there.
+            Unreachable: A folder can't be removed; the sweep stays.
+        """
+        self._portal.call(self._portal.sweeps.delete(self.id, force=force))
+
 
 def sweep(
     notebook: str | Path,

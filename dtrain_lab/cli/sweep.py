@@ -11,12 +11,12 @@ import click
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.sweep import STOP_WITHIN_S, Sweep, find, sweeps
 from dtrain_lab.cli.group import Group
-from dtrain_lab.cli.show import as_json, console, end_dry_run, print_json, reports_errors
+from dtrain_lab.cli.show import as_json, confirm, console, end_dry_run, print_json, reports_errors
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.command_line_values import once
-from dtrain_lab.metrics.units import duration
+from dtrain_lab.metrics.units import counted, duration
 from dtrain_lab.sweeps.importance import sentence
 from dtrain_lab.sweeps.space import from_text
 from dtrain_lab.wire.jobs.finding import line as finding_line
@@ -194,6 +194,25 @@ def resume(identity: str, as_json: bool) -> None:
     target = find(identity)
     target.resume()
     _done(target, as_json)
+
+
+@sweep_group.command(short_help="Remove a sweep that has ended, with its jobs.")
+@click.argument("identity", metavar="ID")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
+@click.option("--force", is_flag=True, help="Do it even if jobs of its trials may still be running.")
+@as_json
+@reports_errors
+def delete(identity: str, yes: bool, force: bool, as_json: bool) -> None:
+    """Remove a sweep that has ended, and the jobs of its trials with their folders and checkpoints."""
+    target = find(identity)
+    those = counted(sum(len(trial.jobs) for trial in target.sweep().trials), "job")
+    question = f"Delete {target.name} ({target.id}) and the {those} of its trials, with all checkpoints?"
+    confirm(question, yes=yes, as_json=as_json)
+    target.delete(force=force)
+    if as_json:
+        print_json({"id": target.id, "name": target.name, "state": "deleted"})
+    else:
+        console.print(f"{target.name} ({target.id}) is deleted, with the jobs of its trials.")
 
 
 def _show_plan(made: SweepPlan, as_json: bool) -> None:

@@ -179,6 +179,13 @@ OPERATIONS = (
     ),
     Operation("get", "/sweeps/unreadable", "Sweeps that can't be read, and why.", list[UnreadableSweep]),
     Operation("get", "/sweeps/{identity}", "One sweep, by id or name.", Sweep),
+    Operation(
+        "delete",
+        "/sweeps/{identity}",
+        "Remove it, and its trials' jobs with their folders and checkpoints.",
+        Sweep,
+        query=("force",),
+    ),
     Operation("get", "/sweeps/{identity}/trials", "Its trials, in order.", list[Trial]),
     Operation("post", "/sweeps/{identity}/stop", "End its trials; checkpoints are kept.", Sweep, 202),
     Operation("post", "/sweeps/{identity}/resume", "Resume it from the checkpoints.", Sweep, 202),

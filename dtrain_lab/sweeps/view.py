@@ -5,7 +5,7 @@ from __future__ import annotations
 from dtrain_lab.metrics.units import counted
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import Importance, Sweep, SweepRecord, Trial
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial
 
 
 def best(record: SweepRecord) -> Trial | None:
@@ -21,6 +21,13 @@ def can_resume(record: SweepRecord) -> bool:
     return record.state in ("stopped", "failed") and left
 
 
+def actions(record: SweepRecord) -> tuple[str, ...]:
+    """Return what can be done with a sweep in its state."""
+    if record.state not in SWEEP_ENDED:
+        return ("stop",) if record.state == "running" else ()
+    return ("resume", "delete") if can_resume(record) else ("delete",)
+
+
 def shown(record: SweepRecord, directory: str, importance: Importance | None = None) -> Sweep:
     """Return a sweep as clients show it.
 
@@ -30,7 +37,6 @@ def shown(record: SweepRecord, directory: str, importance: Importance | None = N
         importance: Importance of its parameters; None in lists.
     """
     request = record.request
-    may = ("stop",) if record.state == "running" else ("resume",) if can_resume(record) else ()
     return Sweep(
         id=record.id,
         name=record.name,
@@ -53,7 +59,7 @@ def shown(record: SweepRecord, directory: str, importance: Importance | None = N
         importance=importance,
         directory=directory,
         owner=record.owner,
-        may=may,
+        may=actions(record),
         created_at=record.created_at,
         ended_at=record.ended_at,
         source=record.source,

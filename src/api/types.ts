@@ -1962,7 +1962,40 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        delete?: never;
+        /** Remove it, and its trials' jobs with their folders and checkpoints. */
+        delete: {
+            parameters: {
+                query?: {
+                    force?: string;
+                };
+                header?: never;
+                path: {
+                    identity: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Sweep"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -2772,6 +2805,9 @@ export interface components {
         /**
          * JobMetrics
          * @description Metrics of a job, with their history.
+         *
+         *     `logged`: what the job has passed to `dt.log`, in order of time; of more than about 1,000 calls, those
+         *     with the smallest and the largest values of each period, and the last one.
          */
         JobMetrics: {
             /** @default 1 */
@@ -2829,6 +2865,8 @@ export interface components {
              * @default null
              */
             link_share: number | null;
+            /** @default [] */
+            logged: components["schemas"]["Logged"][];
             /** @default null */
             loop: components["schemas"]["Where"] | null;
             /** @default false */
@@ -3190,6 +3228,17 @@ export interface components {
             rank: number;
             text: string;
             time: number;
+        };
+        /**
+         * Logged
+         * @description A call of `dt.log`, in seconds since 1970; values that are not finite are texts, as "nan".
+         */
+        Logged: {
+            at: number;
+            step: number;
+            values: {
+                [key: string]: number | string;
+            };
         };
         /**
          * LogPiece

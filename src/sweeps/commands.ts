@@ -46,7 +46,7 @@ const SWEEP_ARGS = {
   }
 } as const;
 
-/** Commands to start, show, stop and resume a sweep. */
+/** Commands to start, show, stop, resume and delete a sweep. */
 export function addSweepCommands(around: IAroundSweeps): void {
   const { app, sweeps, views, trans } = around;
   const { commands, shell } = app;
@@ -111,6 +111,21 @@ export function addSweepCommands(around: IAroundSweeps): void {
     return sure ? sweeps.stop(id) : undefined;
   });
   act(CommandIDs.resumeSweep, trans.__('Resume'), id => sweeps.resume(id));
+  act(CommandIDs.deleteSweep, trans.__('Delete…'), async (id, name) => {
+    const sure = await confirmLoss(
+      trans.__('Delete the sweep %1?', name),
+      trans.__(
+        'Its record is removed, and so are the jobs of its trials with their folders: logs, executed notebooks and checkpoints, those of the best trial too.'
+      ),
+      trans.__('Delete'),
+      trans
+    );
+    if (sure) {
+      await sweeps.remove(id);
+      views.find(view => view.args.id === id)?.close();
+    }
+    return undefined;
+  });
 }
 
 /** The command that opens the form of a notebook. */

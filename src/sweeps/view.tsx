@@ -192,6 +192,8 @@ function Head(
         )}
         {sweep.may.includes('stop') &&
           button(trans.__('Stop…'), () => run(CommandIDs.stopSweep))}
+        {sweep.may.includes('delete') &&
+          button(trans.__('Delete…'), () => run(CommandIDs.deleteSweep))}
       </div>
       <Facts sweep={sweep} trans={trans} />
     </>

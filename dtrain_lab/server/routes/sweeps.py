@@ -71,6 +71,18 @@ class SweepHandler(_SweepsHandler):
         """Return a sweep with its trials."""
         self.answer(await self.for_reader(await self.ours.sweeps.sweep(identity)))
 
+    @web.authenticated
+    @authorized
+    async def delete(self, identity: str) -> None:
+        """Remove a sweep that has ended, and the jobs of its trials with their folders and checkpoints.
+
+        With `force`, also if it is unknown whether one of these jobs has ended.
+        """
+        force = self.get_query_argument("force", "") in ("1", "true", "True")
+        made = await self.ours.sweeps.delete(identity, force=force)
+        await self.ours.hub.refresh()
+        self.answer(await self.for_reader(made))
+
 
 class TrialsHandler(_SweepsHandler):
     """`sweeps/{id}/trials`."""

@@ -1,16 +1,96 @@
-"""Removes a job that has ended: its row in the index, its folder and its checkpoints."""
+"""Removes jobs that have ended: their rows in the index, their folders and their checkpoints."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import Conflict, DtrainError
+from dtrain_lab.errors import Conflict, DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.async_index import AsyncJobIndex
-from dtrain_lab.wire.jobs.job import JobRecord
+from dtrain_lab.services.jobs.ending import JobEnder
+from dtrain_lab.services.jobs.records import JobRecords
+from dtrain_lab.services.jobs.status import JobStates, still_runs, unsure
+from dtrain_lab.wire.jobs.job import Job, JobRecord
+from dtrain_lab.wire.kinds import JOB_ENDED
 
 log = logging.getLogger(__name__)
+
+
+class Deletion:
+    """Removes jobs that have ended.
+
+    Args:
+        index: Index of jobs.
+        states: Reads the state of jobs.
+        records: Finds the records of jobs.
+        ender: Ends what is left of a job.
+    """
+
+    def __init__(
+        self, index: AsyncJobIndex, states: JobStates, records: JobRecords, ender: JobEnder
+    ) -> None:
+        self._index = index
+        self._states = states
+        self._records = records
+        self._ender = ender
+
+    async def delete(self, name: str, *, force: bool) -> Job:
+        """Remove a job; the arguments and errors are those of `Jobs.delete`."""
+        record, seen = await self._records.find(name)
+        made = await self._ended(record, seen, force=force)
+        if not force:
+            await self._ender.end_rest(record, made)
+        await remove(record, made.name, self._index, force=force)
+        return made
+
+    async def delete_all(self, jobs: Sequence[str], *, force: bool) -> None:
+        """Remove jobs together; the arguments and errors are those of `Jobs.delete_all`."""
+        left = [identity for identity in jobs if await self._may_go(identity, force=force)]
+        await self._refuse_shared(left)
+        for identity in reversed(left):  # a job that continues another one has its checkpoints there
+            try:
+                await self.delete(identity, force=force)
+            except NotFound:  # deleted by another client meanwhile
+                continue
+
+    async def _may_go(self, identity: str, *, force: bool) -> bool:
+        """Whether a job is still there.
+
+        Raises:
+            Conflict: It still runs.
+        """
+        try:
+            record, seen = await self._records.find(identity)
+        except NotFound:
+            return False
+        if seen is None or seen.state not in JOB_ENDED:
+            await self._ended(record, seen, force=force)
+        return True
+
+    async def _refuse_shared(self, jobs: Sequence[str]) -> None:
+        """Refuse to remove jobs in whose folders other jobs have their checkpoints, before any is removed."""
+        folders = await self._index.checkpoints()
+        theirs = {folders[identity] for identity in jobs if folders.get(identity)}
+        users = [one for one, folder in folders.items() if folder in theirs and one not in jobs]
+        if users:
+            raise _shared("The folders of these jobs contain", await self._named(users))
+
+    async def _named(self, jobs: Sequence[str]) -> list[tuple[str, str]]:
+        return [(identity, (await self._records.record(identity)).name) for identity in jobs]
+
+    async def _ended(self, record: JobRecord, seen: Job | None, *, force: bool) -> Job:
+        """Return the state of a job that has ended; with `force`, also of a job whose state is unknown."""
+        try:
+            made = await self._states.read(record, fresh=True)
+        except DtrainError:
+            if not force or seen is None:
+                raise
+            made = seen
+        if made.state not in JOB_ENDED and not (force and unsure(made)):
+            raise still_runs(made, f"dtrain-lab job delete {made.id} --force")
+        return made
 
 
 async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: bool) -> None:
@@ -29,12 +109,7 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
     own = f"{record.directory}/{job_files.CHECKPOINTS}"
     row, users = await index.take_out(record.id, own)
     if users:
-        names = ", ".join(f"{user} ({identity})" for identity, user in users)
-        raise Conflict(
-            f"The folder of {name} contains checkpoints of {names}.",
-            "Delete the jobs that were resumed from it first.",
-            code="checkpoints_used",
-        )
+        raise _shared(f"The folder of {name} contains", users)
     for place in registry.backend(record.plan.backend).files(record):
         try:
             await place.transport.remove(record.directory)
@@ -45,3 +120,13 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
             if row is not None:
                 await index.put_back(row)
             raise
+
+
+def _shared(where: str, users: Sequence[tuple[str, str]]) -> Conflict:
+    """The error that other jobs need a folder; `where` names it, with its verb."""
+    names = ", ".join(f"{name} ({identity})" for identity, name in users)
+    return Conflict(
+        f"{where} checkpoints of {names}.",
+        "Delete the jobs that were resumed from it first.",
+        code="checkpoints_used",
+    )

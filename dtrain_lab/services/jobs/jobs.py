@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -22,7 +22,8 @@ from dtrain_lab.jobs.prune import prunable
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
 from dtrain_lab.services.index.store import Store
-from dtrain_lab.services.jobs import deletion, resumption
+from dtrain_lab.services.jobs import resumption
+from dtrain_lab.services.jobs.deletion import Deletion
 from dtrain_lab.services.jobs.ending import JobEnder
 from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.jobs.reader import JobReader
@@ -57,6 +58,7 @@ class Jobs:
         self._states = JobStates(self._index, self._records, self._ender)
         self._plans = Plans(self._index)
         self._submitter = JobSubmitter(self._index, self._records, self._states, self._ender)
+        self._deletion = Deletion(self._index, self._states, self._records, self._ender)
 
     # ---- submit
 
@@ -251,24 +253,20 @@ class Jobs:
             Conflict: The job still runs, or another job has its checkpoints in the job's folder.
             Unreachable: The folder can't be removed; the job stays in the index.
         """
-        record, seen = await self._records.find(name)
-        made = await self._ended(record, seen, force=force)
-        if not force:
-            await self._ender.end_rest(record, made)
-        await deletion.remove(record, made.name, self._index, force=force)
-        return made
+        return await self._deletion.delete(name, force=force)
 
-    async def _ended(self, record: JobRecord, seen: Job | None, *, force: bool) -> Job:
-        """Return the state of a job that has ended; with `force`, also of a job whose state is unknown."""
-        try:
-            made = await self._states.read(record, fresh=True)
-        except DtrainError:
-            if not force or seen is None:
-                raise
-            made = seen
-        if made.state not in JOB_ENDED and not (force and unsure(made)):
-            raise still_runs(made, f"dtrain-lab job delete {made.id} --force")
-        return made
+    async def delete_all(self, jobs: Sequence[str], *, force: bool = False) -> None:
+        """Remove jobs that have ended and belong together; nothing is removed if one of them may not be.
+
+        Args:
+            jobs: Their ids; one that continues another comes after it. Those that are gone are skipped.
+            force: As in `delete`.
+
+        Raises:
+            Conflict: One still runs, or a job beside these has its checkpoints in the folder of one.
+            Unreachable: A folder can't be removed; this job and those before it stay in the index.
+        """
+        await self._deletion.delete_all(jobs, force=force)
 
     async def old(self, before: float) -> list[Job]:
         """Return jobs that ended before a time, in an order in which they can be deleted.

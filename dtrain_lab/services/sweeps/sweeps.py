@@ -1,4 +1,4 @@
-"""Sweeps for all clients: create, list, stop, resume, wait. Reading a sweep restarts a missing driver."""
+"""Sweeps for all clients: create, list, stop, resume, delete. Reading a sweep restarts a missing driver."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.local.environment import variables
@@ -16,6 +17,7 @@ from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.policy import policy
+from dtrain_lab.services.sweeps import deletion
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.check import check_sweep
 from dtrain_lab.services.sweeps.creation import Warned, create
@@ -132,6 +134,22 @@ class Sweeps:
         if not can_resume(record):
             raise Conflict(f"All trials of {record.name} have run.", "Start another sweep.")
         return await self._wish(folder, "run")
+
+    async def delete(self, name: str, *, force: bool = False) -> Sweep:
+        """Remove a sweep that has ended, and the jobs of its trials with their folders and checkpoints.
+
+        Args:
+            name: Name or id of the sweep.
+            force: Remove jobs even if it is unknown whether they still run, or if a folder can't be removed.
+
+        Raises:
+            Conflict: The sweep still runs, or another job has its checkpoints in a folder of its jobs.
+            Unreachable: A folder can't be removed; the sweep stays.
+        """
+        folder = await self._find(name)
+        record = await deletion.remove(folder, self._jobs, force=force)
+        self._importances.pop(record.id, None)
+        return replace(shown(record, str(folder)), may=())
 
     async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Sweep:
         """Wait for a sweep's end.

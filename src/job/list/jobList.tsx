@@ -24,7 +24,12 @@ import { Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
 import { SlotsSection } from './slots';
 import { SweepRow } from './sweepRow';
-import { unreadableSentence, useSweeps, useUnreadable } from './sweeps';
+import {
+  unreadableSentence,
+  useRemovals,
+  useSweeps,
+  useUnreadable
+} from './sweeps';
 import { JobFilter } from '../model/texts';
 
 export interface IJobsProps {
@@ -40,7 +45,11 @@ export interface IJobsProps {
 const LOOK_MS = 2000;
 
 /** All jobs: recent ones from frames, and older ones. */
-export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
+export function useJobs(
+  model: IClusters,
+  jobs: Jobs,
+  sweeps: ISweeps | null
+): readonly Job[] {
   const [older, setOlder] = useViewState<readonly Job[]>('older', []);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
@@ -50,7 +59,8 @@ export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
     };
   }, [model]);
   const newest = model.jobs.map(j => j.id).join();
-  usePoll(`jobs ${newest}`, LOOK_MS, async () => {
+  const removals = useRemovals(sweeps);
+  usePoll(`jobs ${removals} ${newest}`, LOOK_MS, async () => {
     setOlder(await jobs.all());
     return false; // frames report changes
   });
@@ -61,7 +71,7 @@ export function useJobs(model: IClusters, jobs: Jobs): readonly Job[] {
 /** The list in the main area. */
 export function JobList(props: IJobsProps): JSX.Element {
   const { model, jobs, commands, trans } = props;
-  const known = useJobs(model, jobs);
+  const known = useJobs(model, jobs, props.sweeps);
   const sweeps = useSweeps(props.sweeps, known);
   const unreadable = useUnreadable(props.sweeps, sweeps?.length ?? 0);
   const all = entriesOf(known, sweeps);

@@ -1,5 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import { useState } from 'react';
+import { useEffect, useReducer, useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
@@ -18,7 +18,7 @@ export function sweepEnded(sweep: Sweep): boolean {
 }
 
 /**
- * Sweeps, newest first: polled while one runs, and when a trial's job starts or ends.
+ * Sweeps, newest first: polled while one runs, when a trial's job starts or ends, and when one was removed.
  *
  * @returns null until they are known; the last known ones if the server does not answer
  */
@@ -31,7 +31,8 @@ export function useSweeps(
     sweeps ? null : []
   );
   const trials = jobs.filter(j => j.sweep).map(j => `${j.id} ${j.state}`);
-  usePoll(`sweeps ${trials.join()}`, LOOK_MS, async () => {
+  const removals = useRemovals(sweeps);
+  usePoll(`sweeps ${removals} ${trials.join()}`, LOOK_MS, async () => {
     if (!sweeps) {
       return false;
     }
@@ -40,6 +41,18 @@ export function useSweeps(
     return all.some(sweep => !sweepEnded(sweep));
   });
   return found;
+}
+
+/** The number of sweeps that were removed here: with each, what is listed is asked for again. */
+export function useRemovals(sweeps: ISweeps | null): number {
+  const [removals, count] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    sweeps?.removed.connect(count);
+    return () => {
+      sweeps?.removed.disconnect(count);
+    };
+  }, [sweeps]);
+  return removals;
 }
 
 /**
@@ -245,7 +258,8 @@ export function menuOfSweep(sweep: Sweep): IMenuItem[] {
   const wanted: [string, boolean][] = [
     [CommandIDs.openSweep, true],
     [CommandIDs.stopSweep, sweep.may.includes('stop')],
-    [CommandIDs.resumeSweep, sweep.may.includes('resume')]
+    [CommandIDs.resumeSweep, sweep.may.includes('resume')],
+    [CommandIDs.deleteSweep, sweep.may.includes('delete')]
   ];
   return wanted.filter(w => w[1]).map(([command]) => ({ command, args }));
 }

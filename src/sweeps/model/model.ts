@@ -1,4 +1,5 @@
 import { ServerConnection } from '@jupyterlab/services';
+import { ISignal, Signal } from '@lumino/signaling';
 
 import { request } from '../../request/rest';
 import {
@@ -41,4 +42,20 @@ export class Sweeps implements ISweeps {
   resume(id: string): Promise<Sweep> {
     return request(this._settings, 'POST', `sweeps/${id}/resume`);
   }
+
+  async remove(id: string): Promise<Sweep> {
+    const sweep = await request<Sweep>(
+      this._settings,
+      'DELETE',
+      `sweeps/${id}`
+    );
+    this._removed.emit(id);
+    return sweep;
+  }
+
+  get removed(): ISignal<this, string> {
+    return this._removed;
+  }
+
+  private _removed = new Signal<this, string>(this);
 }

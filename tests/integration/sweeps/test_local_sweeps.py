@@ -182,7 +182,7 @@ def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> Non
     wait_until(lambda: (t := dt.sweeps()[0].trials()) and t[0]["checkpoint_step"], 60, "a checkpoint")
     assert terminal("sweep", "trials", "search")[0]["checkpoint_step"]
     stopped = terminal("sweep", "stop", made["id"])
-    assert (stopped["state"], stopped["may"]) == ("stopped", ["resume"])
+    assert (stopped["state"], stopped["may"]) == ("stopped", ["resume", "delete"])
     assert stopped["trials"][0]["state"] == "stopped"
     assert terminal("sweep", "stop", "search", code=4)["message"] == "search is not running: it is stopped."
     assert terminal("sweep", "resume", "search")["state"] == "running"
@@ -323,6 +323,10 @@ async def test_a_server_drives_what_it_finds_and_answers_over_rest(jp_fetch: Any
     assert [t["number"] for t in await rest("GET", f"sweeps/{made['id']}/trials")] == [0, 1]
     listed = (await rest("GET", "sweeps"))[0]
     assert (listed["id"], listed["importance"]) == (made["id"], None)
+    deleted = await jp_fetch("dtrain-lab", "sweeps", made["id"], method="DELETE")
+    assert json.loads(deleted.body)["may"] == []
+    assert (await rest("GET", "sweeps"), await rest("GET", "jobs")) == ([], [])
+    assert not Path(made["directory"]).exists()
 
 
 TOGETHER = """import os, time

@@ -113,7 +113,7 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
     assert summary(part).text.startswith("2 of 4 trials done, 1 failed;")
     early = replace(part, trials=(replace(other[0], state="pruned"), *part.trials[1:]))
     assert summary(early).text.startswith("3 of 4 trials done (1 stopped early), 1 failed;")
-    assert shown(record, "/f").may == ()
+    assert shown(record, "/f").may == ("delete",)
     best = shown(replace(record, request=replace(record.request, direction="maximize")), "/f").best
     assert best is not None
     assert best.number == 1
@@ -174,13 +174,15 @@ def test_stop_ends_what_runs_and_resume_continues_it() -> None:
     record, actions = step(record, ended(1, 0.9))
     assert (record.state, actions) == ("stopped", ())
     assert [trial.state for trial in record.trials] == ["stopped", "succeeded"]
-    assert shown(record, "/f").may == ("resume",)
+    assert shown(record, "/f").may == ("resume", "delete")
     record, actions = step(record, ActionRequested("stop", 1, 3.0))
     assert record.state == "stopped", "a wish is obeyed once"
     record, actions = step(record, ActionRequested("run", 2, 3.0))
+    assert shown(record, "/f").may == ("stop",)
     assert actions == (Continue(0, "a"), Suggest())
     record, _ = through(record, HandingOver(0, "c"), ended(0, 0.1), *begun(2, "d"), ended(2, 0.2))
     assert record.state == "succeeded"
+    assert shown(record, "/f").may == ("delete",)
     assert record.trials[0].jobs == ("a", "c")
 
 

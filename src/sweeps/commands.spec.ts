@@ -1,0 +1,76 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { WidgetTracker } from '@jupyterlab/apputils';
+import { ServerConnection } from '@jupyterlab/services';
+import { nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { confirmLoss } from '../cluster/dialogs/dialogs';
+import { CommandIDs } from '../commands';
+import { menuOfSweep } from '../job/list/sweeps';
+import { IClusters, Sweep } from '../tokens';
+import { addSweepCommands } from './commands';
+import { Sweeps } from './model/model';
+import type { SweepView } from './widgets';
+
+vi.mock('../cluster/dialogs/dialogs', () => ({
+  confirmLoss: vi.fn(async () => true)
+}));
+
+afterEach(() => vi.restoreAllMocks());
+
+it('deletes a sweep that has ended after saying what goes with it, and tells those who list it', async () => {
+  const asked = vi
+    .spyOn(ServerConnection, 'makeRequest')
+    .mockImplementation(async () => new Response('{}'));
+  const serverSettings = { baseUrl: 'http://x/' };
+  const commands = new CommandRegistry();
+  const sweeps = new Sweeps(serverSettings as ServerConnection.ISettings);
+  const removed: string[] = [];
+  sweeps.removed.connect((_, id) => removed.push(id));
+  const close = vi.fn();
+  addSweepCommands({
+    app: {
+      commands,
+      shell: {},
+      serviceManager: { serverSettings }
+    } as unknown as JupyterFrontEnd,
+    model: {} as IClusters,
+    sweeps,
+    notebooks: null,
+    browser: null,
+    state: null,
+    restorer: null,
+    views: {
+      find: (fits: (view: unknown) => boolean) =>
+        [{ args: { id: '5eed' }, close }].find(fits)
+    } as unknown as WidgetTracker<SweepView>,
+    trans: nullTranslator.load('')
+  });
+  const args = { id: '5eed', name: 'search' };
+
+  vi.mocked(confirmLoss).mockResolvedValueOnce(false);
+  await commands.execute(CommandIDs.deleteSweep, args);
+  expect(asked).not.toHaveBeenCalled();
+
+  await commands.execute(CommandIDs.deleteSweep, args);
+  const [title, body] = vi.mocked(confirmLoss).mock.lastCall!;
+  expect(title).toBe('Delete the sweep search?');
+  expect(body).toMatch(/jobs of its trials .* checkpoints, .* best trial/);
+  const [url, init] = asked.mock.lastCall!;
+  expect([init.method, url]).toEqual([
+    'DELETE',
+    'http://x/dtrain-lab/sweeps/5eed'
+  ]);
+  expect(removed).toEqual(['5eed']);
+  expect(close).toHaveBeenCalledOnce();
+});
+
+it('offers to delete a sweep only where its user may', () => {
+  const menu = (may: string[]): string[] =>
+    menuOfSweep({ id: '5eed', name: 'search', may } as unknown as Sweep).map(
+      item => item.command
+    );
+  expect(menu(['resume', 'delete'])).toContain(CommandIDs.deleteSweep);
+  expect(menu(['stop'])).not.toContain(CommandIDs.deleteSweep);
+});
