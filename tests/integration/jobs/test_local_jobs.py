@@ -253,6 +253,10 @@ def test_means_over_its_ranks_are_its_values(tmp_path: Path, imports: str, level
     job: Job = dt.submit(write(tmp_path / "averaged.ipynb", [imports + AVERAGED]), ranks=2)
     assert job.wait(60) == "succeeded", job.logs()
     assert job.info()["metrics"]["values"] == {"level": level, "step": 2}
+    logged = [(call["step"], call["values"]["level"]) for call in job.metrics()["logged"]]
+    assert logged == [(0, level - 2), (1, level - 1), (2, level)], (
+        "each at its own step, also within a second"
+    )
     assert "did not log" not in job.logs()
     assert ("without a process group there is no mean" in job.logs()) is told
 

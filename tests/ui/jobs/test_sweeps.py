@@ -93,3 +93,15 @@ def test_a_sweep_of_two_rank_trials_runs_from_the_form_to_its_end(lab: Lab, page
     jobs.get_by_role("button", name="2 jobs of its trials").click()
     jobs.get_by_role("button", name="search 1").wait_for()
     assert jobs.locator("tr[data-below]").count() == 2
+
+    row = page.locator("tr[data-sweep]:visible")
+    row.get_by_text("search", exact=True).click(button="right")
+    page.get_by_role("menuitem", name="Delete…").click()
+    dialog = page.locator(".jp-Dialog")
+    dialog.get_by_text("checkpoints, those of the best trial too").wait_for()
+    shot(page, "sweep-delete")
+    dialog.get_by_role("button", name="Delete").click()
+    row.wait_for(state="detached")
+    page.locator("tr[data-below]").first.wait_for(state="detached")
+    page.get_by_role("tab", name="Sweep: search").wait_for(state="detached")
+    page.get_by_text("No jobs yet. Open a notebook, and choose Submit.").wait_for()
