@@ -47,8 +47,13 @@ class Loop(Protocol):
             size: Number of ranks that took part in it.
         """
 
-    def tried(self, found: Tried) -> None:
-        """Advice on it was tried."""
+    def tried(self, found: Tried, size: int) -> None:
+        """Advice on it was tried.
+
+        Args:
+            found: What it gained.
+            size: Number of ranks that took part.
+        """
 
 
 class Diagnoses:
@@ -165,7 +170,7 @@ class Diagnoses:
             raise Conflict("A cell is running.", "Try the change once the cell has ended.")
         timings = await self._measured(client, order.cell, "advice_trial", wanted)
         found = tried(timings, advice)
-        self._loop.tried(found)
+        self._loop.tried(found, len(timings))
         self._found()
         return found
 

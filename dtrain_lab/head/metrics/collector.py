@@ -169,6 +169,7 @@ class MetricsCollector:
             diagnosed if metrics.measured else None,
             sure=found is None or found.code != TOO_BUSY,
             busy=too_busy(found, self.plan, self.hosts),
+            size=state.size,
             over=over,
         )
         if not current and (found is None or not found.alarm):
@@ -219,9 +220,9 @@ class MetricsCollector:
         if found.source == "replayed":
             self._advised.diagnosed(found, self.loops.code)
 
-    def tried(self, found: Tried) -> None:
-        """Record the result of trying advice on the last training loop."""
-        self._advised.record_trial(found)
+    def tried(self, found: Tried, size: int) -> None:
+        """Record the result `found` of trying advice on the last training loop, on `size` ranks."""
+        self._advised.record_trial(found, size)
 
     def suspects(self, state: State) -> tuple[int, ...]:
         """Ranks that others have waited for so long that their location should be queried."""

@@ -31,8 +31,11 @@ class CurrentAdvice:
         self.measured: Measured | None = None
         """Metrics of that loop, combined with its diagnosis."""
         self._advice: tuple[Advice, ...] = ()
-        self._trials: dict[tuple[str, int, str, object], tuple[float, Tried]] = {}
-        """Code of a loop, number of ranks, id and variant of advice → step time then (seconds), and gain."""
+        self._trials: dict[tuple[str, int, str, object], tuple[float, int, Tried]] = {}
+        """Code of a loop, number of its ranks, id and variant of advice → step time then (seconds), number of
+        ranks that tried it, and gain."""
+        self._size = 0
+        """Number of ranks of the world now."""
         self._too_short = False
         """Whether the loop has taken too few steps to be measured."""
         self.unknown: tuple[str, ...] = ()
@@ -81,6 +84,7 @@ class CurrentAdvice:
         *,
         sure: bool,
         busy: str,
+        size: int,
         over: bool = False,
     ) -> tuple[Advice, ...]:
         """Update the advice, and return what to display now.
@@ -92,8 +96,10 @@ class CurrentAdvice:
             sure: Whether estimates are reliable; a diagnosis always is.
             busy: Message that a machine has too few cores for its threads, which makes estimates useless;
                 empty if all machines have enough.
+            size: Number of ranks of the world, which may be another one than that of the loop.
             over: Whether the loop has ended.
         """
+        self._size = size
         if now is not None and now.step_s is not None:
             now = replace(now, asleep=self._asleep.share if loop == self._sampled else 0.0)
             self._trained, self._too_short = (loop, now), False
@@ -133,11 +139,16 @@ class CurrentAdvice:
             of = self.measured = with_diagnosis(self._trained[1], found)
             self._advice, self.unknown, self.too_busy = advise(of), unknown(of), ""
 
-    def record_trial(self, found: Tried) -> None:
-        """Record the measured gain of advice on the last training loop."""
+    def record_trial(self, found: Tried, size: int) -> None:
+        """Record the measured gain of advice on the last training loop.
+
+        Args:
+            found: The gain.
+            size: Number of ranks that tried it.
+        """
         advice = next((a for a in self._advice if a.id == found.id), None)
         if advice is not None and self._step_s is not None:
-            self._trials[self._key(advice)] = self._step_s, found
+            self._trials[self._key(advice)] = self._step_s, size, found
 
     @property
     def _step_s(self) -> float | None:
@@ -148,9 +159,11 @@ class CurrentAdvice:
 
     def _trial_of(self, advice: Advice) -> Tried | None:
         """The measured gain of advice; None if the step time of the same code has changed since."""
-        step_s, found = self._trials.get(self._key(advice), (0.0, None))
+        step_s, size, found = self._trials.get(self._key(advice), (0.0, 0, None))
         now = self._step_s
-        return found if now is not None and step_s and alike(step_s, now) else None
+        if found is None or now is None or not alike(step_s, now):
+            return None
+        return replace(found, other_ranks=size if size != self._size else None)
 
     def _key(self, advice: Advice) -> tuple[str, int, str, object]:
         loop, of = self._trained if self._trained is not None else ("", Measured(ranks=0))

@@ -62,16 +62,8 @@ def faster(gain: float, error: float) -> str:
 
 def faster_when_tried(tried: Tried) -> str:
     """Return how much faster a change was when it was tried, as precisely as it was measured."""
-    gain, error = tried.gain, tried.gain_error
-    if gain - 1 <= error:
-        return f"{'no' if gain < 1 + LEAST_GAIN else 'not clearly'} faster when tried"
-    if is_vague(gain, error):
-        return "faster when tried"
-    if error >= ROUGH_GAIN * (gain - 1):
-        return f"{_range(gain, error)} when tried"
-    if gain >= TIMES_GAIN:
-        return f"{gain:.1f} ± {max(0.1, error):.1f} times as fast when tried"
-    return f"{_percent(gain - 1)} % ± {max(1, _percent(error))} faster when tried"
+    said = _when_tried(tried.gain, tried.gain_error)
+    return f"{said} with {counted(tried.other_ranks, 'rank')}" if tried.other_ranks is not None else said
 
 
 def is_vague(gain: float, error: float) -> bool:
@@ -82,6 +74,18 @@ def is_vague(gain: float, error: float) -> bool:
         error: Its error, in the same unit.
     """
     return gain > 1 and error >= WIDE_GAIN * (gain - 1)
+
+
+def _when_tried(gain: float, error: float) -> str:
+    if gain - 1 <= error:
+        return f"{'no' if gain < 1 + LEAST_GAIN else 'not clearly'} faster when tried"
+    if is_vague(gain, error):
+        return "faster when tried"
+    if error >= ROUGH_GAIN * (gain - 1):
+        return f"{_range(gain, error)} when tried"
+    if gain >= TIMES_GAIN:
+        return f"{gain:.1f} ± {max(0.1, error):.1f} times as fast when tried"
+    return f"{_percent(gain - 1)} % ± {max(1, _percent(error))} faster when tried"
 
 
 def _range(gain: float, error: float) -> str:

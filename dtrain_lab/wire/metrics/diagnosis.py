@@ -43,7 +43,8 @@ class Tried(Struct, frozen=True):
 
     `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
     and `predicted_error` are those of the advice. `steps`: batches that were timed with the change. `way`:
-    how it was made, as in `Change`.
+    how it was made, as in `Change`. `other_ranks`: how many ranks it was measured with, if the world has
+    another number of them now; None if it has the same.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Tried(Struct, frozen=True):
     steps: int
     text: str
     way: str = ""
+    other_ranks: int | None = None
 
 
 class Check(Struct, frozen=True):

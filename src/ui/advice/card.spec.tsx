@@ -158,7 +158,8 @@ it('says what was measured when it was tried, and offers to keep it', () => {
     predicted_error: 0.2,
     steps: 20,
     text: '',
-    way: ''
+    way: '',
+    other_ranks: null
   };
   const own = { ...accumulate, diff: '@@', tryable: true };
   const said = text({ ...own, tried }, 1286);
@@ -190,6 +191,10 @@ it('says what was measured when it was tried, and offers to keep it', () => {
   const noisy = { ...own, tried: { ...tried, gain: 1.4, gain_error: 0.6 } };
   expect(text(noisy, 1286)).toContain(
     'Accumulate 4 batches: not clearly faster when tried|'
+  );
+  const resized = { ...own, tried: { ...tried, other_ranks: 2 } };
+  expect(text(resized, 1286)).toContain(
+    '48 % ± 5 faster when tried with 2 ranks|'
   );
   const vain = { ...own, tried: { ...tried, gain: 1.02 } };
   expect(text(vain, 1286)).toContain('no faster when tried');

@@ -31,7 +31,8 @@ it('leaves what was tried in vain in its place while it is in view', async () =>
       gain_error: 0.27,
       predicted: 1.32,
       predicted_error: 0.8,
-      steps: 16
+      steps: 16,
+      other_ranks: null
     }
   };
   const other = { ...accumulate, id: 'bf16', values: { item: 4 } };

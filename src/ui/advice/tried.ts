@@ -70,8 +70,17 @@ function faster(gain: number, error: number, trans: TranslationBundle): string {
   }
 }
 
-/** How much faster a change was when it was tried, as precisely as it was measured. */
+/** How much faster a change was when it was tried, and with how many ranks, if there are as many no more. */
 function fasterWhenTried(tried: Tried, trans: TranslationBundle): string {
+  const said = whenTried(tried, trans);
+  const { other_ranks: ranks } = tried;
+  return ranks === null
+    ? said
+    : trans._n('%2 with %1 rank', '%2 with %1 ranks', ranks, said);
+}
+
+/** How much faster a change was when it was tried, as precisely as it was measured. */
+function whenTried(tried: Tried, trans: TranslationBundle): string {
   const { gain, gain_error: error } = tried;
   if (!helped(tried)) {
     return gain < 1 + LEAST_GAIN

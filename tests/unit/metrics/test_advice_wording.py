@@ -68,7 +68,10 @@ def examples() -> Iterator[Advice]:
         yield replace(base, gain=gain, gain_error=error)
     for number, (gain, error) in enumerate(TRIALS):
         steps, way = (24, FEW_BATCHES - 1, 1)[number % 3], ("optimize", "loop", "")[number % 3]
-        yield replace(base, tried=Tried(base.id, gain, error, base.gain, base.gain_error, steps, "", way))
+        trial = Tried(base.id, gain, error, base.gain, base.gain_error, steps, "", way)
+        yield replace(base, tried=trial)
+    for ranks in (1, 2):
+        yield replace(base, tried=replace(trial, other_ranks=ranks))
 
 
 def said(advice: Advice) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from dtrain_lab.metrics.advice.tried import change, tried
 from dtrain_lab.metrics.advice.wording import faster_when_tried
@@ -55,7 +56,9 @@ def test_the_gain_is_of_batches_in_turns_and_of_all_ranks() -> None:
     ],
 )
 def test_what_was_measured_is_told_with_its_error(gain: float, error: float, said: str) -> None:
-    assert faster_when_tried(Tried("bf16", gain, error, 1.6, 0.2, 24, "")) == said
+    trial = Tried("bf16", gain, error, 1.6, 0.2, 24, "")
+    assert faster_when_tried(trial) == said
+    assert faster_when_tried(replace(trial, other_ranks=2)) == f"{said} with 2 ranks"
 
 
 def test_the_time_of_the_loops_own_code_stays() -> None:

@@ -384,7 +384,8 @@ def test_what_was_tried_is_shown_for_that_loop_only(world: World) -> None:
         world.tick((0.0005, 0.0005))
     diagnosed = Diagnosis("", "replayed", Check(0.5, 0.02, 0.05, 0.025, ""), None)
     world.collector.diagnosed(diagnosed, 2)
-    world.collector.tried(Tried("accumulate", 1.5, 0.1, 1.6, 0.2, 20, ""))
+    world.collector.tried(Tried("accumulate", 1.5, 0.1, 1.6, 0.2, 20, ""), 2)
+    world.look()
     [advice] = world.collector.advice
     assert advice.tryable
     assert advice.tried is not None
@@ -393,3 +394,20 @@ def test_what_was_tried_is_shown_for_that_loop_only(world: World) -> None:
     for other in (replace(of, ranks=4), replace(of, step_s=2 * (of.step_s or 0))):
         world.collector._advised._trained = loop, other
         assert [a.tried for a in world.collector.advice] == [None]
+
+
+def test_what_was_tried_on_another_number_of_ranks_says_so_until_the_loop_runs_on_these(world: World) -> None:
+    for _ in range(20):
+        world.tick((0.0005, 0.0005))
+    world.collector.diagnosed(Diagnosis("", "replayed", Check(0.5, 0.02, 0.05, 0.025, ""), None), 2)
+    world.collector.tried(Tried("accumulate", 1.5, 0.1, 1.6, 0.2, 20, ""), 2)
+    world.ends()
+
+    def other_ranks() -> list[int | None]:
+        return [a.tried.other_ranks for a in world.look().metrics.advice if a.tried is not None]
+
+    assert other_ranks() == [None]
+    world.state = replace(world.state, members=Members((*world.state.members, Member(2))))
+    assert other_ranks() == [2]
+    world.collector.tried(Tried("accumulate", 1.4, 0.1, 1.6, 0.2, 20, ""), 3)
+    assert other_ranks() == [None], "tried once more, on all of them"
