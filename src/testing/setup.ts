@@ -1,6 +1,7 @@
 import { afterAll, vi } from 'vitest';
 
 import { forgetPage } from './page';
+import { lengthenWaits } from './waits';
 
 /** What jsdom lacks and @lumino or @jupyterlab touch when they are imported. */
 const target = globalThis as unknown as Record<string, unknown>;
@@ -21,6 +22,8 @@ target.matchMedia ??= () => ({
 target.requestIdleCallback ??= (callback: () => void) => setTimeout(callback);
 HTMLCanvasElement.prototype.getContext = (() =>
   null) as unknown as typeof HTMLCanvasElement.prototype.getContext;
+
+lengthenWaits(vi);
 
 // `JSON.rawJSON` for Node below 22: with it, tests use the same objects for 1.0 as browsers do
 if (!('rawJSON' in JSON)) {
