@@ -1,6 +1,7 @@
 import { CodeCell } from '@jupyterlab/cells';
 import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { Signal } from '@lumino/signaling';
 import { expect, it } from 'vitest';
 
 import { highlightCurrentLine } from './currentLine';
@@ -9,13 +10,12 @@ import { highlightCurrentLine } from './currentLine';
 function lab(path: string, marked = '') {
   const node = document.createElement('div');
   node.innerHTML = marked;
-  let ready = (): void => undefined;
   const cell = Object.create(CodeCell.prototype) as CodeCell;
   Object.defineProperties(cell, {
-    ready: { value: new Promise<void>(done => (ready = done)) },
     model: { value: { sharedModel: { getSource: () => 'x' } } },
     node: { value: node },
-    isDisposed: { value: false }
+    disposed: { value: new Signal({}) },
+    isDisposed: { value: false, writable: true }
   });
   const panel = {
     sessionContext: { session: { path: 'a.ipynb' } },
@@ -23,6 +23,7 @@ function lab(path: string, marked = '') {
   };
   const announced: unknown[] = [];
   const callstack = {
+    currentFrameChanged: new Signal<object, unknown>({}),
     _frame: { id: 1, line: 16, source: { path } } as unknown,
     get frame() {
       return this._frame;
@@ -30,6 +31,7 @@ function lab(path: string, marked = '') {
     set frame(frame) {
       this._frame = frame;
       announced.push(frame);
+      this.currentFrameChanged.emit(frame);
     }
   };
   const service = {
@@ -41,14 +43,21 @@ function lab(path: string, marked = '') {
     find: (is: (panel: object) => boolean) => [panel].find(is)
   } as unknown as INotebookTracker;
   const done = highlightCurrentLine(service, tracker);
-  return { announced, ready, done, callstack };
+  /** JupyterLab sets up the editor of the cell. */
+  const setUp = (): void => {
+    const gutter = document.createElement('div');
+    gutter.className = 'cm-gutter cm-breakpoint-gutter';
+    node.appendChild(document.createElement('div')).append(gutter);
+  };
+  return { announced, setUp, done, callstack, cell };
 }
 
-it('announces the current frame again once the editor of its cell is there', async () => {
-  const { announced, ready, done } = lab('/tmp/x.py');
-  await Promise.resolve();
+it('announces the current frame again once the editor of its cell is set up', async () => {
+  const { announced, setUp, done, cell } = lab('/tmp/x.py');
+  cell.node.append(document.createElement('p')); // the editor, without its gutter
+  await new Promise(then => window.setTimeout(then));
   expect(announced).toEqual([]);
-  ready();
+  setUp();
   await done;
   expect(announced).toHaveLength(1);
 });
@@ -58,13 +67,17 @@ it('leaves a line alone that is highlighted, or in no cell, or not current any m
   await elsewhere.done;
   const mark = '<i class="jp-DebuggerEditor-highlight"></i>';
   const marked = lab('/tmp/x.py', mark);
-  marked.ready();
+  marked.setUp();
   await marked.done;
   const moved = lab('/tmp/x.py');
   moved.callstack._frame = null;
-  moved.ready();
+  moved.callstack.currentFrameChanged.emit(null);
   await moved.done;
-  for (const { announced } of [elsewhere, marked, moved]) {
+  const gone = lab('/tmp/x.py');
+  Object.assign(gone.cell, { isDisposed: true });
+  (gone.cell.disposed as Signal<object, void>).emit();
+  await gone.done;
+  for (const { announced } of [elsewhere, marked, moved, gone]) {
     expect(announced).toEqual([]);
   }
 });

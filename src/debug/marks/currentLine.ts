@@ -4,14 +4,24 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 
 /** The part of JupyterLab's service that is used. */
 type Service = Pick<IDebugger, 'session' | 'getCodeId'> & {
-  readonly model: { readonly callstack: IDebugger.Model.ICallstack };
+  readonly model: {
+    readonly callstack: Pick<
+      IDebugger.Model.ICallstack,
+      'frame' | 'currentFrameChanged'
+    >;
+  };
 };
+
+/** What JupyterLab adds to the editor of a cell that it sets up for the debugger. */
+const SET_UP = '.cm-breakpoint-gutter';
 
 /**
  * Highlight the line of the current frame in a cell whose editor was set up after the frame was chosen.
  *
  * JupyterLab highlights a line when the frame changes. After a reload of the page, it asks the kernel for the
  * frames before it sets up the editors of the cells.
+ *
+ * @returns ends once the line is highlighted, or isn't the current one any more.
  */
 export async function highlightCurrentLine(
   service: Service,
@@ -31,10 +41,38 @@ export async function highlightCurrentLine(
   if (!frame || !cell) {
     return;
   }
-  await cell.ready;
-  await new Promise(done => window.setTimeout(done)); // JupyterLab waits for the same, and a moment longer
+  const goesOn = (): boolean => !cell.isDisposed && callstack.frame === frame;
+  await setUp(cell, callstack.currentFrameChanged, goesOn);
   const isMarked = cell.node.querySelector('.jp-DebuggerEditor-highlight');
-  if (!cell.isDisposed && !isMarked && callstack.frame === frame) {
+  if (goesOn() && !isMarked) {
     callstack.frame = frame; // emits its signal
   }
+}
+
+/**
+ * Wait until JupyterLab has set up a cell's editor.
+ *
+ * @param changed - emitted when `goesOn` may have changed, as the cell's own end is.
+ * @param goesOn - whether to go on waiting.
+ */
+async function setUp(
+  cell: CodeCell,
+  changed: IDebugger.Model.ICallstack['currentFrameChanged'],
+  goesOn: () => boolean
+): Promise<void> {
+  await new Promise<void>(resolve => {
+    const look = (): void => {
+      if (!goesOn() || cell.node.querySelector(SET_UP)) {
+        observer.disconnect();
+        changed.disconnect(look);
+        cell.disposed.disconnect(look);
+        resolve();
+      }
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(cell.node, { childList: true, subtree: true });
+    changed.connect(look);
+    cell.disposed.connect(look);
+    look();
+  });
 }
