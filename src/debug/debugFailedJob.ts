@@ -1,15 +1,17 @@
 import { Dialog } from '@jupyterlab/apputils';
+import { INotebookContent } from '@jupyterlab/nbformat';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { othersText } from '../cluster/model/notebookCluster';
-import { taggedCell } from '../job/form/notebook';
+import { sourcesIn, taggedCell } from '../job/form/notebook';
 import {
   defaultsOf,
   differing,
   pythonOf,
   withAssigned
 } from '../job/model/assignments';
+import { editedSince } from '../job/model/editedSince';
 import { Cluster, Job } from '../tokens';
 import { openDialog } from '../ui/dialog';
 
@@ -21,8 +23,9 @@ export interface IAnswer {
 
 /**
  * Ask on which cluster a failed job's cells run, and whether with the job's parameters, which are then set in
- * the notebook. Doesn't ask what needs no answer.
+ * the notebook. Says so if the notebook was edited since. Doesn't ask what needs no answer.
  *
+ * @param copy - the job's copy of the notebook; null if it is not known.
  * @param own - the notebook's cluster; null if it has none.
  * @param next - the cluster that its next cell runs on; null if that cell would start one.
  * @param path - of the notebook, as its kernel has it.
@@ -31,6 +34,7 @@ export interface IAnswer {
 export async function askHow(
   job: Pick<Job, 'name' | 'world' | 'parameters'>,
   panel: NotebookPanel,
+  copy: INotebookContent | null,
   own: Cluster | null,
   next: Cluster | null,
   path: string,
@@ -40,7 +44,9 @@ export async function askHow(
   const source = cell?.sharedModel.getSource() ?? '';
   const others = differing(defaultsOf(source), job.parameters);
   const differs = Object.keys(others).length > 0;
-  if (own && !differs) {
+  const edited =
+    copy !== null && editedSince(sourcesIn(panel), copy, job.parameters);
+  if (own && !differs && !edited) {
     return { cluster: own.id };
   }
   const use = own ?? next;
@@ -52,6 +58,11 @@ export async function askHow(
   const asked = await openDialog({
     title: trans.__('Debug %1 in a cluster', job.name),
     body: [
+      edited &&
+        trans.__(
+          'The notebook was edited after %1 was submitted: its cells run as they are now.',
+          job.name
+        ),
       !own && whereText(job, next, path, trans),
       differs && parametersText(others, cell !== null, trans)
     ]

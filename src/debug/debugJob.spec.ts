@@ -1,6 +1,7 @@
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { Dialog, Notification } from '@jupyterlab/apputils';
 import { IDebugger } from '@jupyterlab/debugger';
+import { INotebookContent } from '@jupyterlab/nbformat';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
@@ -9,6 +10,7 @@ import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
+import { Jobs } from '../job/model/model';
 import { makeCluster } from '../testing/clusters';
 import { IClusters } from '../tokens';
 import { openDialog } from '../ui/dialog';
@@ -70,13 +72,23 @@ async function debugFailed(
   answer: (options: Partial<Dialog.IOptions<unknown>>) => {
     label: string;
     isChecked?: boolean;
-  }
+  },
+  submitted: string | null = null
 ) {
   const commands = new CommandRegistry();
   const [attached, started] = [vi.fn(), vi.fn(() => 'new')];
   const session = { path: 'a.ipynb', kernel: { id: 'k' } };
   const setSource = vi.fn();
+  const copy = {
+    cells: [{ cell_type: 'code', metadata: {}, source: submitted }]
+  } as unknown as INotebookContent;
+  const read = vi
+    .spyOn(Jobs.prototype, 'executed')
+    .mockImplementation(async () =>
+      submitted === null ? Promise.reject(new Error('none')) : copy
+    );
   const tagged = {
+    type: 'code',
     getMetadata: () => ['parameters'],
     sharedModel: { getSource: () => 'fail_at = -1\nepochs = 5', setSource }
   };
@@ -119,6 +131,7 @@ async function debugFailed(
   await commands.execute(CommandIDs.debugJob, { id: 'j' });
   const says = told.mock.calls.length;
   told.mockRestore();
+  read.mockRestore();
   return { attached, started, setSource, says };
 }
 
@@ -171,5 +184,27 @@ it('asks nothing where the notebook has a cluster, and the values of the job', a
   const { says } = await debugFailed({ epochs: 5 }, ['a.ipynb'], () => {
     throw new Error('a dialog');
   });
+  expect(says).toBe(1);
+});
+
+it('says that the notebook of a failed job was edited since, and asks nothing else then', async () => {
+  const now = 'fail_at = -1\nepochs = 5';
+  const debugged = (submitted: string) =>
+    debugFailed(
+      { epochs: 5 },
+      ['a.ipynb'],
+      ({ body, buttons }) => {
+        expect(body).toBe(
+          'The notebook was edited after night was submitted: its cells run as they are now.'
+        );
+        expect(buttons!.map(each => each.label)).toEqual(['Not now', 'Debug']);
+        return { label: 'Debug' };
+      },
+      submitted
+    );
+  await debugged(now);
+  expect(openDialog).not.toHaveBeenCalled();
+  const { says } = await debugged(`${now}\nwidth = 8`);
+  expect(openDialog).toHaveBeenCalledTimes(1);
   expect(says).toBe(1);
 });

@@ -60,7 +60,7 @@ export function addDebugJob(around: IAround): void {
       try {
         await (job.ended_at === null
           ? running(job, panel, around)
-          : failed(job, panel, around));
+          : failed(job, panel, jobs, around));
       } catch (error) {
         onError(error);
       }
@@ -112,6 +112,7 @@ async function running(
 async function failed(
   job: Job,
   panel: NotebookPanel,
+  jobs: Pick<Jobs, 'executed'>,
   { app, clusters, debug, model, queue, trans, onError }: IAround
 ): Promise<void> {
   app.shell.activateById(panel.id);
@@ -124,7 +125,9 @@ async function failed(
     attachedTo(clusters.clusters, path, lastCluster(panel));
   // else the cluster in its toolbar: the notebook is attached to that only once a cell has run
   const next = usedBy(clusters.clusters, path, lastCluster(panel));
-  const how = await askHow(job, panel, own(), next, path, trans);
+  // without a copy that can be read, there is nothing to compare the notebook with
+  const copy = await jobs.executed(job.id).catch(() => null);
+  const how = await askHow(job, panel, copy, own(), next, path, trans);
   if (!how) {
     return;
   }

@@ -253,7 +253,8 @@ export function taggedCell(panel: NotebookPanel): ICellModel | null {
   return found;
 }
 
-function sourcesIn(panel: NotebookPanel): string[] {
+/** Texts of its code cells. */
+export function sourcesIn(panel: NotebookPanel): string[] {
   const cells = panel.content.model?.cells;
   const found: string[] = [];
   for (let i = 0; cells && i < cells.length; i++) {
