@@ -1,6 +1,7 @@
 import { PathExt } from '@jupyterlab/coreutils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { Contents, ServerConnection } from '@jupyterlab/services';
+import { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { Job } from '../tokens';
@@ -16,13 +17,29 @@ export function executedPath(
   return `${DRIVE}:${job.id}/${name} (${job.name}).ipynb`;
 }
 
+/** Why a notebook can't be submitted: it is what a job has left. Null if it can be. */
+export function whyNoJob(
+  path: string | null,
+  trans: TranslationBundle
+): string | null {
+  return path && isExecuted(path)
+    ? trans.__(
+        'This is what a job has left: submit the notebook that it was made from.'
+      )
+    : null;
+}
+
+function isExecuted(path: string): boolean {
+  return path.startsWith(`${DRIVE}:`);
+}
+
 /**
  * Show executed notebooks without a kernel: nothing is to be run there, and a kernel's own metadata would make
  * an untouched one modified.
  */
 export function withoutKernel(notebooks: INotebookTracker): void {
   notebooks.widgetAdded.connect((_, { context }) => {
-    if (context.path.startsWith(`${DRIVE}:`)) {
+    if (isExecuted(context.path)) {
       const { sessionContext } = context;
       const preference = sessionContext.kernelPreference;
       sessionContext.kernelPreference = { ...preference, shouldStart: false };

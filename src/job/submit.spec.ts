@@ -6,6 +6,7 @@ import { Widget } from '@lumino/widgets';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
+import { executedPath } from './executedDrive';
 import { addSubmit, IAround } from './submit';
 import type { SubmitView } from './widgets';
 
@@ -88,4 +89,28 @@ it('is there in a restored layout before JupyterLab is restored, and its noteboo
     view.dispose();
   }
   expect(openNotebook).not.toHaveBeenCalled();
+});
+
+it('submits no executed notebook, and says why', () => {
+  const commands = new CommandRegistry();
+  addSubmit({
+    app: { commands, serviceManager: {}, shell: {} },
+    notebooks: null,
+    browser: null,
+    state: null,
+    trans: nullTranslator.load('x')
+  } as unknown as IAround);
+  const told = (path: string): [boolean, string] => [
+    commands.isEnabled(CommandIDs.submitNotebook, { path }),
+    commands.caption(CommandIDs.submitNotebook, { path })
+  ];
+  const job = { id: 'j1', name: 'night', notebook: 'a.ipynb' };
+  expect(told(executedPath(job))).toEqual([
+    false,
+    'This is what a job has left: submit the notebook that it was made from.'
+  ]);
+  expect(told('a.ipynb')).toEqual([
+    true,
+    'Run this notebook as a job on many nodes'
+  ]);
 });

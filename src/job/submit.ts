@@ -5,10 +5,12 @@ import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import { onceAtATime } from '../request/once';
 import { IClusters } from '../tokens';
+import { whyNoJob } from './executedDrive';
 import { draftsIn, typedIn } from './form/drafts';
 import { Jobs } from './model/model';
 import {
@@ -45,6 +47,8 @@ export function addSubmit(around: IAround): void {
   const { contents } = app.serviceManager;
 
   const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
+  const asked = (args: ReadonlyPartialJSONObject): string | null =>
+    (args.path as string | undefined) ?? chosen();
   const highlight = async (
     code: string,
     language: string,
@@ -107,9 +111,14 @@ export function addSubmit(around: IAround): void {
   commands.addCommand(CommandIDs.submitNotebook, {
     label: args =>
       args.toolbar ? trans.__('Submit') : trans.__('Submit Notebook…'),
-    caption: trans.__('Run this notebook as a job on many nodes'),
+    caption: args =>
+      whyNoJob(asked(args), trans) ??
+      trans.__('Run this notebook as a job on many nodes'),
     icon: args => (args.toolbar ? submitIcon : undefined),
-    isEnabled: args => !!(args.path ?? chosen()),
+    isEnabled: args => {
+      const path = asked(args);
+      return !!path && !whyNoJob(path, trans);
+    },
     execute: async args => {
       const path = askedNotebook(args, chosen, browser);
       if (!path) {

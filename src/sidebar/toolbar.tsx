@@ -3,6 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../commands';
+import { whyNoJob } from '../job/executedDrive';
 import { IClusters, ISelection } from '../tokens';
 import { Action } from '../ui/actionButton';
 import { IMenuItem, MenuButton } from '../ui/menu';
@@ -24,7 +25,7 @@ export function PanelToolbar(props: {
   const noNotebook =
     path === null
       ? trans.__('First open the notebook you want to submit.')
-      : null;
+      : whyNoJob(path, trans);
   return (
     <div className="jp-DtrainCluster-toolbar">
       <h1>{trans.__('Distributed')}</h1>

@@ -4,10 +4,12 @@ import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { TranslationBundle } from '@jupyterlab/translation';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { reportErrors } from '../cluster/commands/clusterCommands';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
+import { whyNoJob } from '../job/executedDrive';
 import { draftsIn, typedIn } from '../job/form/drafts';
 import { Jobs } from '../job/model/model';
 import {
@@ -139,6 +141,8 @@ function addForm(around: IAroundSweeps): void {
   });
   const openNotebook = openingWith(commands, trans);
   const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
+  const asked = (args: ReadonlyPartialJSONObject): string | null =>
+    (args.path as string | undefined) ?? chosen();
 
   const once = onceAtATime();
   const open = async (path: string): Promise<void> => {
@@ -177,9 +181,14 @@ function addForm(around: IAroundSweeps): void {
 
   commands.addCommand(CommandIDs.sweepNotebook, {
     label: trans.__('Sweep…'),
-    caption: trans.__('Vary parameters of this notebook over many jobs'),
+    caption: args =>
+      whyNoJob(asked(args), trans) ??
+      trans.__('Vary parameters of this notebook over many jobs'),
     icon: args => (args.toolbar ? sweepIcon : undefined),
-    isEnabled: args => !!(args.path ?? chosen()),
+    isEnabled: args => {
+      const path = asked(args);
+      return !!path && !whyNoJob(path, trans);
+    },
     execute: async args => {
       const path = askedNotebook(args, chosen, browser);
       if (!path) {
