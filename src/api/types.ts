@@ -2945,10 +2945,11 @@ export interface components {
          * @description A job before it runs; also the preview.
          *
          *     `id`: of the plan, by which it is submitted unchanged, and later of the job. `changes`: against this
-         *     notebook's last job, as a diff. `cells`: number of converted cells. `modules`: number of imported modules
-         *     that the environment has; None if that can't be determined at once. `environment`: where its Python comes
-         *     from, in words. `room`: free space and quota where its folder will be. `budget`: what is left in the
-         *     scheduler's account; only if the scheduler was asked. `submit`: the equivalent terminal command.
+         *     notebook's last job, as a diff. `cells`: number of cells that convert without a problem. `modules`: number
+         *     of imported modules that the environment has; None if that can't be determined at once. `environment`:
+         *     where its Python comes from, in words. `room`: free space and quota where its folder will be. `budget`:
+         *     what is left in the scheduler's account; only if the scheduler was asked. `submit`: the equivalent
+         *     terminal command.
          */
         JobPlan: {
             /** @default null */
@@ -4358,12 +4359,15 @@ export interface components {
          *
          *     `gain`: measured throughput relative to that without the change, give or take `gain_error`. `predicted`
          *     and `predicted_error` are those of the advice. `steps`: batches that were timed with the change. `way`:
-         *     how it was made, as in `Change`.
+         *     how it was made, as in `Change`. `other_ranks`: how many ranks it was measured with, if the world has
+         *     another number of them now; None if it has the same.
          */
         Tried: {
             gain: number;
             gain_error: number;
             id: string;
+            /** @default null */
+            other_ranks: number | null;
             predicted: number;
             predicted_error: number;
             steps: number;

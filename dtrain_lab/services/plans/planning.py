@@ -34,7 +34,7 @@ from dtrain_lab.services.plans.request import settings
 from dtrain_lab.services.plans.request_errors import as_finding, of_usual_size
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.services.profiles import environment
-from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.finding import Finding, problems
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.plan import Facts, Request
@@ -153,7 +153,7 @@ async def prepare(
         book.code,
         book.packed.left,
         never,
-        book.runs - len({f.cell for f in script.findings if f.severity == "problem"}),
+        book.runs - len({f.cell for f in problems(findings) if f.cell is not None}),
         len(book.code.imported) - len(missing) if backend.traits.one_machine else None,
     )
 

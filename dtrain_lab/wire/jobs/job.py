@@ -110,10 +110,11 @@ class JobPlan(Struct, frozen=True):
     """A job before it runs; also the preview.
 
     `id`: of the plan, by which it is submitted unchanged, and later of the job. `changes`: against this
-    notebook's last job, as a diff. `cells`: number of converted cells. `modules`: number of imported modules
-    that the environment has; None if that can't be determined at once. `environment`: where its Python comes
-    from, in words. `room`: free space and quota where its folder will be. `budget`: what is left in the
-    scheduler's account; only if the scheduler was asked. `submit`: the equivalent terminal command.
+    notebook's last job, as a diff. `cells`: number of cells that convert without a problem. `modules`: number
+    of imported modules that the environment has; None if that can't be determined at once. `environment`:
+    where its Python comes from, in words. `room`: free space and quota where its folder will be. `budget`:
+    what is left in the scheduler's account; only if the scheduler was asked. `submit`: the equivalent
+    terminal command.
     """
 
     files: tuple[PlannedFile, ...]

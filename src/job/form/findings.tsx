@@ -217,14 +217,17 @@ export function CheckFindings(props: IFindingsProps): JSX.Element {
           <li data-severity="good">
             <Glyph kind="good" label={trans.__('good')} />
             <div>
-              {trans._n('%1 cell converts.', '%1 cells convert.', plan.cells)}{' '}
-              {plan.modules === null
-                ? ''
-                : trans._n(
-                    '%1 module found in the environment.',
-                    '%1 modules found in the environment.',
-                    plan.modules
-                  )}
+              {trans._n(
+                '%1 cell converts without a problem.',
+                '%1 cells convert without a problem.',
+                plan.cells
+              )}{' '}
+              {plan.modules !== null &&
+                trans._n(
+                  '%1 module found in the environment.',
+                  '%1 modules found in the environment.',
+                  plan.modules
+                )}
             </div>
           </li>
         )}

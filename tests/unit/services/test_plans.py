@@ -30,7 +30,7 @@ from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.plans.plan_store import submittable
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.profiles import environment
-from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.finding import Finding, problems
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.node_check import Check, Interface
@@ -238,16 +238,20 @@ def test_all_that_is_wrong_with_a_request_is_told_at_once(tmp_path: Path, host: 
     with_jobs(tmp_path, main)
 
 
-def test_a_cell_that_does_not_convert_is_not_counted_among_those_that_do(tmp_path: Path, host: Host) -> None:
-    file = write(
-        tmp_path / "project" / "train.ipynb", ["x = 1", "y = = 2", "%distributed pull x\ny = (", "z = 3"]
-    )
+def test_a_cell_with_a_problem_is_not_counted_among_those_without(tmp_path: Path, host: Host) -> None:
+    folder = tmp_path / "project"
+    file = write(folder / "train.ipynb", ["x = 1", "y = = 2", "%distributed pull x\ny = (", "z = 3"])
 
     async def main(jobs: Jobs) -> None:
         plan = await jobs.plan(REQUEST, file)
         wrong = [(f.cell, f.message) for f in plan.findings if f.code == "syntax_error"]
         assert ("[2]", "SyntaxError: invalid syntax.") in wrong
         assert plan.cells == 2
+        undefined = await jobs.plan(
+            REQUEST, write(folder / "train.ipynb", ["x = 1", "y = x + lost", "z = 3"])
+        )
+        assert [(f.code, f.cell) for f in problems(undefined.findings)] == [("undefined_name", "[2]")]
+        assert undefined.cells == 2
 
     with_jobs(tmp_path, main)
 
