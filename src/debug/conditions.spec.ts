@@ -34,7 +34,7 @@ function made(hashed = false) {
       updated.push(lines);
     }
   };
-  new Conditions(debug as unknown as IDebugger, () => texts);
+  const conditions = new Conditions(debug as unknown as IDebugger, () => texts);
   const told = (...points: object[]): void =>
     message.emit({ event: 'dtrain/state', body: { on: true, points } });
   /** The breakpoint that a kernel receives for line 5. */
@@ -44,7 +44,7 @@ function made(hashed = false) {
     const last = sent.at(-1)!.args as { breakpoints: object[] };
     return last.breakpoints[0];
   };
-  return { debug, session, message, told, sent, given, texts };
+  return { debug, session, message, told, sent, given, texts, conditions };
 }
 
 const GIVEN = {
@@ -70,6 +70,16 @@ it('gives a new kernel the conditions that the one before had', async () => {
   expect(await given()).toEqual(GIVEN);
   told({ ...POINT, condition: '' });
   expect(await given()).toEqual({ line: 5 });
+});
+
+it('knows what a breakpoint asks while the kernel reports none, such as a new one', () => {
+  const { told, session, conditions } = made();
+  told({ ...POINT, log: 'x' });
+  const kept = { ...POINT, path: NEW, log: 'x', error: '' };
+  expect(conditions.given(NEW, 5)).toEqual(kept);
+  expect(conditions.given(NEW, 6)).toBeNull();
+  session.connection.id = 'another notebook';
+  expect(conditions.given(NEW, 5)).toBeNull();
 });
 
 it('keeps the condition of a breakpoint in a cell that is edited, at the line with its text', async () => {

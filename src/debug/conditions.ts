@@ -59,6 +59,16 @@ export class Conditions {
     };
   }
 
+  /** A breakpoint with what it asks, as it was last reported; null if it asks nothing. */
+  given(path: string, line: number): SetBreakpoint | null {
+    const given = this._own().get(keyOf(path, line));
+    if (!given) {
+      return null;
+    }
+    const { condition, hitCondition: hit, logMessage: log } = given;
+    return { path, line, condition, hit, log, error: '' };
+  }
+
   private _heard(_: unknown, event: IDebugger.ISession.Event): void {
     const name: string = event.event;
     if (name === 'dtrain/conditions') {

@@ -25,7 +25,7 @@ import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
 import { highlightCurrentLine } from './marks/currentLine';
 import { RankMarks } from './marks/rankMarks';
-import { keepExpressions } from './model/keptExpressions';
+import { KeptExpressions } from './model/keptExpressions';
 import { DebugModel } from './model/model';
 import { codeOf } from './model/notebookOf';
 import { CellNames } from './model/cellNames';
@@ -78,23 +78,26 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       return false;
     };
     const ours = new CellNames(debug, tracker, clusters, trans, model);
+    const conditions = new Conditions(debug, () => codeOf(tracker));
     const args = { model, debug, clusters, names: ours, trans, onError };
-    new Conditions(debug, () => codeOf(tracker));
     new RankMarks(model, debug, tracker, trans);
+    const { contents } = app.serviceManager;
+    const expressions =
+      state && new KeptExpressions(model, state, debug, contents);
+    expressions?.load().catch(onError);
     const queue = new SessionQueue(
       handler as IKernelQueries | null,
       app.shell,
       debug,
       () => {
         model.refresh();
+        expressions?.follow();
         void highlightCurrentLine(debug, tracker);
       }
     );
-    if (state) {
-      keepExpressions(model, state).catch(onError);
-    }
     holdClicks(queue);
-    addSections(sidebar, args);
+    const given: typeof conditions.given = (...at) => conditions.given(...at);
+    addSections(sidebar, { ...args, given });
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 

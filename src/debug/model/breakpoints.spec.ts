@@ -3,7 +3,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makePoint } from '../../testing/debug';
-import { Known, pointsOf } from './breakpoints';
+import { keptPoints, Known, pointsOf } from './breakpoints';
 
 const trans = nullTranslator.load('dtrain_lab');
 const CELL = '/tmp/ipykernel_1/1.py';
@@ -34,6 +34,19 @@ it('lists a breakpoint once after a restart of the kernel', () => {
   const found = pointsOf(known, [asked], () => 'cell', trans, cell);
   expect(found.map(p => p.path)).toEqual([cell]);
   expect(pointsOf(known, [asked], () => 'cell', trans)).toHaveLength(2);
+});
+
+it('lists what breakpoints ask while no kernel reports it', () => {
+  const known: Known = {
+    breakpoints: new Map([[CELL, [at(CELL, 5), at(CELL, 6)]]])
+  };
+  const asked = makePoint({ path: CELL, line: 5, condition: 'rank == 1' });
+  const kept = keptPoints(known, (path, line) =>
+    path === CELL && line === 5 ? asked : null
+  );
+  expect(kept).toEqual([asked]);
+  const found = pointsOf(known, kept, () => 'cell [9]', trans, CELL);
+  expect(found.map(p => p.asks?.condition)).toEqual(['rank == 1', undefined]);
 });
 
 it('names places where JupyterLab 4.2 has no names for them', () => {

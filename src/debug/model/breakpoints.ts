@@ -21,6 +21,23 @@ export type Known = Pick<IDebugger.Model.IBreakpoints, 'breakpoints'> &
   Partial<Pick<IDebugger.Model.IBreakpoints, 'getDisplayName'>>;
 
 /**
+ * JupyterLab's breakpoints that ask something, by what the page knows: a kernel reports none before it has
+ * loaded our extension.
+ *
+ * @param given - what the breakpoint at a line asks.
+ */
+export function keptPoints(
+  known: Known,
+  given: (path: string, line: number) => SetBreakpoint | null
+): SetBreakpoint[] {
+  return [...known.breakpoints].flatMap(([file, points]) =>
+    points.flatMap(
+      ({ source, line }) => given(source?.path ?? file, line ?? 0) ?? []
+    )
+  );
+}
+
+/**
  * All breakpoints: JupyterLab's own, and those that exist only on ranks.
  *
  * @param ours - names a place if JupyterLab does not.

@@ -81,12 +81,12 @@ export class DebugModel {
     }
   }
 
-  /** Compare expressions of an earlier page, before those of this one. */
+  /** Compare these expressions instead, such as those of another notebook. */
   restore(expressions: readonly string[]): void {
-    const known = this._expressions;
-    const earlier = expressions.filter(each => !known.includes(each));
-    this._expressions = [...new Set(earlier), ...known];
-    earlier.forEach(each => void this._evaluate(each)); // if ranks are debugged
+    this._expressions = [...new Set(expressions)];
+    this._rows.clear();
+    this._latest.clear();
+    this._expressions.forEach(each => void this._evaluate(each)); // if ranks are debugged
     this._changed.emit();
   }
 

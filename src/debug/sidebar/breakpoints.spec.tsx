@@ -141,3 +141,23 @@ it('has a long condition below the name of the breakpoint', async () => {
   root.unmount();
   host.remove();
 });
+
+it('shows a condition that can not be changed yet', async () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  const kept = makePoint({ condition: 'rank == 1', hit: '>= 3' });
+  root.render(
+    <Breakpoints
+      model={{} as unknown as DebugModel}
+      points={[{ path: 'p', line: 3, name: 'x', asks: kept, own: null }]}
+      show={() => undefined}
+      fixed
+      trans={nullTranslator.load('x')}
+    />
+  );
+  await vi.waitFor(() =>
+    expect(host.textContent).toBe('xrank == 1 · hits >= 3')
+  );
+  root.unmount();
+  host.remove();
+});

@@ -13,12 +13,14 @@ interface IProps {
   points: readonly IPoint[];
   /** Go to its line. */
   show: (point: IPoint) => void;
+  /** Whether conditions can't be changed now: the kernel has not reported them. */
+  fixed?: boolean;
   trans: TranslationBundle;
 }
 
 /** Breakpoints with their conditions. */
 export function Breakpoints(props: IProps): JSX.Element | null {
-  const { points, show, trans } = props;
+  const { points, show, fixed, trans } = props;
   const [open, setOpen] = useState<string | null>(null);
   if (!points.length) {
     return null;
@@ -53,7 +55,7 @@ export function Breakpoints(props: IProps): JSX.Element | null {
                 {point.name}
               </button>
               {asks.length > 0 && <Asks text={asks.join(' · ')} />}
-              {asked && (
+              {asked && !fixed && (
                 <button
                   type="button"
                   className="jp-DtrainUi-link"
@@ -65,7 +67,7 @@ export function Breakpoints(props: IProps): JSX.Element | null {
                 </button>
               )}
               {asked?.error && <Failed text={asked.error} />}
-              {asked && open === key && (
+              {asked && !fixed && open === key && (
                 <Edit {...props} point={asked} onDone={() => setOpen(null)} />
               )}
             </li>

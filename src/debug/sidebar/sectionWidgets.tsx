@@ -8,10 +8,10 @@ import { IClusters } from '../../tokens';
 import { CompareValues } from './compareValues';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './keyboardFocus';
-import { DebugModel } from '../model/model';
+import { DebugModel, SetBreakpoint } from '../model/model';
 import { CellNames, runningOf } from '../model/cellNames';
 import { noRanks, whoseVariables } from '../model/texts';
-import { pointsOf } from '../model/breakpoints';
+import { keptPoints, pointsOf } from '../model/breakpoints';
 import { withAlarm, worldOf } from '../model/world';
 import { Ranks } from './ranks';
 
@@ -19,6 +19,8 @@ import { Ranks } from './ranks';
 export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
+  /** What the breakpoint at a line asks, as the page keeps it; null if nothing. */
+  given: (path: string, line: number) => SetBreakpoint | null;
   /** Source of a running cell's number, of stuck ranks, and of a job's name. */
   clusters: IClusters;
   names: CellNames;
@@ -145,7 +147,7 @@ export class WhoseVariables extends Widget {
 export class PointsSection extends Section {
   constructor(
     args: IDebugWidgets,
-    /** JupyterLab's section, whose list is hidden while ranks are debugged. */
+    /** JupyterLab's section, whose own list is hidden while this one is shown. */
     private _panel: Widget
   ) {
     super(args);
@@ -158,25 +160,29 @@ export class PointsSection extends Section {
   }
 
   protected content(): JSX.Element | null {
-    const { model, debug, names, trans } = this.args;
-    const on = !!model.view?.on;
-    this._panel.toggleClass('jp-DtrainDebug-own', on);
-    this.toggleClass('jp-DtrainDebug-none', !on);
-    if (!model.view || !on) {
+    const { model, debug, names, given, trans } = this.args;
+    const { breakpoints } = debug.model;
+    const reported = model.view?.on ? model.view.points : null;
+    // after a restart of the kernel, until it has loaded our extension
+    const asked = reported ?? keptPoints(breakpoints, given);
+    const shows = reported !== null || asked.length > 0;
+    this._panel.toggleClass('jp-DtrainDebug-own', shows);
+    this.toggleClass('jp-DtrainDebug-none', !shows);
+    if (!shows) {
       return null;
     }
-    const { breakpoints } = debug.model;
     return (
       <Breakpoints
         model={model}
         points={pointsOf(
           breakpoints,
-          model.view.points,
+          asked,
           path => names.nameOf(path),
           trans,
           debug.getCodeId('')
         )}
         show={({ own }) => own && breakpoints.clicked.emit(own)}
+        fixed={reported === null}
         trans={trans}
       />
     );
