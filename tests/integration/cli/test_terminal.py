@@ -122,23 +122,33 @@ def test_an_adapter_to_which_nobody_can_speak_says_so() -> None:
     assert "communicate through pipes" in done.stderr
 
 
-def test_a_start_that_is_interrupted_leaves_no_cluster() -> None:
-    # eight ranks: the start of one may be over before the interrupt arrives
-    start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "8", "--name", "never"]
+HELD = """import os, sys, time
+if "dtrain_lab.node.forkserver" in sys.orig_argv:
+    open({reached!r}, "w").close()
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.05)
+"""
+"""A `sitecustomize` with which a fork server loads nothing, so that no rank starts."""
+
+
+def test_a_start_that_is_interrupted_leaves_no_cluster(tmp_path: Path) -> None:
+    reached = tmp_path / "reached"
+    (tmp_path / "sitecustomize.py").write_text(HELD.format(reached=str(reached)))
+    found = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    start = [sys.executable, "-m", "dtrain_lab", "cluster", "start", "--ranks", "1", "--name", "never"]
     try:
-        for _ in range(10):
-            with subprocess.Popen(
-                start, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-            ) as process:
-                # asked here: a command that lists them takes as long as the rest of the start
-                wait_until(lambda: any(c.name == "never" for c in dt.clusters()), 30, "its head")
-                process.send_signal(signal.SIGINT)
-                told = process.communicate(timeout=60)[1]
-            if process.returncode != 0:
-                break
-            for begun in dt.clusters():  # on a busy machine it may have started before it was interrupted
-                if begun.name == "never":
-                    begun.stop()
+        with subprocess.Popen(
+            start,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": found},
+        ) as process:
+            wait_until(reached.exists, 60, "its fork server")
+            process.send_signal(signal.SIGINT)
+            told = process.communicate(timeout=60)[1]
+        assert process.returncode != 0
         assert "Aborted!" in told
         assert not [c for c in as_json("cluster", "list") if c["name"] == "never"]
     finally:
