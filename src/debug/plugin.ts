@@ -25,8 +25,9 @@ import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
 import { highlightCurrentLine } from './marks/currentLine';
 import { RankMarks } from './marks/rankMarks';
+import { keptPoints } from './model/breakpoints';
 import { KeptExpressions } from './model/keptExpressions';
-import { DebugModel } from './model/model';
+import { DebugModel, SetBreakpoint } from './model/model';
 import { codeOf } from './model/notebookOf';
 import { CellNames } from './model/cellNames';
 import { untilStands } from './model/waitForRanks';
@@ -80,7 +81,9 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const ours = new CellNames(debug, tracker, clusters, trans, model);
     const conditions = new Conditions(debug, () => codeOf(tracker));
     const args = { model, debug, clusters, names: ours, trans, onError };
-    new RankMarks(model, debug, tracker, trans);
+    const kept = (): SetBreakpoint[] =>
+      keptPoints(debug.model.breakpoints, (...at) => conditions.given(...at));
+    new RankMarks(model, debug, tracker, trans, kept);
     const { contents } = app.serviceManager;
     const expressions =
       state && new KeptExpressions(model, state, debug, contents);
@@ -96,8 +99,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       }
     );
     holdClicks(queue);
-    const given: typeof conditions.given = (...at) => conditions.given(...at);
-    addSections(sidebar, { ...args, given });
+    addSections(sidebar, { ...args, kept });
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 

@@ -57,7 +57,9 @@ it('tells breakpoints that ask something from those that stop always', () => {
       { ...point, line: 6, path: '/home/me/model.py', log: 'loss' }
     ]
   } as unknown as DebugView;
-  expect(asksOf(view, CELL).map(({ line, kind }) => [line, kind])).toEqual([
+  expect(
+    asksOf(view.points, CELL).map(({ line, kind }) => [line, kind])
+  ).toEqual([
     [3, 'asks'],
     [4, 'asks'],
     [5, 'asks']

@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { formatRanks } from '../../ui/metrics/format';
 import { IMark, LineMarks } from './lineMarks';
-import { DebugModel, DebugView } from '../model/model';
+import { DebugModel, DebugView, SetBreakpoint } from '../model/model';
 
 /** The ranks at each line of a cell. */
 export function marksOf(
@@ -47,21 +47,31 @@ export function marksOf(
 }
 
 /** The breakpoints of a cell that have conditions. */
-export function asksOf(view: DebugView, path: string): IMark[] {
-  return view.points
+export function asksOf(
+  points: readonly SetBreakpoint[],
+  path: string
+): IMark[] {
+  return points
     .filter(p => p.path === path && (p.condition || p.hit || p.log))
     .map(({ line }) => ({ line, kind: 'asks', text: '' }));
 }
 
 /** Marks the positions of the debugged notebook's ranks beside the lines of its cells. */
 export class RankMarks {
+  /**
+   * @param _kept - returns the breakpoints that ask something, while no kernel reports them.
+   */
   constructor(
     private _model: DebugModel,
     private _debug: IDebugger,
     private _tracker: INotebookTracker,
-    private _trans: TranslationBundle
+    private _trans: TranslationBundle,
+    private _kept: () => readonly SetBreakpoint[]
   ) {
     _model.changed.connect(this._draw, this);
+    const { changed, restored } = _debug.model.breakpoints;
+    changed.connect(this._draw, this);
+    restored.connect(this._draw, this);
   }
 
   private _draw(): void {
@@ -71,20 +81,19 @@ export class RankMarks {
     const panel = this._tracker.find(
       p => p.sessionContext.session?.path === path
     );
-    const view = this._model.view;
+    const { view } = this._model;
+    const points = view?.on ? view.points : this._kept();
     if (panel !== this._last) {
       this._each(this._last, () => []);
       this._last = panel;
     }
     this._each(panel, source => {
-      if (!view) {
+      if (!view && !points.length) {
         return [];
       }
       const file = this._debug.config.getCodeId(source, kernel);
-      return [
-        ...marksOf(view, file, this._trans),
-        ...(view.on ? asksOf(view, file) : [])
-      ];
+      const ranks = view ? marksOf(view, file, this._trans) : [];
+      return [...ranks, ...asksOf(points, file)];
     });
   }
 

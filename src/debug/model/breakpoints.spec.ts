@@ -15,7 +15,7 @@ it('gives a breakpoint one name, with what ranks are asked', () => {
   const known: Known = {
     breakpoints: new Map([[CELL, [at(CELL, 12), at(CELL, 6)]]]),
     getDisplayName: point =>
-      point.source?.path === CELL ? 'Cell [9]' : 'model.py'
+      point.source?.path === CELL ? 'Cell [9]' : '/home/model.py'
   };
   const asked = makePoint({ path: CELL, line: 6, condition: 'rank == 5' });
   const elsewhere = makePoint({ path: '/home/model.py' });

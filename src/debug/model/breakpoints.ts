@@ -56,7 +56,9 @@ export function pointsOf(
   const name = (point: IDebugger.IBreakpoint): string => {
     const path = point.source?.path ?? '';
     const its = known.getDisplayName?.(point) ?? ours(path);
-    return lineOf({ path, name: its, line: point.line ?? 0 }, trans);
+    // a path of many folders leaves no room for the line
+    const name = isCell(path) ? its : its.slice(its.lastIndexOf('/') + 1);
+    return lineOf({ path, name, line: point.line ?? 0 }, trans);
   };
   const found: IPoint[] = [];
   for (const [file, points] of known.breakpoints) {

@@ -91,7 +91,7 @@ function makeNames(
   kernel: object | null = null,
   cells: Record<string, string> = {}
 ) {
-  const getCodeId = vi.fn((text: string) => `/ipykernel_1/${text.length}`);
+  const getCodeId = vi.fn((text: string) => `/ipykernel_1/${text.length}.py`);
   const tracker = {
     forEach: (of: (panel: object) => void) =>
       panels.forEach(({ panel }) => of(panel)),
@@ -106,11 +106,11 @@ function makeNames(
     tracker,
     clusters,
     trans,
-    { view: { cells } }
+    { view: { cells, on: true } }
   );
   const shown = (text: string): string =>
     names.getDisplayName({
-      path: `/ipykernel_1/${text.length}`
+      path: `/ipykernel_1/${text.length}.py`
     } as IDebugger.Source);
   return { names, getCodeId, shown };
 }
@@ -143,7 +143,7 @@ it('names cells of the notebook that is debugged, and of a job as the job does',
   expect(shown(TEXT)).toBe('cell\u00a0[4]');
   kernel.id = 'k2';
   expect(shown(TEXT)).toBe('cell\u00a0[13]');
-  cells[`/ipykernel_1/${TEXT.length}`] = '[2]';
+  cells[`/ipykernel_1/${TEXT.length}.py`] = '[2]';
   expect(shown(TEXT)).toBe('cell\u00a0[2]');
 });
 
@@ -180,5 +180,23 @@ it('makes no hash of a text twice', () => {
   }
   expect(hashed().sort()).toEqual([other, TEXT].sort());
   getCodeId.mockImplementation(text => `/ipykernel_2/${text.length}`); // a new kernel
-  expect(shown(TEXT)).toBe(`/ipykernel_1/${TEXT.length}`);
+  expect(shown(TEXT)).toBe(`/ipykernel_1/${TEXT.length}.py`);
+});
+
+it('names a file of the ranks without its folders, and leaves those of a kernel alone', () => {
+  const source = { path: '/home/me/project/model.py' } as IDebugger.Source;
+  const { names } = makeNames([]);
+  expect(names.canHandle(source)).toBe(true);
+  expect(names.getDisplayName(source)).toBe('model.py');
+  const off = new CellNames(
+    { getCodeId: () => '' },
+    {
+      forEach: () => undefined,
+      widgetAdded: new Signal<object, object>({})
+    } as unknown as INotebookTracker,
+    { clusters: [] },
+    trans,
+    { view: null }
+  );
+  expect(off.canHandle(source)).toBe(false);
 });

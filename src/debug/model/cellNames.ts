@@ -90,7 +90,7 @@ export class CellNames {
     private _tracker: Pick<INotebookTracker, 'forEach' | 'widgetAdded'>,
     private _clusters: Pick<IClusters, 'clusters'>,
     private _trans: TranslationBundle,
-    private _model: { view: Pick<DebugView, 'cells'> | null }
+    private _model: { view: Pick<DebugView, 'cells' | 'on'> | null }
   ) {
     const listen = (panel: NotebookPanel): void => {
       this._found.clear();
@@ -131,12 +131,15 @@ export class CellNames {
   }
 
   canHandle(source: IDebugger.Source): boolean {
-    return isCell(source.path ?? '');
+    return isCell(source.path ?? '') || !!this._model.view?.on;
   }
 
-  /** The name of the cell with this text; its path if it is not a distributed cell, or not open. */
-  getDisplayName(source: IDebugger.Source): string {
-    return this.nameOf(source.path ?? '');
+  /**
+   * The name of the cell with this text; its path if it is not a distributed cell, or not open. Of a file of
+   * the ranks its name, which leaves room for the number of a line.
+   */
+  getDisplayName({ path = '' }: Pick<IDebugger.Source, 'path'>): string {
+    return isCell(path) ? this.nameOf(path) : path.split('/').pop()!;
   }
 
   /** The name of the cell with this path. */

@@ -11,7 +11,7 @@ import { KeyboardFocus } from './keyboardFocus';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { CellNames, runningOf } from '../model/cellNames';
 import { noRanks, whoseVariables } from '../model/texts';
-import { keptPoints, pointsOf } from '../model/breakpoints';
+import { pointsOf } from '../model/breakpoints';
 import { withAlarm, worldOf } from '../model/world';
 import { Ranks } from './ranks';
 
@@ -19,8 +19,8 @@ import { Ranks } from './ranks';
 export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
-  /** What the breakpoint at a line asks, as the page keeps it; null if nothing. */
-  given: (path: string, line: number) => SetBreakpoint | null;
+  /** Breakpoints that ask something, as the page keeps them. */
+  kept: () => readonly SetBreakpoint[];
   /** Source of a running cell's number, of stuck ranks, and of a job's name. */
   clusters: IClusters;
   names: CellNames;
@@ -160,11 +160,11 @@ export class PointsSection extends Section {
   }
 
   protected content(): JSX.Element | null {
-    const { model, debug, names, given, trans } = this.args;
+    const { model, debug, names, kept, trans } = this.args;
     const { breakpoints } = debug.model;
     const reported = model.view?.on ? model.view.points : null;
     // after a restart of the kernel, until it has loaded our extension
-    const asked = reported ?? keptPoints(breakpoints, given);
+    const asked = reported ?? kept();
     const shows = reported !== null || asked.length > 0;
     this._panel.toggleClass('jp-DtrainDebug-own', shows);
     this.toggleClass('jp-DtrainDebug-none', !shows);
