@@ -327,14 +327,16 @@ def test_a_terminal_reaches_the_same_world(cluster: Any) -> None:
 
 def test_nothing_is_left_after_a_stop(cluster: Any, hosts: Hosts) -> None:
     said: list[Any] = []
+    # more than a socket takes at once, and little enough to be sent in the time that handlers have, also
+    # while this machine has other work
     code = "import atexit\nfrom IPython.display import HTML\n"
-    code += "_ = atexit.register(lambda: display(HTML('x' * 10_000_000)))"
+    code += "_ = atexit.register(lambda: display(HTML('x' * 5_000_000)))"
     order = clients.Run(cell="says", code=code, label="[1]")
     cluster._portal.call(cluster._connection.run(order, said.append))
     cluster.stop()
-    assert sorted(o.rank for o in said if len(o.data) > 10_000_000) == [0, 1, 2, 3], "last words"
+    assert sorted(o.rank for o in said if len(o.data) > 5_000_000) == [0, 1, 2, 3], "last words"
     for name in hosts.names:
-        wait_until(partial(empty, hosts, name), 5, f"{name} to be empty")
+        wait_until(partial(empty, hosts, name), 20, f"{name} to be empty")
 
 
 def test_the_end_of_the_head_ends_everything_everywhere(hosts: Hosts) -> None:
