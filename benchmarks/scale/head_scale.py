@@ -22,7 +22,7 @@ import zmq
 from benchmarks.measure import Row, emit
 from dtrain_lab.head.app import Head
 from dtrain_lab.head.listen import Listening
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.policy import Parts, StackReader
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.wire import clients, links
@@ -123,8 +123,7 @@ class Training:
     tick_s = TICK_S
     point_s = 1.0
     idle_point_s: float | None = None
-    ranks_answer = True
-    agents_within_s = 0.0
+    stack_readers: tuple[StackReader, ...] = ()
     listens: Listening | None = None
     handlers: Handlers = {}
     ordered: Ordered = {}
@@ -150,9 +149,6 @@ class Training:
         pass
 
     def keep(self, point: Point) -> None:
-        pass
-
-    def ask_stacks(self, ranks: tuple[int, ...], number: int) -> None:
         pass
 
     def asked(self) -> None:

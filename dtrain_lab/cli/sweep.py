@@ -205,7 +205,7 @@ def resume(identity: str, as_json: bool) -> None:
 def delete(identity: str, yes: bool, force: bool, as_json: bool) -> None:
     """Remove a sweep that has ended, and the jobs of its trials with their folders and checkpoints."""
     target = find(identity)
-    those = counted(sum(len(trial.jobs) for trial in target.sweep().trials), "job")
+    those = counted(sum(len(trial.jobs) for trial in target.snapshot().trials), "job")
     question = f"Delete {target.name} ({target.id}) and the {those} of its trials, with all checkpoints?"
     confirm(question, yes=yes, as_json=as_json)
     target.delete(force=force)
