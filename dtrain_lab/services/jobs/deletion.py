@@ -28,9 +28,7 @@ class Deletion:
         ender: Ends what is left of a job.
     """
 
-    def __init__(
-        self, index: AsyncJobIndex, states: JobStates, records: JobRecords, ender: JobEnder
-    ) -> None:
+    def __init__(self, index: AsyncJobIndex, states: JobStates, records: JobRecords, ender: JobEnder) -> None:
         self._index = index
         self._states = states
         self._records = records
