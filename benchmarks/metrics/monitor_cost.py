@@ -36,7 +36,8 @@ def rank_main(rank: int, port: int) -> None:
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
-    from dtrain_lab.rank.monitor import Monitor, probe
+    from dtrain_lab.rank.monitor import probe
+    from dtrain_lab.rank.monitor.monitor import Monitor
     from dtrain_lab.rank.torch.ddp import RATE
 
     torch.set_num_threads(1)

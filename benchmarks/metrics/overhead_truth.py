@@ -55,7 +55,7 @@ def rank_main(rank: int, address: str, port: int, model: str, control: bool) -> 
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
-    from dtrain_lab.rank.monitor import Monitor
+    from dtrain_lab.rank.monitor.monitor import Monitor
 
     torch.set_num_threads(1)
     torch.manual_seed(rank)

@@ -37,7 +37,7 @@ def rank_main(rank: int, port: int, loop: str) -> None:
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
-    from dtrain_lab.rank.monitor import Monitor
+    from dtrain_lab.rank.monitor.monitor import Monitor
 
     torch.set_num_threads(1)
     slower = [0.0]

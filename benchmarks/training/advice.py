@@ -58,7 +58,7 @@ def rank_main(rank: int, address: str, port: int, case: str, *, follows: bool = 
     from torch.utils.data import DataLoader, Dataset
 
     import dtrain_lab as dt
-    from dtrain_lab.rank.monitor import Monitor
+    from dtrain_lab.rank.monitor.monitor import Monitor
 
     torch.set_num_threads(1)
     read_ms, workers = LOADERS.get(case, (0.0, 0))

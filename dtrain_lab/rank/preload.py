@@ -48,7 +48,7 @@ NEEDED_BY_SCRIPTS = (
     "torch.nn.parallel",
     "torch.utils.data",
     "dtrain_lab.rank.job.script",
-    "dtrain_lab.rank.monitor",
+    "dtrain_lab.rank.monitor.monitor",
     "dtrain_lab.rank.notes",
     "dtrain_lab.rank.launchers",
     "dtrain_lab.rank.rpc",

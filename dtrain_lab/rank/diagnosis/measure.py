@@ -15,8 +15,8 @@ from dtrain_lab.machine import local_facts
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, MODEL_GONE, READ_AHEAD_S, feeding, scheme
 from dtrain_lab.metrics.units import counted, size_text
 from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
-from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
+from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.torch import names
 from dtrain_lab.training.gradients import active_accumulations
 from dtrain_lab.wire.metrics.diagnosis import StepTimings

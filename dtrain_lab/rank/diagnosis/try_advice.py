@@ -23,8 +23,8 @@ from dtrain_lab.rank.diagnosis.replay import (
     step_times,
     timed,
 )
-from dtrain_lab.rank.monitor import Monitor
 from dtrain_lab.rank.monitor.last_training import ONE_PASS
+from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.torch import ddp, names
 from dtrain_lab.training.gradients import active_accumulations, compression
 from dtrain_lab.wire.metrics.diagnosis import Change, StepTimings

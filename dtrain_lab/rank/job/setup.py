@@ -71,7 +71,7 @@ class Setup:
 
             unused.explain(untraced)
         if metrics and monitored.on:
-            from dtrain_lab.rank.monitor import Monitor
+            from dtrain_lab.rank.monitor.monitor import Monitor
             from dtrain_lab.rank.notes import Notes
             from dtrain_lab.rank.torch import names
 

@@ -41,7 +41,7 @@ from dtrain_lab.rank.link.main_tasks import MainTasks
 from dtrain_lab.rank.link.order_reading import MainSelector, SocketHandoff
 from dtrain_lab.rank.link.orders import Orders
 from dtrain_lab.rank.link.shared_memory import Shared
-from dtrain_lab.rank.monitor import Monitor
+from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.notes import Notes
 from dtrain_lab.rank.output import inline_figures
 from dtrain_lab.rank.output.outbox import Outbox

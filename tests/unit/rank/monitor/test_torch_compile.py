@@ -23,7 +23,7 @@ from dtrain_lab.metrics import ring
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 memory = memoryview(bytearray(ring.BYTES))
 if sys.argv[1] == "watched":
-    from dtrain_lab.rank.monitor import Monitor
+    from dtrain_lab.rank.monitor.monitor import Monitor
     monitor = Monitor(memory, 2)
     monitor.begin_cell()
 import torch._dynamo as dynamo

@@ -17,7 +17,7 @@ import json, os, sys, torch, torch.distributed as dist, torch.nn as nn, torch.nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, TensorDataset
 from dtrain_lab.metrics import ring
-from dtrain_lab.rank.monitor import Monitor
+from dtrain_lab.rank.monitor.monitor import Monitor
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 memory = memoryview(bytearray(ring.BYTES))
 monitor = Monitor(memory, 2)

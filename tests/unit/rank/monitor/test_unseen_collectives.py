@@ -16,7 +16,7 @@ import torch.distributed._functional_collectives as functional
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 from dtrain_lab.metrics import ring
-from dtrain_lab.rank.monitor import Monitor
+from dtrain_lab.rank.monitor.monitor import Monitor
 
 rank = int(sys.argv[1])
 dist.init_process_group("gloo", store=dist.FileStore(sys.argv[2], 2), rank=rank, world_size=2)

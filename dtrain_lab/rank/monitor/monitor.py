@@ -1,0 +1,140 @@
+"""The training monitor: measures steps, samples, data and communication without changes to the user's code.
+
+Hooks in torch write integers into a ring that the node agent reads. Only the main thread is measured: a
+collective in another thread does not stop training. The monitor never changes a result; a hook that can't
+read something leaves that metric out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+from dtrain_lab.metrics import ring
+from dtrain_lab.rank.monitor.checks.guard import Guard
+from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING, MissingSync
+from dtrain_lab.rank.monitor.checks.shards import Likeness, Shards
+from dtrain_lab.rank.monitor.checks.shared_start import SharedStart
+from dtrain_lab.rank.monitor.collectives import watch_collectives
+from dtrain_lab.rank.monitor.cuda_stream import of_device
+from dtrain_lab.rank.monitor.last_training import LastTraining
+from dtrain_lab.rank.monitor.probe import Probes
+from dtrain_lab.rank.monitor.recorder import Recorder
+from dtrain_lab.rank.monitor.training_hooks import watch_steps
+from dtrain_lab.rank.monitor.unseen_collectives import Unseen
+from dtrain_lab.rank.torch import names
+from dtrain_lab.rank.torch.compiler import compile_none_of
+from dtrain_lab.training import guard as switch
+from dtrain_lab.training import step
+from dtrain_lab.training.batch_size import largest, sizes
+from dtrain_lab.wire.metrics.collective import CollectiveCall
+
+OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
+"""Modules whose functions run inside hooks."""
+TYPICAL, ENOUGH = 32, 5
+"""Most and fewest last steps of a loop from which the time of one step is taken: the first steps are slow."""
+
+
+class Monitor:
+    """Monitors the training of this process.
+
+    Args:
+        memory: the metrics ring, shared with the node agent.
+        world_size: number of ranks; with one rank communication isn't measured.
+        probe: whether steps may be probed.
+        guard: whether ranks compare their next collective before it runs.
+        say: prints a note for the user.
+    """
+
+    def __init__(
+        self,
+        memory: memoryview,
+        world_size: int,
+        *,
+        probe: bool = True,
+        guard: bool = False,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.recorder = Recorder(ring.Writer(memory))
+        self.recorder.find_stream = of_device
+        self._reader = ring.Reader(memory)
+        self.probes = Probes(self.recorder)
+        self.probes.on = probe
+        self.guard = Guard(self.recorder)
+        self.guard.switch(guard and names.has(names.GUARD))
+        self.seen = LastTraining()
+        self._unseen = Unseen(self.recorder.writer.cells)
+        self.apart = MissingSync(say)
+        self.start = SharedStart(say)
+        self.shards = Shards(say, self.start)
+        if world_size > 1:
+            self.recorder.step_ended = self._step_ended
+        self._steps = self._loop = 0
+        watch_collectives(self.recorder, self.guard, self.apart, self.start)
+        likeness = Likeness(self.apart, self.start, self.shards)
+        watch_steps(self.recorder, self.probes, self.guard, self.seen, likeness, sync=world_size > 1)
+        step.to(self.recorder.user_stepped)
+        sizes.seen_by(lambda: self.seen.batch, self.seen.forget_batch)
+        largest.rests_by(self.recorder.resting)
+        switch.to(self.guard.switch)
+        compile_none_of(OURS)
+
+    def calls(self) -> tuple[CollectiveCall, ...]:
+        """Signatures of the last collectives of this cell, oldest first."""
+        return tuple(self._reader.calls())
+
+    @property
+    def steps(self) -> int:
+        """Training steps of this process so far."""
+        return self._reader.steps
+
+    def step_s(self) -> float | None:
+        """Median step time in the last cell that trained, seconds; None after fewer than 5 steps."""
+        steps = self.recorder.writer.cells[ring.STEPS]
+        loop = steps - self._steps or self._loop
+        last = self._reader.last(min(loop, TYPICAL)) if loop >= ENOUGH else []
+        return median(record.wall for record in last) / 1e9 if last else None
+
+    def _step_ended(self, known: int) -> None:
+        # the guard's own collectives would be taken for unseen ones
+        if not self.guard.on and self._unseen.step_ended(known):
+            self.apart.sent = EVERYTHING
+        if not self.apart.over:
+            self.apart.step_ended()
+        if self.start.begins:
+            self.start.step_ended()
+
+    def compare(self) -> None:
+        """Tell the user if the ranks of a cell that ended without error have trained without each other."""
+        with self.recorder.harmless(), self.recorder.resting():
+            self.apart.end_cell()
+
+    def end_cell(self) -> None:
+        """Called when a cell has ended."""
+        self.recorder.end_cell()
+        self.probes.end_cell()
+
+    def begin_cell(
+        self, cell: str = "", ranks: int = 0, store: Any = None, *, keeps_store: bool = False
+    ) -> None:
+        """Called when a cell begins. Its collectives are compared with the same cell's on other ranks only.
+
+        Args:
+            cell: id of the cell, the same on all ranks.
+            ranks: number of ranks that run it.
+            store: the ranks' rendezvous store.
+            keeps_store: whether this process keeps the store, which then ends with it.
+        """
+        with self.recorder.harmless():
+            self._unseen.begin_cell()
+            self.apart.begin_cell(cell, ranks, store, keeps_store=keeps_store)
+            self.start.begin_cell(cell, ranks, store)
+            self.shards.begin_cell()
+        cells = self.recorder.writer.cells
+        cells[ring.CALLS_NOTED] = 0
+        if cells[ring.STEPS] > self._steps:
+            self._loop = cells[ring.STEPS] - self._steps
+            self._steps = cells[ring.STEPS]
+        self.recorder.begin_cell()
+        self.probes.begin_cell()
