@@ -9,19 +9,34 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import Conflict
-from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.notes import Notes
 from dtrain_lab.rank.torch.groups import set_timeout
 
 
-def install(group: Group, notes: Notes) -> None:
+class ExistingGroup(Protocol):
+    """The process group that the ranks already form."""
+
+    rank: int
+    size: int
+    collectives: str
+    """Back-ends of the group, as torch names them."""
+
+    @property
+    def store(self) -> dist.Store:
+        """The store that the ranks share."""
+
+    def remake(self) -> None:
+        """Create the process group again; a collective."""
+
+
+def install(group: ExistingGroup, notes: Notes) -> None:
     """Replace `torch.distributed.init_process_group`.
 
     Args:
@@ -34,7 +49,7 @@ def install(group: Group, notes: Notes) -> None:
     c10d.init_process_group = init
 
 
-def _init_process_group(group: Group, notes: Notes) -> Callable[..., None]:
+def _init_process_group(group: ExistingGroup, notes: Notes) -> Callable[..., None]:
     process = os.getpid()
 
     def init_process_group(
@@ -73,7 +88,7 @@ def _init_process_group(group: Group, notes: Notes) -> Callable[..., None]:
     return init_process_group
 
 
-def _check(group: Group, backend: str | None, world_size: int, rank: int) -> None:
+def _check(group: ExistingGroup, backend: str | None, world_size: int, rank: int) -> None:
     if world_size not in (-1, group.size):
         are = "is" if group.size == 1 else "are"
         raise Conflict(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import resource
-import socket
 import sys
 
 import ipykernel_launcher
@@ -15,6 +14,7 @@ from traitlets.config import Config
 from dtrain_lab.cells import output_buffer
 from dtrain_lab.jobs import environment_variables
 from dtrain_lab.machine.net.zmq_options import in_every_context
+from dtrain_lab.rank import setup
 from dtrain_lab.rank.engine import RankEngine
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.link import link as rank_link
@@ -38,7 +38,8 @@ def run(spec: RankSpec, memory: Shared) -> None:
     _environment(spec)
     _log_to_file()
     _raise_file_limit()
-    _threads_and_device(spec)
+    setup.set_threads(spec.variables, spec.threads)
+    _set_device(spec)
     if ":" in spec.master_address:  # the controller then listens on IPv6, too
         in_every_context(zmq.IPV6, 1)
     # as in a notebook kernel: argparse prints this name in "usage:"
@@ -122,29 +123,15 @@ def _environment(spec: RankSpec) -> None:
     )
     os.environ.setdefault(environment_variables.CHECKPOINTS, os.path.join(spec.directory, "checkpoints"))
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    if "OMP_NUM_THREADS" not in spec.variables:
-        # the fork server ran with 1; child processes of this rank get the rank's own share
-        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-            os.environ[name] = str(spec.threads)
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", spec.interface or _loopback())
-    if spec.interface is not None:
-        os.environ.setdefault("NCCL_SOCKET_IFNAME", spec.interface)
-        os.environ.setdefault("HCCL_SOCKET_IFNAME", spec.interface)
+    setup.set_interface(spec.interface)
     # the notebook's folder may be missing on a host that doesn't share its file system
     os.chdir(spec.directory if os.path.isdir(spec.directory) else os.path.expanduser("~"))
     # as in a notebook: modules beside it can be imported, those in the fork server's folder can't
     sys.path[:] = ["", *(path for path in sys.path if path not in ("", "/"))]
 
 
-def _loopback() -> str:
-    """Name of the loopback interface, which is enough for the ranks of one node."""
-    names = [name for _, name in socket.if_nameindex()]
-    return next((name for name in names if name in ("lo", "lo0")), names[0])
-
-
-def _threads_and_device(spec: RankSpec) -> None:
+def _set_device(spec: RankSpec) -> None:
     import torch
 
-    torch.set_num_threads(int(spec.variables.get("OMP_NUM_THREADS", spec.threads)))
     if spec.gpus:
         torch.cuda.set_device(spec.local_rank % spec.gpus)

@@ -21,12 +21,15 @@ def message(error: BaseException, locate: Locate) -> str:
     """
     if isinstance(error, SyntaxError) and error.filename and locate(error.filename, 0)[0] is not None:
         return str(error.msg)
+    return text_of(error)[:MOST_CHARACTERS]
+
+
+def text_of(error: BaseException) -> str:
+    """The text of an exception, or that its `__str__` fails: a user's may, and the error must be reported."""
     try:
-        text = str(error)
-    # a user's __str__ may fail; the cell's error must still be reported
-    except Exception as second:  # noqa: BLE001
-        text = f"(its str() failed: {type(second).__name__})"
-    return text[:MOST_CHARACTERS]
+        return str(error)
+    except Exception as second:  # noqa: BLE001 # a user's code may raise anything
+        return f"(its str() failed: {type(second).__name__})"
 
 
 def detail(error: BaseException, locate: Locate, user_line: Callable[[str, int], str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dtrain_lab.rank import setup
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import RankSpec
 
@@ -39,8 +40,6 @@ def resized(shell: Any, spec: RankSpec, order: links.FormGroup) -> None:
     names = shell.user_ns_hidden
     if names["world_size"] == order.size:
         return
-    import torch
-
     names["world_size"] = shell.user_ns["world_size"] = order.size
-    if "OMP_NUM_THREADS" not in spec.variables:
-        torch.set_num_threads(order.threads)
+    if setup.CHOSEN_THREADS not in spec.variables:
+        setup.set_threads(spec.variables, order.threads)

@@ -33,7 +33,7 @@ from dtrain_lab.jobs.environment_variables import JobEnvironment
 from dtrain_lab.jobs.notebook.sections import Section, sections
 from dtrain_lab.machine import atomic_files, processes
 from dtrain_lab.rank import child_processes
-from dtrain_lab.rank.cells import citations, class_sources
+from dtrain_lab.rank.cells import citations, class_sources, failures
 from dtrain_lab.rank.debugger import pause
 from dtrain_lab.rank.debugger.job_debugger import JobDebugger
 from dtrain_lab.rank.job.display import Display, plain
@@ -242,14 +242,14 @@ class Runner:
         text = "".join(lines)
         cell = self._cells[mine[-1].filename] if mine else None
         at = mine[-1].lineno if mine else getattr(error, "lineno", None)
-        message = _message(error)
+        message = failures.text_of(error)
         told = {
             "rank": self.rank,
             "cell": (cell.name or None) if cell else None,
             "cell_id": cell.id if cell else None,
             "line": at,
             "type": type(error).__name__,
-            "message": message[:20_000],
+            "message": message[: failures.MOST_CHARACTERS],
             "traceback": text.splitlines()[:400],
             "time": time.time(),
             "node": socket.gethostname().split(".")[0],
@@ -259,14 +259,6 @@ class Runner:
         print(text, file=plain(sys.stderr), end="", flush=True)
         if self.executed is not None:
             self.executed.fail(type(error).__name__, message, text.splitlines())
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    # a user's __str__ may fail; the error must still be reported
-    except Exception as second:  # noqa: BLE001
-        return f"(its str() failed: {type(second).__name__})"
 
 
 def _last_value(tree: ast.Module, source: str) -> ast.Expression | None:

@@ -45,58 +45,73 @@ class Setup:
         monitored = job.monitored
         if job.framework is not None:
             self._begin_framework(job.framework.name, metrics if monitored.on else "")
-        if not needed:
-            return
-        gc.disable()  # collections while torch loads would only scan torch's modules
-        import torch
-        import torch.distributed as dist
+        if needed:
+            self._begin_torch(metrics if monitored.on else "", monitored)
 
-        # permanently: the first optimizer step imports torch's compiler, which would trigger a scan of torch
-        gc.freeze()
-        gc.enable()
-        threads = os.environ.get("OMP_NUM_THREADS")
-        if threads:
-            torch.set_num_threads(int(threads))
+    def _begin_torch(self, metrics: str, monitored: environment_variables.Monitored) -> None:
+        """Set up torch: threads, device, monitor, and the group of the ranks that a launcher has started.
+
+        Args:
+            metrics: file descriptor of the metrics ring; empty without an agent or a monitor.
+            monitored: what the monitor does.
+        """
+        _load_torch()
+        from dtrain_lab.rank.setup import set_threads
+
+        set_threads(os.environ)
+        _set_device()
         size = int(os.environ.get("WORLD_SIZE", "1"))
-        npu = job.accelerator == "npu"
-        if npu:
-            import torch_npu  # noqa: F401 # it adds torch.npu and HCCL
-
-            torch.npu.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.npu.device_count())
-        elif torch.cuda.is_available():
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         if size > 1:
             from dtrain_lab.rank.torch.compiler import untraced
             from dtrain_lab.training.gradients import unused
 
             unused.explain(untraced)
-        if metrics and monitored.on:
-            from dtrain_lab.rank.monitor.monitor import Monitor
-            from dtrain_lab.rank.notes import Notes
-            from dtrain_lab.rank.torch import names
-
-            notes = Notes()
-            self._ring = mmap.mmap(int(metrics), 0)
-            probe, guard = monitored.probe, monitored.guard
-            self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=notes.say)
-            if self.rank == 0:  # all ranks lack the same features
-                for text in names.silently_lost():
-                    notes.say(text)
+        if metrics:
+            self._begin_monitor(metrics, size, monitored)
         if "RANK" in os.environ:
-            local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-            self._tell_frameworks(size, local)
-            own_gpu = torch.cuda.is_available() and local <= torch.cuda.device_count()
-            collectives = collectives_of(own_gpu)
-            if npu:
-                collectives = ascend.COLLECTIVES
-            from dtrain_lab.rank.group.kept_groups import KeptGroups
+            self._form_group(size)
 
-            KeptGroups().watch()
-            store = job_store.init(dist.init_process_group, collectives, "first")
-            if self.monitor is not None:
-                keeps = self.rank == 0 and not job_store.under_torchrun()
-                self.monitor.begin_cell("job", size, store, keeps_store=keeps)
-            _find_existing_group(_Group(self.rank, size, collectives, store))
+    def _begin_monitor(self, metrics: str, size: int, monitored: environment_variables.Monitored) -> None:
+        """Start the training monitor.
+
+        Args:
+            metrics: file descriptor of the metrics ring.
+            size: number of ranks.
+            monitored: what the monitor does.
+        """
+        from dtrain_lab.rank.monitor.monitor import Monitor
+        from dtrain_lab.rank.notes import Notes
+        from dtrain_lab.rank.torch import names
+
+        notes = Notes()
+        self._ring = mmap.mmap(int(metrics), 0)
+        probe, guard = monitored.probe, monitored.guard
+        self.monitor = Monitor(memoryview(self._ring), size, probe=probe, guard=guard, say=notes.say)
+        if self.rank == 0:  # all ranks lack the same features
+            for text in names.silently_lost():
+                notes.say(text)
+
+    def _form_group(self, size: int) -> None:
+        """Form the ranks' process group, and let the script's own calls find it.
+
+        Args:
+            size: number of ranks.
+        """
+        import torch.distributed as dist
+
+        from dtrain_lab.rank.group.kept_groups import KeptGroups
+        from dtrain_lab.rank.notes import Notes
+        from dtrain_lab.rank.setup import install_group_hooks
+
+        local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        self._tell_frameworks(size, local)
+        collectives = _collectives(local)
+        KeptGroups().watch()
+        store = job_store.init(dist.init_process_group, collectives, "first")
+        if self.monitor is not None:
+            keeps = self.rank == 0 and not job_store.under_torchrun()
+            self.monitor.begin_cell("job", size, store, keeps_store=keeps)
+        install_group_hooks(_Group(self.rank, size, collectives, store), Notes())
 
     def _begin_framework(self, name: Framework, metrics: str) -> None:
         """Set up what works with another framework than torch, which may not be installed here.
@@ -126,38 +141,47 @@ class Setup:
             os.environ.setdefault(name, value)
 
 
-def _find_existing_group(given: _Group) -> None:
-    """Replace `init_process_group` and launchers, so that they find the existing ranks.
+def _load_torch() -> None:
+    gc.disable()  # collections while torch loads would only scan torch's modules
+    import torch.distributed  # noqa: F401
 
-    The module that answers `init_process_group` is imported at the first call: it takes 0.6 s, and few
-    notebooks call it.
+    # permanently: the first optimizer step imports torch's compiler, which would trigger a scan of torch
+    gc.freeze()
+    gc.enable()
+
+
+def _has_npu() -> bool:
+    return os.environ.get(environment_variables.ACCELERATOR) == "npu"
+
+
+def _set_device() -> None:
+    """Give this rank the device of its local number."""
+    import torch
+
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    if _has_npu():
+        import torch_npu  # noqa: F401 # it adds torch.npu and HCCL
+
+        torch.npu.set_device(local_rank % torch.npu.device_count())
+    elif torch.cuda.is_available():
+        torch.cuda.set_device(local_rank % torch.cuda.device_count())
+
+
+def _collectives(local: int) -> str:
+    """Back-ends of the group, as torch names them.
+
+    Args:
+        local: number of ranks on this node.
     """
-    import torch.distributed as dist
-    from torch.distributed import distributed_c10d as c10d
+    import torch
 
-    from dtrain_lab.rank import launchers, rpc
-    from dtrain_lab.rank.frameworks import torch_libraries
-    from dtrain_lab.rank.notes import Notes
-
-    usual = dist.init_process_group
-    notes = Notes()
-
-    def init_process_group(*args: Any, **kwargs: Any) -> None:
-        from dtrain_lab.rank import init_process_group
-
-        dist.init_process_group = c10d.init_process_group = usual
-        init_process_group.install(given, notes)  # type: ignore[arg-type]
-        dist.init_process_group(*args, **kwargs)
-
-    init_process_group.__wrapped__ = usual  # type: ignore[attr-defined]
-    dist.init_process_group = c10d.init_process_group = init_process_group
-    launchers.install(given, notes)
-    rpc.install(given)
-    torch_libraries.introduce(lambda: given.size > 1 and "nccl" not in given.collectives)
+    if _has_npu():
+        return ascend.COLLECTIVES
+    return collectives_of(torch.cuda.is_available() and local <= torch.cuda.device_count())
 
 
 class _Group:
-    """The process group of a job, for code that asks for one although it exists."""
+    """The process group of a job's ranks, as the hooks of `rank.setup` use it."""
 
     def __init__(self, rank: int, size: int, collectives: str, store: Any) -> None:
         self.rank, self.size, self.collectives, self.store = rank, size, collectives, store

@@ -21,7 +21,6 @@ import zmq
 from msgspec.structs import replace
 
 from dtrain_lab.cells.output_buffer import STREAMS, Names
-from dtrain_lab.rank import launchers, rpc
 from dtrain_lab.rank.cells import rank_variables
 from dtrain_lab.rank.cells.backward_threads import BackwardThreads
 from dtrain_lab.rank.cells.namespace_queries import NamespaceQueries
@@ -30,10 +29,8 @@ from dtrain_lab.rank.debugger.debugger import RankDebugger
 from dtrain_lab.rank.diagnosis.measure import measure
 from dtrain_lab.rank.diagnosis.try_advice import attempt
 from dtrain_lab.rank.engine import Registration
-from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.link_store import PendingCalls
-from dtrain_lab.rank.init_process_group import install as install_tutorials
 from dtrain_lab.rank.ipykernel import flush, main_lock
 from dtrain_lab.rank.link.channel import far, near
 from dtrain_lab.rank.link.location import location
@@ -48,6 +45,7 @@ from dtrain_lab.rank.output.outbox import Outbox
 from dtrain_lab.rank.output.routing import route_output
 from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
+from dtrain_lab.rank.setup import install_group_hooks
 from dtrain_lab.rank.torch.compiler import untraced
 from dtrain_lab.training import log, store_exchange
 from dtrain_lab.training.gradients import unused
@@ -97,10 +95,7 @@ class Link:
         self._main = threading.main_thread().ident
         self._group.watch_objects()
         unused.explain(untraced)
-        install_tutorials(self._group, self._notes)
-        launchers.install(self._group, self._notes)
-        rpc.install(self._group)
-        torch_libraries.introduce(lambda: self._group.size > 1 and "nccl" not in self._group.collectives)
+        install_group_hooks(self._group, self._notes)
         self._monitor = (
             Monitor(memory.ring, spec.world_size, probe=spec.probe, guard=spec.guard, say=self._notes.say)
             if spec.monitor

@@ -1,0 +1,63 @@
+"""What ranks of clusters and of jobs set up in the same way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from dtrain_lab.rank import setup
+from dtrain_lab.rank.setup import set_interface, set_threads
+
+VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+@pytest.fixture
+def set_to(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of threads that torch was told."""
+    numbers: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", numbers.append)
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "1")  # as in the fork server
+    return numbers
+
+
+def test_a_rank_and_its_children_compute_with_its_share_of_the_cores(set_to: list[int]) -> None:
+    set_threads({}, 6)
+    assert set_to == [6]
+    assert [os.environ[name] for name in VARIABLES] == ["6", "6", "6"]
+
+
+def test_the_number_of_threads_that_the_user_chose_takes_precedence(set_to: list[int]) -> None:
+    """Also for children: their environment has the user's variables already."""
+    set_threads({"OMP_NUM_THREADS": "3"}, 6)
+    assert set_to == [3]
+    assert [os.environ[name] for name in VARIABLES] == ["1", "1", "1"]
+
+
+def test_a_job_without_the_variable_keeps_the_number_that_torch_chose(set_to: list[int]) -> None:
+    set_threads({})
+    assert set_to == []
+
+
+@pytest.mark.parametrize(("interface", "gloo", "nccl"), [(None, "lo", None), ("eth1", "eth1", "eth1")])
+def test_gloo_uses_loopback_where_no_interface_is_given(
+    interface: str | None, gloo: str, nccl: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME"):
+        monkeypatch.setenv(name, "")  # so that the test takes back what is set below
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(setup, "_loopback", lambda: "lo")
+    set_interface(interface)
+    assert os.environ["GLOO_SOCKET_IFNAME"] == gloo
+    assert os.environ.get("NCCL_SOCKET_IFNAME") == nccl
+
+
+def test_a_job_loads_nothing_of_a_clusters_groups() -> None:
+    """They import FSDP, which takes a second; jobs have a group of their own class."""
+    code = "import sys, dtrain_lab.rank.setup; print('dtrain_lab.rank.group.lifecycle' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
