@@ -68,7 +68,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         super().init_engine()
 
     def init_signal(self) -> None:
-        """Ignore SIGINT outside cells; the link sets Python's own handler while a cell runs.
+        """Ignore SIGINT outside cells; `CellRunner` sets Python's own handler while a cell runs.
 
         SIGTERM ends the rank, even inside C code. With ipyparallel's handler the cell would go on running
         while its output is lost.
@@ -79,7 +79,7 @@ class RankEngine(IPEngine):  # type: ignore[misc]
         pause.listen()
 
     async def register(self) -> None:
-        """Make the kernel, without a controller, and attach the link."""
+        """Make the kernel, without a controller, and the rank that uses it."""
         content = {"status": "ok", "id": self.spec.rank, "hb_period": 0}
         answer = self.session.serialize(self.session.msg("registration_reply", content=content))
         with modules_known(self):

@@ -1,4 +1,4 @@
-"""Start of a cluster's rank: turns a forked copy of the fork server into an engine with a link."""
+"""Start of a cluster's rank: turns a forked copy of the fork server into an engine that obeys the head."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dtrain_lab.machine.net.zmq_options import in_every_context
 from dtrain_lab.rank import setup
 from dtrain_lab.rank.engine import RankEngine
 from dtrain_lab.rank.frameworks import torch_libraries
-from dtrain_lab.rank.link import link as rank_link
 from dtrain_lab.rank.link.order_reading import MainSelector, main_loop
 from dtrain_lab.rank.link.shared_memory import Shared
 from dtrain_lab.rank.notes import say_in_first_cell
 from dtrain_lab.rank.output.streams import RankStream
+from dtrain_lab.rank.rank import Rank
 from dtrain_lab.rank.torch import names
 from dtrain_lab.wire.links import RankSpec
 
@@ -67,9 +67,9 @@ def run(spec: RankSpec, memory: Shared) -> None:
 
 
 def _attach(engine: RankEngine, memory: Shared, selector: MainSelector) -> None:
-    """Attach the link; from then on the head can form the group and run cells."""
+    """Make the rank of its engine; from then on the head can form the group and run cells."""
     _not_a_terminal()
-    rank_link.Link(engine, engine.kernel, engine.spec, memory, selector)
+    Rank(engine, engine.kernel, engine.spec, memory, selector)
     if engine.spec.rank == 0:  # all ranks lack the same features
         say_in_first_cell(engine.kernel.shell.events, names.silently_lost())
 

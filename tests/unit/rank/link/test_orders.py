@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from dtrain_lab.rank import rank as rank_module
 from dtrain_lab.rank.cells.backward_threads import BackwardThreads
-from dtrain_lab.rank.link import link as rank_link
-from dtrain_lab.rank.link.link import Link
 from dtrain_lab.rank.link.main_tasks import MainTasks
 from dtrain_lab.rank.link.orders import Orders
+from dtrain_lab.rank.rank import Rank
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply
 
@@ -20,8 +20,8 @@ COMM = links.encode(links.Comm(cell="c", kind="comm_msg", data=b"{}"))
 CELL = links.encode(links.Execute(cell="c", code="1", label="[1]"))
 
 
-class Rank(Link):
-    """A link without a rank: its threads are loops that the test runs."""
+class BareRank(Rank):
+    """A rank without kernel, group and link: its threads are loops that the test runs."""
 
     def __init__(self) -> None:
         self._loop, self._io_loop = asyncio.new_event_loop(), asyncio.new_event_loop()
@@ -31,7 +31,8 @@ class Rank(Link):
         self._cells: Any = SimpleNamespace(busy=False)
         self._widgets: Any = SimpleNamespace(beside=False, keep=lambda *_: None, take=self._take)
         self._spec: Any = SimpleNamespace(rank=3)
-        self._outbox: Any = SimpleNamespace(put=lambda message, now=False: self.sent.append(message))
+        outbox = SimpleNamespace(put=lambda message, now=False: self.sent.append(message))
+        self._link: Any = SimpleNamespace(outbox=outbox)
         self.began: list[str] = []
         self.sent: list[Any] = []
 
@@ -61,7 +62,7 @@ class Rank(Link):
     ],
 )
 def test_a_cell_does_not_overtake_a_widget(steps: str) -> None:
-    rank = Rank()
+    rank = BareRank()
     read = {"M": rank.orders.read_by_main, "I": rank.orders.read_by_iopub}
     for step in steps.split():
         thread, _, what = step.partition(":")
@@ -78,13 +79,13 @@ def test_what_fails_beside_the_cells_code_is_logged_and_ends_the_cell(
     def fails(*_: object) -> None:
         raise RecursionError("in a handler")
 
-    monkeypatch.setattr(rank_link.store_exchange, "begin_cell", fails)
-    rank = Rank()
+    monkeypatch.setattr(rank_module.store_exchange, "begin_cell", fails)
+    rank = BareRank()
     rank._notes = SimpleNamespace(forget=lambda: None)  # type: ignore[assignment]
     rank._group = SimpleNamespace(store=None)  # type: ignore[assignment]
     rank._monitor = None
     order = links.decode_to_rank(CELL)
-    rank._main_tasks.begin(lambda: Link._execute(rank, order))  # type: ignore[arg-type]
+    rank._main_tasks.begin(lambda: Rank._execute(rank, order))  # type: ignore[arg-type]
     rank.run(rank._loop)
     assert rank.sent == [CellReply("c", 3, "raised", "RecursionError", "in a handler")]
     assert "RecursionError: in a handler" in caplog.text
