@@ -226,7 +226,7 @@ class Rank:
                 unpointed = self._group.form(order)
                 rank_variables.resized(self._kernel.shell, self._spec, order)
                 if self._monitor is not None:
-                    self._monitor.start.rebuilt()
+                    self._monitor.shared_start.rebuilt()
             # torch may raise anything; the head decides what a failure means
             except Exception as failure:  # noqa: BLE001
                 error = f"{type(failure).__name__}: {failure}"[:2000]

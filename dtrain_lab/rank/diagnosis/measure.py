@@ -15,7 +15,7 @@ from dtrain_lab.machine import local_facts
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, MODEL_GONE, READ_AHEAD_S, feeding, scheme
 from dtrain_lab.metrics.units import counted, size_text
 from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
-from dtrain_lab.rank.monitor.last_training import ONE_PASS
+from dtrain_lab.rank.monitor.last_training import ONE_PASS, LastTraining
 from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.torch import names
 from dtrain_lab.training.gradients import active_accumulations
@@ -56,33 +56,37 @@ def measure(monitor: Monitor | None) -> StepTimings:
         return _timed(monitor)
 
 
-def cannot_repeat(seen: Any) -> Obstacle:
+def cannot_repeat(last_training: LastTraining) -> Obstacle:
     """Why a training step can't be repeated on this rank.
 
     Args:
-        seen: what the monitor has seen of training.
+        last_training: the model, optimizers and loader that trained last.
     """
     if not names.has(names.DIAGNOSE):
         return Obstacle(names.DIAGNOSE.without)
-    if seen.model is None:
-        return Obstacle(GONE, MODEL_GONE) if seen.trained else Obstacle(NOTHING)
-    if not seen.repeatable:
-        return Obstacle(f"{type(seen.model.module).__name__} takes arguments that can't be reproduced.")
-    if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in seen.optimizers):
+    if last_training.model is None:
+        return Obstacle(GONE, MODEL_GONE) if last_training.trained else Obstacle(NOTHING)
+    if not last_training.repeatable:
+        return Obstacle(
+            f"{type(last_training.model.module).__name__} takes arguments that can't be reproduced."
+        )
+    if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in last_training.optimizers):
         text = "LBFGS calls the training code itself in each step, so a step can't be repeated without it."
         return Obstacle(text)
     return Obstacle()
 
 
 def _timed(monitor: Monitor) -> StepTimings:
-    seen = monitor.seen
+    last_training = monitor.last_training
     skipped: dict[str, str] = {}
-    problem = cannot_repeat(seen)
-    passes = seen.passes
+    problem = cannot_repeat(last_training)
+    passes = last_training.passes
     steps = ahead = 0
     if not problem.text:
-        steps, ahead, why = feeds(seen.loader, len(passes)) if seen.reads else (0, 0, READS_NONE)
-        if steps and (large := _too_large(seen)):
+        steps, ahead, why = (
+            feeds(last_training.loader, len(passes)) if last_training.reads else (0, 0, READS_NONE)
+        )
+        if steps and (large := _too_large(last_training)):
             steps, why = 0, large
         if why:
             skipped["data"] = why
@@ -97,18 +101,18 @@ def _timed(monitor: Monitor) -> StepTimings:
     steps, ahead = min(s for *_, s, _ in plans), max(a for *_, a in plans)
     if steps < ahead + 2:  # possible if the ranks' loaders differ
         steps = 0
-    with restored(seen.model, seen.optimizers):
-        found = _measure(seen, passes, (steps, ahead), skipped)
+    with restored(last_training.model, last_training.optimizers):
+        found = _measure(last_training, passes, (steps, ahead), skipped)
     return found if "passes" in skipped else replace(found, loop_s=monitor.step_s())
 
 
 def _measure(
-    seen: Any, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]
+    last_training: LastTraining, passes: tuple[bool, ...], loader: tuple[int, int], skipped: dict[str, str]
 ) -> StepTimings:
     """Time steps with averaging, without averaging, and with the loader.
 
     Args:
-        seen: what the monitor has seen of the model, its arguments, optimizers and loader.
+        last_training: the model, its arguments, optimizers and loader.
         passes: for each forward and backward pass of a step, whether it averages gradients.
         loader: number of steps that the loader can feed, and number of steps that its workers read ahead.
         skipped: what is not measured, and why.
@@ -116,7 +120,7 @@ def _measure(
     Returns:
         Seconds per step for each cycle of measurement.
     """
-    replay = Replay(seen)
+    replay = Replay(last_training)
 
     def step(sync: bool = True) -> None:
         replay.step(passes, sync=sync)
@@ -125,7 +129,7 @@ def _measure(
     cycles, steps = scheme(max(of_all(timed(step, 2))))
     synced, alone, real = [], [], []
     given: Any
-    with iterator(seen.loader) if loader[0] else contextlib.nullcontext() as given:
+    with iterator(last_training.loader) if loader[0] else contextlib.nullcontext() as given:
 
         def fed() -> None:
             replay.step(passes, read=given.__next__)
@@ -154,10 +158,10 @@ def _prefetched(loader: Any, workers: int | None = None) -> int:
     return reading * (loader.prefetch_factor or PREFETCHED)
 
 
-def _too_large(seen: Any) -> str:
+def _too_large(last_training: LastTraining) -> str:
     """Why the batches that workers read ahead don't fit into memory a second time; empty if they do."""
-    count = _prefetched(seen.loader)
-    size = count * seen.batch_bytes
+    count = _prefetched(last_training.loader)
+    size = count * last_training.batch_bytes
     if size * int(os.environ.get("LOCAL_WORLD_SIZE", "1")) <= MEMORY_SHARE * local_facts().memory_bytes:
         return ""
     return (

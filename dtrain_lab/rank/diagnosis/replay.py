@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.torch import autograd, loaders
 from dtrain_lab.training.batch_size.saved_state import random_restored, tensors_restored
 
@@ -31,14 +32,16 @@ class Replay:
     """A training step that repeats one batch.
 
     Args:
-        seen: what the monitor has seen of the model, its arguments, optimizers and loader.
+        last_training: the model, its optimizers, and arguments that it can make.
     """
 
-    def __init__(self, seen: Any) -> None:
-        self.model = seen.model
-        self.optimizers = seen.optimizers
-        self._arguments = seen.arguments()
-        self._autocast = seen.autocast
+    def __init__(self, last_training: LastTraining) -> None:
+        self.model = last_training.model
+        self.optimizers = last_training.optimizers
+        arguments = last_training.arguments()
+        assert arguments is not None  # `cannot_repeat` comes first
+        self._arguments = arguments
+        self._autocast = last_training.autocast
 
     def step(
         self,

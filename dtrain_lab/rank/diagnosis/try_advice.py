@@ -23,7 +23,7 @@ from dtrain_lab.rank.diagnosis.replay import (
     step_times,
     timed,
 )
-from dtrain_lab.rank.monitor.last_training import ONE_PASS
+from dtrain_lab.rank.monitor.last_training import ONE_PASS, LastTraining
 from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.torch import ddp, names
 from dtrain_lab.training.gradients import active_accumulations, compression
@@ -66,9 +66,9 @@ def attempt(monitor: Monitor | None, change: Change) -> StepTimings:
 
 
 def _timed(monitor: Monitor, change: Change) -> StepTimings:
-    seen = monitor.seen
-    problem = cannot_repeat(seen).text or _cannot_apply(seen, change)
-    passes = seen.passes
+    last_training = monitor.last_training
+    problem = cannot_repeat(last_training).text or _cannot_apply(last_training, change)
+    passes = last_training.passes
     # no rank begins unless all can: otherwise the others would wait forever in the first collective
     plans = of_all((problem, passes))
     problem = next((p for p, _ in plans if p), "")
@@ -76,19 +76,19 @@ def _timed(monitor: Monitor, change: Change) -> StepTimings:
         problem = "The ranks' steps differ in their batches, so no change can be tried on them."
     if problem:
         return StepTimings(error=problem)
-    with restored(seen.model, seen.optimizers):
+    with restored(last_training.model, last_training.optimizers):
         found = (
-            _with_workers(seen, passes, change)
+            _with_workers(last_training, passes, change)
             if change.id == "workers"
-            else _with_averaging(seen, passes, change)
+            else _with_averaging(last_training, passes, change)
         )
     loop_s = monitor.step_s()
     return replace(found, loop_s=loop_s / len(passes) if loop_s is not None else None)
 
 
-def _cannot_apply(seen: Any, change: Change) -> str:
+def _cannot_apply(last_training: LastTraining, change: Change) -> str:
     """Why a change can't be tried on this rank; empty if it can."""
-    model, optimizers = seen.model, seen.optimizers
+    model, optimizers = last_training.model, last_training.optimizers
     if change.id == "accumulate" and change.way == "loop":
         return "" if optimizers else NO_OPTIMIZER
     if change.id == "accumulate":
@@ -106,7 +106,11 @@ def _cannot_apply(seen: Any, change: Change) -> str:
             return error.message
         return ""
     if change.id == "workers":
-        return _cannot_read(seen.loader, len(seen.passes), change) if seen.reads else READS_NONE
+        return (
+            _cannot_read(last_training.loader, len(last_training.passes), change)
+            if last_training.reads
+            else READS_NONE
+        )
     return "This change can't be tried: make it in a cell, and compare."
 
 
@@ -127,9 +131,9 @@ def _cannot_read(loader: Any, batches: int, change: Change) -> str:
     return ""
 
 
-def _with_averaging(seen: Any, passes: tuple[bool, ...], change: Change) -> StepTimings:
+def _with_averaging(last_training: LastTraining, passes: tuple[bool, ...], change: Change) -> StepTimings:
     """Time batches whose gradients are averaged less often, or sent in 16 bits."""
-    replay = Replay(seen)
+    replay = Replay(last_training)
     in_loop = change.way == "loop"
     applied = _unchanged if in_loop else _accumulating if change.id == "accumulate" else _compressing
     each = len(passes)
@@ -154,7 +158,7 @@ def _with_averaging(seen: Any, passes: tuple[bool, ...], change: Change) -> Step
     before, after = [], []
     for _ in range(cycles):  # alternate, so that other load on the machine affects both kinds alike
         before.append(timed(step, SETTLING + steps, SETTLING) / each)
-        with applied(seen, change.number):
+        with applied(last_training, change.number):
             calls = 1 if in_loop else per_change
             seconds = timed(changed, (SETTLING + steps) * calls, SETTLING * calls)
         after.append(seconds / (change.number if in_loop else 1 if change.id == "accumulate" else each))
@@ -168,30 +172,32 @@ def _unchanged(_: Any, __: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _accumulating(seen: Any, every: int) -> Iterator[None]:
+def _accumulating(last_training: LastTraining, every: int) -> Iterator[None]:
     """Step as `dt.optimize` does with `gradient_accumulation_steps`."""
-    for optimizer in seen.optimizers:
-        active_accumulations.accumulate(seen.model, optimizer, every)
+    for optimizer in last_training.optimizers:
+        active_accumulations.accumulate(last_training.model, optimizer, every)
     try:
         yield
     finally:
-        for optimizer in seen.optimizers:
-            active_accumulations.accumulate(seen.model, optimizer, 1)
+        for optimizer in last_training.optimizers:
+            active_accumulations.accumulate(last_training.model, optimizer, 1)
 
 
 @contextlib.contextmanager
-def _compressing(seen: Any, _: int) -> Iterator[None]:
+def _compressing(last_training: LastTraining, _: int) -> Iterator[None]:
     """Send gradients in bf16."""
-    compression.register(seen.model, compression.Compression("bf16", seen.model.process_group, tells=False))
+    compression.register(
+        last_training.model, compression.Compression("bf16", last_training.model.process_group, tells=False)
+    )
     try:
         yield
     finally:
-        ddp.drop_hooks(seen.model)
+        ddp.drop_hooks(last_training.model)
 
 
-def _with_workers(seen: Any, passes: tuple[bool, ...], change: Change) -> StepTimings:
+def _with_workers(last_training: LastTraining, passes: tuple[bool, ...], change: Change) -> StepTimings:
     """Time steps that read the loader, as it is and with more workers."""
-    replay, loader = Replay(seen), seen.loader
+    replay, loader = Replay(last_training), last_training.loader
     try:
         before = _fed(replay, passes, loader)
         after = _fed(replay, passes, _with_more(loader, change.number))

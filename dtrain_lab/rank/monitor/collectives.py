@@ -32,37 +32,39 @@ FUNCTIONAL = {
 WAIT = ring.OPERATION_INDEX["wait"]
 
 
-def watch_collectives(recorder: Recorder, guard: Guard, apart: MissingSync, start: SharedStart) -> None:
-    """Measure the training thread's time in collectives, and let the guard compare them first.
+def watch_collectives(
+    recorder: Recorder, guard: Guard, missing_sync: MissingSync, shared_start: SharedStart
+) -> None:
+    """Measure the training thread's time in collectives, and let the guard compare each of them first.
 
     Args:
         recorder: gets the times.
         guard: compares each collective, while it is on.
-        apart: gets the number of elements sent.
-        start: gets the tensors that are summed over ranks.
+        missing_sync: gets the number of elements sent.
+        shared_start: gets the tensors that are summed over ranks.
     """
     for index, name in enumerate(ring.OPERATIONS):
         original = getattr(c10d, name, None)
         if not name or original is None:
             continue
-        watched = _called(recorder, guard, apart, start, original, name, index)
+        watched = _called(recorder, guard, missing_sync, shared_start, original, name, index)
         setattr(c10d, name, watched)
         if getattr(dist, name, None) is original:
             setattr(dist, name, watched)
-    dist.Work.wait = _watched(recorder, dist.Work.wait, WAIT, counts=False, apart=apart)
+    dist.Work.wait = _watched(recorder, dist.Work.wait, WAIT, counts=False, missing_sync=missing_sync)
     buffers = ring.OPERATION_INDEX["broadcast_buffers"]
     functional.watch_buffers(lambda original: _watched(recorder, original, buffers))
     for name, operation in FUNCTIONAL.items():
         index = ring.OPERATION_INDEX[operation]
-        functional.watch(name, partial(_watched, recorder, operation=index, apart=apart))
+        functional.watch(name, partial(_watched, recorder, operation=index, missing_sync=missing_sync))
     functional.watch("wait_tensor", partial(_watched, recorder, operation=WAIT, counts=False))
 
 
 def _called(
     recorder: Recorder,
     guard: Guard,
-    apart: MissingSync,
-    start: SharedStart,
+    missing_sync: MissingSync,
+    shared_start: SharedStart,
     original: Callable[..., Any],
     name: str,
     operation: int,
@@ -78,11 +80,11 @@ def _called(
             call = signature(name, operation, args, kwargs, recorder.numbers)
             if call is not None:
                 recorder.writer.note_call(*call)
-                apart.sent += prod(call[-1]) if call[-1] else name not in SHAPELESS
+                missing_sync.elements_sent += prod(call[-1]) if call[-1] else name not in SHAPELESS
             elif name in POINT_TO_POINT:
-                apart.sent = EVERYTHING
+                missing_sync.elements_sent = EVERYTHING
             if name == "all_reduce":
-                start.reduced(args[0] if args else kwargs.get("tensor"), group_of(args, kwargs))
+                shared_start.reduced(args[0] if args else kwargs.get("tensor"), group_of(args, kwargs))
         except Exception as error:  # noqa: BLE001 # hooks never break training
             recorder.broke(error)
         if guard.on and call is not None:
@@ -102,14 +104,15 @@ def _watched(
     operation: int,
     *,
     counts: bool = True,
-    apart: MissingSync | None = None,
+    missing_sync: MissingSync | None = None,
 ) -> Callable[..., Any]:
     @functools.wraps(original, updated=())
     def watched(*args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling() or not recorder.watches:
             return original(*args, **kwargs)
-        if apart is not None and not (operation == WAIT and apart.sent):
-            apart.sent = EVERYTHING  # a wait, too, belongs to an operation that no hook has seen
+        if missing_sync is not None and not (operation == WAIT and missing_sync.elements_sent):
+            # a wait, too, belongs to an operation that no hook has seen
+            missing_sync.elements_sent = EVERYTHING
         mark = recorder.enter(operation, counts=counts)
         try:
             return original(*args, **kwargs)

@@ -25,12 +25,12 @@ class _Source(NamedTuple):
     split: bool
 
 
-def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> None:
+def watch_loaders(recorder: Recorder, last_training: LastTraining, shards: Shards) -> None:
     """Install the hooks that count batches and time the wait for each.
 
     Args:
         recorder: records them.
-        seen: remembers the loader that training reads.
+        last_training: remembers the loader that training reads.
         shards: watches its sampler.
     """
     took = weakref.WeakKeyDictionary[Any, int]()
@@ -68,7 +68,7 @@ def watch_loaders(recorder: Recorder, seen: LastTraining, shards: Shards) -> Non
                 if source is not None:
                     loader = source.loader()
                     if loader is not None:
-                        seen.read(loader)
+                        last_training.read(loader)
                         if made_ns is not None:
                             shards.read(loader)
                     recorder.writer.cells[ring.SPLIT] = source.split

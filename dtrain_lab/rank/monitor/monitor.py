@@ -22,7 +22,7 @@ from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.training_hooks import watch_steps
-from dtrain_lab.rank.monitor.unseen_collectives import Unseen
+from dtrain_lab.rank.monitor.unseen_collectives import UnseenCollectives
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
 from dtrain_lab.training import guard as switch
@@ -63,19 +63,21 @@ class Monitor:
         self.probes.on = probe
         self.guard = Guard(self.recorder)
         self.guard.switch(guard and names.has(names.GUARD))
-        self.seen = LastTraining()
-        self._unseen = Unseen(self.recorder.writer.cells)
-        self.apart = MissingSync(say)
-        self.start = SharedStart(say)
-        self.shards = Shards(say, self.start)
+        self.last_training = LastTraining()
+        self._unseen_collectives = UnseenCollectives(self.recorder.writer.cells)
+        self.missing_sync = MissingSync(say)
+        self.shared_start = SharedStart(say)
+        self.shards = Shards(say, self.shared_start)
         if world_size > 1:
             self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
-        watch_collectives(self.recorder, self.guard, self.apart, self.start)
-        likeness = Likeness(self.apart, self.start, self.shards)
-        watch_steps(self.recorder, self.probes, self.guard, self.seen, likeness, sync=world_size > 1)
+        watch_collectives(self.recorder, self.guard, self.missing_sync, self.shared_start)
+        sync_checks = Likeness(self.missing_sync, self.shared_start, self.shards)
+        watch_steps(
+            self.recorder, self.probes, self.guard, self.last_training, sync_checks, sync=world_size > 1
+        )
         step.to(self.recorder.user_stepped)
-        sizes.seen_by(lambda: self.seen.batch, self.seen.forget_batch)
+        sizes.seen_by(lambda: self.last_training.batch, self.last_training.forget_batch)
         largest.rests_by(self.recorder.resting)
         switch.to(self.guard.switch)
         compile_none_of(OURS)
@@ -98,17 +100,17 @@ class Monitor:
 
     def _step_ended(self, known: int) -> None:
         # the guard's own collectives would be taken for unseen ones
-        if not self.guard.on and self._unseen.step_ended(known):
-            self.apart.sent = EVERYTHING
-        if not self.apart.over:
-            self.apart.step_ended()
-        if self.start.begins:
-            self.start.step_ended()
+        if not self.guard.on and self._unseen_collectives.step_ended(known):
+            self.missing_sync.elements_sent = EVERYTHING
+        if not self.missing_sync.finished:
+            self.missing_sync.step_ended()
+        if self.shared_start.in_first_steps:
+            self.shared_start.step_ended()
 
     def compare(self) -> None:
         """Tell the user if the ranks of a cell that ended without error have trained without each other."""
         with self.recorder.harmless(), self.recorder.resting():
-            self.apart.end_cell()
+            self.missing_sync.end_cell()
 
     def end_cell(self) -> None:
         """Called when a cell has ended."""
@@ -127,9 +129,9 @@ class Monitor:
             keeps_store: whether this process keeps the store, which then ends with it.
         """
         with self.recorder.harmless():
-            self._unseen.begin_cell()
-            self.apart.begin_cell(cell, ranks, store, keeps_store=keeps_store)
-            self.start.begin_cell(cell, ranks, store)
+            self._unseen_collectives.begin_cell()
+            self.missing_sync.begin_cell(cell, ranks, store, keeps_store=keeps_store)
+            self.shared_start.begin_cell(cell, ranks, store)
             self.shards.begin_cell()
         cells = self.recorder.writer.cells
         cells[ring.CALLS_NOTED] = 0

@@ -40,7 +40,13 @@ AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 
 
 def watch_steps(
-    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, alike: Likeness, *, sync: bool
+    recorder: Recorder,
+    probes: Probes,
+    guard: Guard,
+    last_training: LastTraining,
+    sync_checks: Likeness,
+    *,
+    sync: bool,
 ) -> None:
     """Install the hooks that find steps, samples and data time.
 
@@ -48,25 +54,27 @@ def watch_steps(
         recorder: records the steps.
         probes: runs probes in some steps.
         guard: compares what backward will send, while it is on.
-        seen: remembers model, optimizers and loader.
-        alike: watches over what ranks have to do alike.
+        last_training: remembers model, optimizers and loader.
+        sync_checks: checks of what has to be the same on all ranks.
         sync: measure DDP's exposed communication, too.
     """
-    _watch_optimizers(recorder, probes, seen, alike)
-    watch_loaders(recorder, seen, alike.shards)
-    _watch_ddp(recorder, probes, guard, seen, alike, sync=sync)
+    _watch_optimizers(recorder, probes, last_training, sync_checks)
+    watch_loaders(recorder, last_training, sync_checks.shards)
+    _watch_ddp(recorder, probes, guard, last_training, sync_checks, sync=sync)
     _watch_checkpoints(recorder)
     _watch_backward(recorder, probes)
 
 
-def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, alike: Likeness) -> None:
+def _watch_optimizers(
+    recorder: Recorder, probes: Probes, last_training: LastTraining, sync_checks: Likeness
+) -> None:
     stepped = False
     began = (0, 0)
-    apart, start, shards = alike
+    missing_sync, shared_start, shards = sync_checks
     several = torch.optim.LBFGS
 
     def compare(optimizer: Any) -> None:
-        group = start.stepping(optimizer)
+        group = shared_start.stepping(optimizer)
         if shards.loader is not None:
             sharded = None if group is not None else _sharded_over(optimizer)
             if group is not None or sharded is not None:
@@ -79,9 +87,9 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
             if probes.armed:
                 probes.stepping(optimizer)
             began = recorder.optimizer_began()
-            if not apart.over:
-                apart.stepped(optimizer)
-            if start.by_hand or shards.loader is not None:
+            if not missing_sync.finished:
+                missing_sync.stepped(optimizer)
+            if shared_start.by_hand or shards.loader is not None:
                 with recorder.harmless():
                     compare(optimizer)
 
@@ -93,7 +101,7 @@ def _watch_optimizers(recorder: Recorder, probes: Probes, seen: LastTraining, al
             if isinstance(optimizer, several):
                 recorder.writer.cells[ring.REPEATS] = 1
             recorder.optimizer_stepped(id(optimizer), began)
-            seen.stepped(optimizer)
+            last_training.stepped(optimizer)
 
     register_optimizer_step_pre_hook(before)
     register_optimizer_step_post_hook(after)
@@ -133,11 +141,17 @@ def _watch_checkpoints(recorder: Recorder) -> None:
 
 
 def _watch_ddp(
-    recorder: Recorder, probes: Probes, guard: Guard, seen: LastTraining, alike: Likeness, *, sync: bool
+    recorder: Recorder,
+    probes: Probes,
+    guard: Guard,
+    last_training: LastTraining,
+    sync_checks: Likeness,
+    *,
+    sync: bool,
 ) -> None:
     original = DistributedDataParallel.forward
     timed = sync and names.has(names.BACKWARD)
-    apart, start, shards = alike
+    missing_sync, shared_start, shards = sync_checks
     cells = recorder.writer.cells
     inside = 0
     """Time inside models without their collectives, ns."""
@@ -172,17 +186,17 @@ def _watch_ddp(
             plain = args[0] if args and not kwargs else None  # the usual way to give a batch
             usual = isinstance(plain, torch.Tensor) and plain.dim()
             first = plain if usual else batch_tensor(args, kwargs)
-            if not seen.again(self, first.shape if first is not None else (), syncs=averages):
+            if not last_training.again(self, first.shape if first is not None else (), syncs=averages):
                 model.batch = *sizes_of(first), time_major(self.module)
-                seen.forward(self, first, args, kwargs)
-                seen.passed(self, averages)
+                last_training.forward(self, first, args, kwargs)
+                last_training.passed(self, averages)
             if not model.compared:
                 model.compared = True
-                start.forward(self)
+                shared_start.forward(self)
             if shards.loader is not None:
                 shards.forward(self, first)
             if averages:
-                apart.sent = EVERYTHING
+                missing_sync.elements_sent = EVERYTHING
             recorder.forward(*model.batch)
             if syncs:
                 recorder.synced(model, everywhere=model.all_ranks and not ddp.may_be_left(self))

@@ -12,7 +12,7 @@ IN_A_ROW = 3
 """Steps in a row with unseen collectives: in a single one they may be another thread's, which is harmless."""
 
 
-class Unseen:
+class UnseenCollectives:
     """Marks communication as a lower bound where more collectives run than the hooks see.
 
     Args:

@@ -52,12 +52,12 @@ class MissingSync:
         self._keeps_store = False
         self._optimizer: Any = None
         """The last optimizer that stepped, kept alive because the training function may have returned."""
-        self.sent = 0
+        self.elements_sent = 0
         """Elements sent to other ranks since the last step."""
         self._steps = 0
         self._began = 0.0
         self._least = LEAST
-        self.over = True
+        self.finished = True
         """Whether there is nothing to watch in this cell any more."""
 
     def begin_cell(self, cell: str, ranks: int, store: Any, *, keeps_store: bool = False) -> None:
@@ -72,13 +72,13 @@ class MissingSync:
         self._keeps_store = keeps_store
         self._cell, self._ranks, self._store = cell, ranks, store
         self._optimizer = None
-        self.sent = self._steps = 0
+        self.elements_sent = self._steps = 0
         self._least = LEAST
-        self.over = ranks < 2 or store is None or "horovod" in sys.modules
+        self.finished = ranks < 2 or store is None or "horovod" in sys.modules
 
     def stepped(self, optimizer: Any) -> None:
         """Called before an optimizer steps; sets the threshold from the number of its parameters."""
-        if self.over or optimizer is self._optimizer:
+        if self.finished or optimizer is self._optimizer:
             return
         self._optimizer = optimizer
         numbers = sum(p.numel() for p in _parameters(optimizer))
@@ -86,26 +86,31 @@ class MissingSync:
 
     def step_ended(self) -> None:
         """Called when a training step has ended."""
-        if self.over:
+        if self.finished:
             return
         if not self._steps:  # data sent before the first step may be the initial parameters
             self._began = time.monotonic()
-        elif self.sent >= self._least:
+        elif self.elements_sent >= self._least:
             self._finish()
             return
         self._steps += 1
-        self.sent = 0
+        self.elements_sent = 0
         if self._steps >= MANY and self._optimizer is not None and time.monotonic() - self._began > LONG_S:
             self._warn()
 
     def end_cell(self) -> None:
         """Called when a cell has ended without an error."""
-        if not self.over and self._optimizer is not None and self._steps >= FEW and self.sent < self._least:
+        if (
+            not self.finished
+            and self._optimizer is not None
+            and self._steps >= FEW
+            and self.elements_sent < self._least
+        ):
             self._warn()
         self._finish()
 
     def _finish(self) -> None:
-        self.over, self._optimizer = True, None
+        self.finished, self._optimizer = True, None
 
     @untraced
     def _warn(self) -> None:

@@ -39,10 +39,10 @@ log = logging.getLogger("dtrain_lab.rank")
 
 
 class Likeness(NamedTuple):
-    """Watches what ranks have to do in the same way."""
+    """The checks of what has to be the same on all ranks."""
 
-    apart: MissingSync
-    start: SharedStart
+    missing_sync: MissingSync
+    shared_start: SharedStart
     shards: Shards
 
 
@@ -51,12 +51,12 @@ class Shards:
 
     Args:
         say: prints a note for the user.
-        start: exchanges what the ranks compare.
+        shared_start: exchanges what the ranks compare.
     """
 
-    def __init__(self, say: Callable[[str], None], start: SharedStart) -> None:
+    def __init__(self, say: Callable[[str], None], shared_start: SharedStart) -> None:
         self._print = say
-        self._start = start
+        self._shared_start = shared_start
         self._told_epochs: weakref.WeakSet[Any] = weakref.WeakSet()
         """Samplers on which `set_epoch` was called."""
         self.begin_cell()
@@ -133,7 +133,7 @@ class Shards:
         mine["whole"] = whole
         mine["rank_of"] = dist.get_rank()
         try:
-            others = self._start.exchanged("shards", members, mine)
+            others = self._shared_start.exchange("shards", members, mine)
         except RuntimeError as error:
             log.info("loaders not compared with the other ranks: %s", error)
             return

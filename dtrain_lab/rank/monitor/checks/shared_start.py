@@ -48,8 +48,8 @@ class SharedStart:
         self._print = say
         self._store: Any = None
         self._cell = ""
-        self.begins = False
-        """Whether a cell has not ended its first steps, so that `step_ended` has to be called."""
+        self.in_first_steps = False
+        """Whether the cell is in its first steps, so that `step_ended` has to be called."""
         self._steps = STEPS
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         """DDP models that have been compared."""
@@ -73,7 +73,7 @@ class SharedStart:
             store: the ranks' rendezvous store; None without one.
         """
         self._cell, self._store = cell, store if ranks > 1 else None
-        self._steps, self.begins = 0, True
+        self._steps, self.in_first_steps = 0, True
         self._optimizers.clear()
         self._reduced.clear()
         self.by_hand = False
@@ -105,7 +105,7 @@ class SharedStart:
             tensor: The tensor: a gradient, or all gradients in a flat one.
             group: The process group; None for the default group.
         """
-        if self._store is None or not self.begins or not _has_place(tensor):
+        if self._store is None or not self.in_first_steps or not _has_place(tensor):
             return
         if len(self._reduced) < MOST:
             self._reduced[_place(tensor)] = group
@@ -137,7 +137,7 @@ class SharedStart:
     def step_ended(self) -> None:
         """Called when a training step has ended."""
         self._steps += 1
-        self.begins = self._steps < STEPS
+        self.in_first_steps = self._steps < STEPS
         self._reduced.clear()
         self.by_hand = bool(self._optimizers)
 
@@ -148,7 +148,7 @@ class SharedStart:
         if len(members) < 2 or not found:
             return
         try:
-            told = self.exchanged("start", members, (trained, checksums(list(found.values())[:MOST])))
+            told = self.exchange("start", members, (trained, checksums(list(found.values())[:MOST])))
         except RuntimeError as error:  # the rank that keeps the store has ended, or the world is rebuilt
             log.info("not compared with the other ranks: %s", error)
             return
@@ -159,17 +159,17 @@ class SharedStart:
         trained = any(each for each, _ in told)  # a replaced rank itself has trained no step
         first = sums.pop(min(members))
         within = SAME_TRAINED if trained else SAME
-        apart = {
+        differences = {
             rank: [_differ(a, b, within) for a, b in zip(first, each, strict=True)]
             for rank, each in sums.items()
         }
-        differ = [name for i, name in enumerate(found) if any(each[i] for each in apart.values())]
+        differ = [name for i, name in enumerate(found) if any(each[i] for each in differences.values())]
         if differ and trained:
-            self._print(_stepped_apart(min(members), [r for r, each in apart.items() if any(each)], differ))
+            self._print(_diverged(min(members), [r for r, each in differences.items() if any(each)], differ))
         elif differ:
             self._print(_sentence(len(members), differ, why))
 
-    def exchanged(self, topic: str, members: Sequence[int], mine: Any) -> list[Any] | None:
+    def exchange(self, topic: str, members: Sequence[int], mine: Any) -> list[Any] | None:
         """Write this rank's part for its n-th comparison of a topic; never waits for other ranks.
 
         Args:
@@ -226,11 +226,11 @@ def _named(differ: list[str]) -> str:
     return f"{', '.join(differ[:NAMED])}{more}"
 
 
-def _stepped_apart(first: int, apart: list[int], differ: list[str]) -> str:
+def _diverged(first: int, ranks: list[int], differ: list[str]) -> str:
     return (
-        f"The parameters of {rank_sets.name(apart)} differ from those of rank {first} ({_named(differ)}): "
+        f"The parameters of {rank_sets.name(ranks)} differ from those of rank {first} ({_named(differ)}): "
         "the interrupt may have come between the same step of two ranks. To make them equal: "
-        f"%distributed restart {rank_sets.compact(apart)} --from {first}, or load a checkpoint on all ranks."
+        f"%distributed restart {rank_sets.compact(ranks)} --from {first}, or load a checkpoint on all ranks."
     )
 
 

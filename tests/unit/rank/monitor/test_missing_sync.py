@@ -22,7 +22,7 @@ class Rank:
     def train(self, steps: int, sent: tuple[int, ...] = (0,)) -> None:
         """Steps; what is sent before each, in turn."""
         for step in range(steps):
-            self.watch.sent += sent[step % len(sent)]
+            self.watch.elements_sent += sent[step % len(sent)]
             self.watch.stepped(self.optimizer)
             self.optimizer.step()
             self.watch.step_ended()
