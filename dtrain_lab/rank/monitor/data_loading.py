@@ -33,19 +33,80 @@ def watch_loaders(recorder: Recorder, last_training: LastTraining, shards: Shard
         last_training: remembers the loader that training reads.
         shards: watches its sampler.
     """
-    took = weakref.WeakKeyDictionary[Any, int]()
-    """Time that it took to make an iterator and start its workers, ns; a part of its first batch's time."""
-    sources = weakref.WeakKeyDictionary[Any, _Source]()
-    """Which loader training reads is known by its batches: an iterator of a validation loader may be made
-    before a training step."""
-    unread = weakref.WeakKeyDictionary[Any, Any]()
-    """Iterator that has given no batch → its loader, which nobody else may keep: `for x in DataLoader(…)`."""
+    hooks = _LoaderHooks(recorder, last_training, shards)
+    usual = DataLoader.__iter__
 
     @untraced
-    def give(following: Any, iterator: Any) -> Any:
+    def begin(self: Any) -> Any:
+        began = now()
+        iterator = usual(self)
+        if recorder.watches:
+            with recorder.harmless():
+                hooks.made_ns[iterator] = now() - began
+        return iterator
+
+    DataLoader.__iter__ = begin
+    loaders.watch_batches(hooks.give)
+    loaders.watch_iterators(hooks.make)
+
+
+class _LoaderHooks:
+    """What runs around the construction of each iterator of a loader, and around each of its batches.
+
+    Args:
+        recorder: records batches and waits.
+        last_training: remembers the loader that training reads.
+        shards: watches its sampler.
+    """
+
+    def __init__(self, recorder: Recorder, last_training: LastTraining, shards: Shards) -> None:
+        self._recorder = recorder
+        self._last_training = last_training
+        self._shards = shards
+        self.made_ns = weakref.WeakKeyDictionary[Any, int]()
+        """Time that it took to make an iterator and start its workers; a part of its first batch's time."""
+        self._sources = weakref.WeakKeyDictionary[Any, _Source]()
+        """Which loader training reads is known by its batches: an iterator of a validation loader may be
+        made before a training step."""
+        self._unread = weakref.WeakKeyDictionary[Any, Any]()
+        """Iterator that has given no batch → its loader, which nobody else may keep alive, as in
+        `for x in DataLoader(…)`."""
+
+    @untraced
+    def make(self, made: Any, iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+        """Make an iterator, and note its loader.
+
+        Args:
+            made: the iterator's `__init__`.
+            iterator: the iterator.
+            loader: its loader.
+            *args: further arguments of `made`.
+            **kwargs: further arguments of `made`, by name.
+        """
+        made(iterator, loader, *args, **kwargs)
+        if self._recorder.watches:
+            with self._recorder.harmless():
+                self._sources[iterator] = _Source(weakref.ref(loader), splits(loader))
+                if not loader.persistent_workers:  # otherwise the two would keep each other alive
+                    self._unread[iterator] = loader
+
+    @untraced
+    def give(self, following: Any, iterator: Any) -> Any:
+        """Give the next batch of an iterator, and record how long training waits for it.
+
+        It runs for each batch, so it calls no function of its own.
+
+        Args:
+            following: gives the batch.
+            iterator: the iterator.
+
+        Returns:
+            The batch.
+        """
+        recorder = self._recorder
         if not recorder.watches:
             return following(iterator)
-        made_ns = took.pop(iterator, None)
+        made_ns = self.made_ns.pop(iterator, None)
         began = now() - (made_ns or 0)
         trains = torch.is_grad_enabled()
         if trains:
@@ -64,44 +125,20 @@ def watch_loaders(recorder: Recorder, last_training: LastTraining, shards: Shard
         if trains:
             with recorder.harmless():
                 samples, tokens = sizes(batch)
-                source = sources.get(iterator)
+                source = self._sources.get(iterator)
                 if source is not None:
                     loader = source.loader()
                     if loader is not None:
-                        last_training.read(loader)
+                        self._last_training.read(loader)
                         if made_ns is not None:
-                            shards.read(loader)
+                            self._shards.read(loader)
                     recorder.writer.cells[ring.SPLIT] = source.split
-                shards.gave(batch)
+                self._shards.gave(batch)
                 recorder.epoch(loaders.given(iterator), _length(iterator))
                 recorder.writer.cells[ring.WORKERS] = 1 + loaders.workers(iterator)
-        unread.pop(iterator, None)
+        self._unread.pop(iterator, None)
         recorder.fetched(began, iterator, samples, tokens)
         return batch
-
-    @untraced
-    def make(made: Any, iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
-        made(iterator, loader, *args, **kwargs)
-        if recorder.watches:
-            with recorder.harmless():
-                sources[iterator] = _Source(weakref.ref(loader), splits(loader))
-                if not loader.persistent_workers:  # otherwise the two would keep each other alive
-                    unread[iterator] = loader
-
-    usual = DataLoader.__iter__
-
-    @untraced
-    def begin(self: Any) -> Any:
-        began = now()
-        iterator = usual(self)
-        if recorder.watches:
-            with recorder.harmless():
-                took[iterator] = now() - began
-        return iterator
-
-    DataLoader.__iter__ = begin
-    loaders.watch_batches(give)
-    loaders.watch_iterators(make)
 
 
 def _length(iterator: Any) -> int:

@@ -16,13 +16,13 @@ from dtrain_lab.rank.monitor.checks.guard import Guard
 from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING, MissingSync
 from dtrain_lab.rank.monitor.checks.shards import Likeness, Shards
 from dtrain_lab.rank.monitor.checks.shared_start import SharedStart
+from dtrain_lab.rank.monitor.checks.unseen_collectives import UnseenCollectives
 from dtrain_lab.rank.monitor.collectives import watch_collectives
 from dtrain_lab.rank.monitor.cuda_stream import of_device
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.probe import Probes
 from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.training_hooks import watch_steps
-from dtrain_lab.rank.monitor.unseen_collectives import UnseenCollectives
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
 from dtrain_lab.training import guard as switch

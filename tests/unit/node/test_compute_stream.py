@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.cuda_stream import MOST, StreamClock, of_device
 from dtrain_lab.rank.monitor.recorder import Recorder
-from dtrain_lab.rank.monitor.training_hooks import _time_end_of_backward
+from dtrain_lab.rank.monitor.ddp_forward import _time_end_of_backward
 
 MS = 1_000_000
 

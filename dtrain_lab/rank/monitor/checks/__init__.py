@@ -1,1 +1,1 @@
-"""Checks during training: ranks that diverge, or disagree on a collective, where torch raises no error."""
+"""Checks during training: ranks that diverge or call different collectives, collectives that no hook sees."""
