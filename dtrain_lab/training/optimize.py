@@ -55,49 +55,119 @@ def optimize(
         _check_compression(model, gradient_compression)
     from torch.nn.parallel import DistributedDataParallel
 
-    from dtrain_lab.training.gradients import active_accumulations, buckets, compression, unused
+    from dtrain_lab.training.gradients import active_accumulations
+
+    if isinstance(model, DistributedDataParallel) or ranks.grouped():
+        model = _exchange_less(model, optimizer, gradient_compression, bucket_cap_mb)
+    elif gradient_compression or bucket_cap_mb is not None:
+        ranks.say(
+            "dt.optimize: one rank alone exchanges no gradients: gradient_compression and bucket_cap_mb "
+            "do nothing here."
+        )
+    active_accumulations.accumulate(model, optimizer, gradient_accumulation_steps)
+    return model, optimizer
+
+
+def _exchange_less(model: Any, optimizer: Any, kind: str | None, bucket_cap_mb: float | str | None) -> Any:
+    """Set bucket sizes and compression of a model, which is wrapped in DDP if it is not yet.
+
+    Args:
+        model: a module, or a DDP model.
+        optimizer: an optimizer of its parameters.
+        kind: how gradients are compressed; None for not at all.
+        bucket_cap_mb: size of DDP's buckets, MB, or "tune"; None for DDP's own choice.
+
+    Returns:
+        The DDP model.
+
+    Raises:
+        BadRequest: the model has a communication hook, or its gradients can't be compressed.
+    """
+    from torch.nn.parallel import DistributedDataParallel
+
+    from dtrain_lab.training.gradients import compression, unused
 
     wrapped = isinstance(model, DistributedDataParallel)
-    if not wrapped and not ranks.grouped():
-        if gradient_compression or bucket_cap_mb is not None:
-            ranks.say(
-                "dt.optimize: one rank alone exchanges no gradients: gradient_compression and bucket_cap_mb "
-                "do nothing here."
-            )
-        active_accumulations.accumulate(model, optimizer, gradient_accumulation_steps)
-        return model, optimizer
-    compression.check_sum(gradient_compression, model, model.process_group if wrapped else None)
+    compression.check_sum(kind, model, model.process_group if wrapped else None)
     cap = None if bucket_cap_mb is None or bucket_cap_mb == "tune" else float(bucket_cap_mb)
     if not wrapped:
-        model = DistributedDataParallel(
-            model, device_ids=_devices(model), **({} if cap is None else {"bucket_cap_mb": cap})
-        )
-        unused.note(model, optimized=True)
+        model = _wrap(model, cap)
     elif bucket_cap_mb is not None:
-        if _has_hook(model):
-            raise BadRequest(
-                "dt.optimize: the model has a communication hook, which another bucket_cap_mb would lose.",
-                "Give bucket_cap_mb where the model is wrapped, or leave it out.",
-                code="hook_already_set",
-            )
-        model = buckets.rebuild(model, cap)
-    state = compression.compress(model, gradient_compression) if gradient_compression else None
+        model = _rebuild(model, cap)
+    compressed = _compress(model, kind)
+    if bucket_cap_mb == "tune":
+        _tune(model, optimizer, kind)
+    if compressed is not None:
+        model.gradient_compression = compressed
+    unused.explain()
+    return model
+
+
+def _wrap(module: Any, cap: float | None) -> Any:
+    """Wrap a module in DDP.
+
+    Args:
+        module: the module.
+        cap: size of DDP's buckets, MB; None for DDP's own choice.
+    """
+    from torch.nn.parallel import DistributedDataParallel
+
+    from dtrain_lab.training.gradients import unused
+
+    buckets = {} if cap is None else {"bucket_cap_mb": cap}
+    model = DistributedDataParallel(module, device_ids=_devices(module), **buckets)
+    unused.note(model, optimized=True)
+    return model
+
+
+def _rebuild(model: Any, cap: float | None) -> Any:
+    """Make a DDP model again, with another size of buckets.
+
+    Args:
+        model: the DDP model.
+        cap: size of its buckets, MB; None for DDP's own choice.
+
+    Raises:
+        BadRequest: the model has a communication hook.
+    """
+    from dtrain_lab.training.gradients import buckets
+
+    if _has_hook(model):
+        raise BadRequest(
+            "dt.optimize: the model has a communication hook, which another bucket_cap_mb would lose.",
+            "Give bucket_cap_mb where the model is wrapped, or leave it out.",
+            code="hook_already_set",
+        )
+    return buckets.rebuild(model, cap)
+
+
+def _compress(model: Any, kind: str | None) -> Any:
+    """Compress the gradients that a DDP model averages; returns the state, None without compression."""
+    from dtrain_lab.training.gradients import compression
+
+    state = compression.compress(model, kind) if kind else None
     if state is None and (kept := getattr(model, "gradient_compression", None)) is not None:
         ranks.say(
             f"dt.optimize: gradients are still compressed by {kept.kind}, as the previous call requested."
         )
-    if bucket_cap_mb == "tune":
+    return state
 
-        def prepared(made: Any) -> None:
-            if gradient_compression:
-                compression.register(made, compression.Compression(gradient_compression, made.process_group))
 
-        model.bucket_tuning = buckets.Tuning(model, optimizer, prepared)
-    if state is not None:
-        model.gradient_compression = state
-    unused.explain()
-    active_accumulations.accumulate(model, optimizer, gradient_accumulation_steps)
-    return model, optimizer
+def _tune(model: Any, optimizer: Any, kind: str | None) -> None:
+    """Let the first steps choose the size of a DDP model's buckets.
+
+    Args:
+        model: the DDP model.
+        optimizer: steps end with its `step()`.
+        kind: how gradients are compressed, in each size that is tried; None if they aren't.
+    """
+    from dtrain_lab.training.gradients import buckets, compression
+
+    def prepared(made: Any) -> None:
+        if kind:
+            compression.register(made, compression.Compression(kind, made.process_group))
+
+    model.bucket_tuning = buckets.Tuning(model, optimizer, prepared)
 
 
 @contextmanager

@@ -112,6 +112,35 @@ class RankDebugger:
         self._send(links.DebugResponse(rank=self._rank, id=order.id, data=json.dumps(answer).encode()))
 
     async def _handle(self, command: str, arguments: Dap) -> Dap:
+        answer = await self._answer_unattached(command, arguments)
+        if answer is not None:
+            return answer
+        if not self.attached:
+            if command in ("detach", "release"):
+                return {"success": True}
+            raise Refused(f"Rank {self._rank} is not being debugged.")
+        match command:
+            case "detach":
+                return await self._detach()
+            case "release":
+                return await self._release()
+            case "look":
+                frame = self._frames.innermost
+                return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
+            case "pause":
+                return await self._pause()
+            case "unpause":
+                self._forget_pause()
+                return {"success": True}
+            case "stackTrace":
+                return await self._frames.stack(self.stopped, arguments)
+            case "setBreakpoints":
+                self._released = False
+                return await self._points.set(arguments)
+        return await self._ask_adapter(command, arguments)
+
+    async def _answer_unattached(self, command: str, arguments: Dap) -> Dap | None:
+        """Answer a request that needs no attached debugger; None for other requests."""
         match command:
             case "attach":
                 if self._attaching is None or self._attaching.done():
@@ -125,42 +154,17 @@ class RankDebugger:
                 return {"success": True, "body": {"content": self._sources.text(arguments["source"]["path"])}}
             case "look" if self.stopped is None:
                 return await self._evaluate_idle(arguments["expression"], arguments.get("leaf"))
-        if not self.attached:
-            if command in ("detach", "release"):
-                return {"success": True}
-            raise Refused(f"Rank {self._rank} is not being debugged.")
+        return None
+
+    async def _ask_adapter(self, command: str, arguments: Dap) -> Dap:
+        """Pass a request on to pydevd, in the form that it needs.
+
+        Raises:
+            Refused: the request is about a stopped thread, and this rank is not paused.
+        """
         match command:
-            case "detach":
-                return await self._detach()
-            case "release":
-                return await self._release()
-            case "look":
-                frame = self._frames.innermost
-                return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
             case "evaluate" if self.stopped is not None and arguments.get("frameId") is None:
                 arguments = {**arguments, "frameId": self._frames.innermost}
-            case "pause" if self.stopped is not None:  # already paused, as after a double click on Pause
-                return {"success": True}
-            case "pause":
-                self._released = False
-                for _ in range(2):  # between two statements of a cell, there is no frame: try again
-                    if self._running():
-                        break
-                    await asyncio.sleep(ASK_AGAIN_S)
-                else:
-                    raise Refused(f"Rank {self._rank} is not running a cell.")
-                self._pausing = True
-                pause.ask(self._main)
-                self._begin(self._ask_again())
-                return {"success": True}
-            case "unpause":
-                self._forget_pause()
-                return {"success": True}
-            case "stackTrace":
-                return await self._frames.stack(self.stopped, arguments)
-            case "setBreakpoints":
-                self._released = False
-                return await self._points.set(arguments)
             case "setExceptionBreakpoints":
                 filters = set(arguments["filters"])
                 self._stops_at_failure = bool(filters & AT_FAILURE)
@@ -241,6 +245,26 @@ class RankDebugger:
             self._note(NEEDS_DEBUGGER.format("breakpoint()"))
 
     # ---- pause
+
+    async def _pause(self) -> Dap:
+        """Pause the cell that runs.
+
+        Raises:
+            Refused: no cell runs.
+        """
+        if self.stopped is not None:  # already paused, as after a double click on Pause
+            return {"success": True}
+        self._released = False
+        for _ in range(2):  # between two statements of a cell, there is no frame: try again
+            if self._running():
+                break
+            await asyncio.sleep(ASK_AGAIN_S)
+        else:
+            raise Refused(f"Rank {self._rank} is not running a cell.")
+        self._pausing = True
+        pause.ask(self._main)
+        self._begin(self._ask_again())
+        return {"success": True}
 
     def _running(self) -> bool:
         return self._sources.where(self._main)["place"] is not None
