@@ -24,7 +24,7 @@ for turn in range(5):
         done = torch.cuda.Event(); done.record()
     begin = clock.mark()
     torch.cuda.current_stream().wait_event(done)
-    clock.stood(begin, 0)
+    clock.waited(begin, 0)
     torch.cuda.synchronize()
     found.append((clock.read() / 1e6, a.elapsed_time(b)))
 print(*(abs(ours - true) / true for ours, true in found[1:]))

@@ -30,7 +30,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         namespace: variables of cells, which another rank takes over. Functions of cells then belong to that
             rank's variables, so that they read its `rank` and what later cells assign; its own GPU takes the
             place of this rank's.
-        apart: names in `namespace` that are not taken over from the functions that use them.
+        excluded: names in `namespace` that are not taken over from the functions that use them.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         *,
         unwrap: bool,
         namespace: dict[str, Any] | None = None,
-        apart: Collection[str] = (),
+        excluded: Collection[str] = (),
     ) -> None:
         super().__init__(file, protocol=5)
         self._unwrap = unwrap
         self._namespace = namespace
-        self._apart = apart
+        self._excluded = excluded
         # a process that has not loaded torch has no tensors, and is spared the import
         self._torch: Any = sys.modules.get("torch")
         self.size = 0
@@ -89,7 +89,9 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             return reduced
         make, (code, _, *others), (attributes, slots), *rest = reduced
         # variables that it uses are copied on their own, except private ones, which go with the function
-        used = {n: v for n, v in slots["__globals__"].items() if n.startswith("_") and n not in self._apart}
+        used = {
+            n: v for n, v in slots["__globals__"].items() if n.startswith("_") and n not in self._excluded
+        }
         return make, (code, _Namespace(), *others), (attributes, {**slots, "__globals__": used}), *rest
 
     def _describe(self, obj: Any, kind: type) -> tuple[Any, ...]:

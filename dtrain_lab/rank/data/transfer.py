@@ -62,7 +62,7 @@ def pack(
     unwrap: bool = True,
     progress: Progress | None = None,
     namespace: dict[str, Any] | None = None,
-    apart: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> Packed:
     """Prepare a value for transfer; `release` its memory once it has arrived.
 
@@ -70,8 +70,8 @@ def pack(
         value: anything that cloudpickle can pickle, with arrays and tensors of any size.
         unwrap: send the model inside a DDP wrapper, because the receiver is in no process group.
         progress: called with the bytes copied so far.
-        namespace: variables of cells that another rank takes over; see `Pickler`, also for `apart`.
-        apart: names in them that are not taken over.
+        namespace: variables of cells that another rank takes over; see `Pickler`, also for `excluded`.
+        excluded: names in them that are not taken over.
 
     Returns:
         The value in transfer, whose memory this process holds.
@@ -80,7 +80,7 @@ def pack(
         TypeError, pickle.PicklingError, ...: whatever an object that can't be pickled raises.
     """
     file = io.BytesIO()
-    pickler = Pickler(file, unwrap=unwrap, namespace=namespace, apart=apart)
+    pickler = Pickler(file, unwrap=unwrap, namespace=namespace, excluded=excluded)
     pickler.dump(value)
     if not pickler.size:
         return Packed(file.getvalue(), 0)
@@ -203,12 +203,12 @@ def fetch(token: str) -> Any:
     return np.frombuffer(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ), np.uint8)
 
 
-def why_not(value: Any, namespace: dict[str, Any], apart: Collection[str]) -> str:
+def why_not(value: Any, namespace: dict[str, Any], excluded: Collection[str]) -> str:
     """Return why another rank can't take over a value, or an empty string; arguments as of `Pickler`."""
     if isinstance(value, ModuleType):
         return ""
     try:
-        Pickler(io.BytesIO(), unwrap=False, namespace=namespace, apart=apart).dump(value)
+        Pickler(io.BytesIO(), unwrap=False, namespace=namespace, excluded=excluded).dump(value)
     # pickling may raise anything; the user is told what
     except Exception as error:  # noqa: BLE001
         return f"{type(value).__name__}: {error}".splitlines()[0][:120]

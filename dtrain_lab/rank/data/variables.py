@@ -65,7 +65,7 @@ def give_all() -> tuple[Packed, list[str], dict[str, str]]:
             left[name] = reason
         else:
             values[name] = value
-    return pack(values, unwrap=False, namespace=shell.user_ns, apart=hidden), sorted(values), left
+    return pack(values, unwrap=False, namespace=shell.user_ns, excluded=hidden), sorted(values), left
 
 
 def paths() -> tuple[str, list[str]]:

@@ -86,7 +86,7 @@ class RankDebugger:
         )
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._conditions = Conditions(self._condition_failed)
-        self._stood = False
+        self._has_stopped = False
         """Whether the rank has stopped since the cell began."""
         self._frames = Frames(rank, self._adapter, self._sources)
         self.stopped: int | None = None
@@ -202,11 +202,11 @@ class RankDebugger:
             error: the cell's exception; None if it succeeded.
         """
         self._failure.cell_ended(error)
-        stood, self._stood, self._released = self._stood, False, False
+        has_stopped, self._has_stopped, self._released = self._has_stopped, False, False
         self._forget_pause()
         if self.attached:
             tracing.keep_tracing()
-        if self.attached and self._points.files and not stood and tracing.compiled():
+        if self.attached and self._points.files and not has_stopped and tracing.compiled():
             self._note(COMPILED)
         if self.attached and (wrong := self._conditions.note(self._sources.told)):
             self._note(wrong)
@@ -329,7 +329,7 @@ class RankDebugger:
                 # the thread reached its breakpoint just before the release and would stay there forever
                 self._begin(self._run_on(body["threadId"]))
             case "stopped":
-                self.stopped, self._stood = body["threadId"], True
+                self.stopped, self._has_stopped = body["threadId"], True
                 self._begin(self._report_stop(body))
             case "continued":
                 if self.stopped is not None:

@@ -58,7 +58,7 @@ class StreamClock:
             return None
         return event
 
-    def stood(self, begin: Event | None, counted: int) -> None:
+    def waited(self, begin: Event | None, counted: int) -> None:
         """Record a wait of the stream.
 
         Args:

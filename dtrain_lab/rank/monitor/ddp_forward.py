@@ -74,11 +74,11 @@ def _timed_model(recorder: Recorder, inside: _TimeInModels, inner: Callable[...,
     def model(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling():
             return inner(self, *args, **kwargs)
-        began, stood = now(), recorder.exposed
+        began, exposed = now(), recorder.exposed
         try:
             return inner(self, *args, **kwargs)
         finally:
-            inside.ns += now() - began - (recorder.exposed - stood)
+            inside.ns += now() - began - (recorder.exposed - exposed)
 
     return model
 
@@ -138,7 +138,7 @@ def _measured_forward(
             recorder.broke(error)
         if syncs and guard.on:
             _compare_averaging(recorder, guard, self)
-        began, ran, stood = now(), inside.ns, recorder.exposed
+        began, ran, exposed = now(), inside.ns, recorder.exposed
         try:
             out = probes.forward(self, original, args, kwargs) if probed else original(self, *args, **kwargs)
         finally:
@@ -150,7 +150,7 @@ def _measured_forward(
                     _time_end_of_backward(recorder, out)
                     return out
                 if not probed:  # all time of DDP's forward outside the model is for averaging
-                    recorder.exposed = stood + ended - began - (inside.ns - ran)
+                    recorder.exposed = exposed + ended - began - (inside.ns - ran)
                 model.timed += 1
                 if not model.rate or model.timed % model.rate == 0:
                     _read_tail(recorder, model, self)

@@ -175,7 +175,7 @@ class Recorder(Loop):
     def backward_ended(self, at: tuple[int, int]) -> None:
         """Called when a backward pass has ended, with what `backward_began` returned."""
         if self._computed is not None and self.stream is not None:
-            self.stream.stood(self._computed, 0)
+            self.stream.waited(self._computed, 0)
             self._computed = None
         began, before = at
         ended, elsewhere = now(), self.exposed + self._data + self._probe

@@ -127,7 +127,7 @@ class Waits:
         cells[BEAT] = left
         self.exposed += left - entered
         if begin is not None and self.stream is not None:
-            self.stream.stood(begin, left - entered)
+            self.stream.waited(begin, left - entered)
 
     def doing(self, what: int) -> int:
         """Set what the training thread does from now on.

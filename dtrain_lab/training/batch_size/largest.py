@@ -15,7 +15,7 @@ from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.machine import cgroup
 from dtrain_lab.metrics.units import size_text
 from dtrain_lab.training import ranks
-from dtrain_lab.training.batch_size.saved_state import apart, restored
+from dtrain_lab.training.batch_size.saved_state import communication_off, restored
 from dtrain_lab.training.gradients import active_accumulations
 
 SHARE = 0.8
@@ -61,7 +61,7 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
     with ExitStack() as stack:
         stack.enter_context(active_accumulations.resting())
         copies = stack.enter_context(restored())
-        stack.enter_context(apart())
+        stack.enter_context(communication_off())
         on_gpu = torch.cuda.is_available() and memory_bytes is None
         limit = 0 if on_gpu else memory_bytes if memory_bytes is not None else _available()
         probe = _Probe(step, limit, copies)

@@ -134,7 +134,7 @@ def _bytes(value: Any) -> int:
 
 
 @contextlib.contextmanager
-def apart() -> Iterator[None]:
+def communication_off() -> Iterator[None]:
     """Keep DDP models of this process from communicating inside the context, where a rank may fail alone.
 
     Neither does SyncBatchNorm, which takes the statistics of this rank's batch.

@@ -28,7 +28,7 @@ class GradientCopies:
         free = self._free.get(parameter)
         kept = free.pop() if free else None
         mine = gradient.detach()
-        if kept is None or not _alike(kept, mine) or (total is not None and not _alike(kept, total)):
+        if kept is None or not _match(kept, mine) or (total is not None and not _match(kept, total)):
             return mine.clone() if total is None else total + mine
         return kept.copy_(mine) if total is None else torch.add(total, mine, out=kept)
 
@@ -44,5 +44,5 @@ class GradientCopies:
         self._free.clear()
 
 
-def _alike(a: torch.Tensor, b: torch.Tensor) -> bool:
+def _match(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.shape == b.shape and (a.dtype, a.device, a.layout) == (b.dtype, b.device, b.layout)

@@ -102,7 +102,7 @@ class _Evaluation:
 
     def _replay(self) -> None:
         """Update every rank's metrics with all (few) batches: a metric without a batch can't be synced."""
-        self._metrics.keep_apart()
+        self._metrics.disable_sync()
         pairs: dict[int, Any] = {}
         for some in self._here.exchange(self._pairs):
             pairs.update(some)

@@ -56,7 +56,7 @@ class Metrics:
         for metric in self._stateful.values():
             metric.update(predictions, targets)
 
-    def keep_apart(self) -> None:
+    def disable_sync(self) -> None:
         """Compute from this rank's states only, from now on."""
         for metric in self._stateful.values():
             for one in metric.modules():

@@ -11,8 +11,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.cuda_stream import MOST, StreamClock, of_device
-from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.ddp_forward import _time_end_of_backward
+from dtrain_lab.rank.monitor.recorder import Recorder
 
 MS = 1_000_000
 
@@ -60,7 +60,7 @@ def wait(clock: StreamClock, device: Device, ms: float, counted: int = 0) -> Non
     """The stream waits so long."""
     begin = clock.mark()
     device.at += ms
-    clock.stood(begin, counted)
+    clock.waited(begin, counted)
 
 
 def test_a_wait_is_read_once_the_device_has_passed_it_and_not_before(device: Device) -> None:

@@ -104,7 +104,7 @@ def test_bad_input_is_told_in_a_sentence(net: nn.Module, call: Any, words: str) 
 
 def test_metrics_kept_apart_ask_no_other_rank() -> None:
     made = Metrics({"nested": MetricCollection({"m": MeanSquaredError()}), "mean": MeanSquaredError()})
-    made.keep_apart()
+    made.disable_sync()
     made.update(torch.ones(2), torch.zeros(2))
     assert made.results() == {"nested": {"m": 1.0}, "mean": 1.0}
     assert MeanMetric().distributed_available_fn is not None
