@@ -1,9 +1,10 @@
 """Start methods and pickling for processes that a rank starts, such as DataLoader workers.
 
 A spawned process has not run the cells: it would look for their classes in its own `__main__` and fail. So
-classes and functions of cells go there with their name and their code. The spawned processes import this
-module to unpickle. A forked process has them, and takes them by name, as in a notebook. Only what was defined
-after the fork goes there with its code, and with all values that the code reads: large ones take long.
+classes and functions of cells are sent with their name and their code. The spawned processes import this
+module to unpickle. A forked process has them already, and gets only their names, as in a notebook. What was
+defined after the fork is sent with its code and all values that the code reads, which takes long if they are
+large.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Replaces `init_process_group`, so that tutorial code runs unchanged where the process group already exists.
 
-With arguments that fit the world the call does nothing but print one note. Launchers (`rank.launchers`) run
+With arguments that fit the world, the call only prints a note. Launchers (`rank.launchers`) run
 their function here, because this rank already is one of the processes that they would start.
 """
 

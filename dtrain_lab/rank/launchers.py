@@ -1,6 +1,6 @@
 """Replaces functions that launch ranks (`mp.spawn`, `elastic_launch`, `Process`): existing ranks run them.
 
-Launchers come down to three functions of torch and Python: `mp.start_processes` (mp.spawn, Accelerate's
+All launchers end in one of three functions of torch and Python: `mp.start_processes` (mp.spawn, Accelerate's
 debug_launcher, ignite), torchrun's own `elastic_launch` (Accelerate's notebook_launcher), and
 `Process(target=…)` whose function makes a process group. Lightning's (`ddp_notebook`, `ddp_spawn`) waits for
 results from the process of rank 0, so it is replaced itself.
@@ -226,7 +226,7 @@ class Launchers:
 
 
 class _Ended:
-    """What `mp.spawn(join=False)` returns here: a context whose processes have ended."""
+    """Replaces the context that `mp.spawn(join=False)` returns; its processes count as ended."""
 
     processes: tuple[Any, ...] = ()
 

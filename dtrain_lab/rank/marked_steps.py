@@ -1,6 +1,6 @@
 """Metrics of ranks that train with another framework than torch: the steps that `dt.step` marks.
 
-What torch's hooks measure (communication, data, forward and backward) is not known there.
+Communication, data, forward and backward are not known there: torch's hooks measure them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notes of dtrain-lab in a cell's output, beside what the cell itself prints."""
+"""Notes of dtrain-lab to the user, printed into a cell's output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the fork server loads for its ranks, and what they are told of it.
+"""What the fork server loads for its ranks, and how ranks know which modules were loaded.
 
-A page that a rank writes to is its own from then on, and to read an object is to count a reference in it. So
-ranks import nothing that could be loaded before the fork, and don't look through all modules.
+A page that a rank writes to is copied, and even reading an object changes its reference count. So ranks
+import nothing that could be loaded before the fork, and don't look through all modules.
 """
 
 from __future__ import annotations

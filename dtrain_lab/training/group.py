@@ -10,7 +10,7 @@ from dtrain_lab.jobs.environment_variables import of_other_framework
 
 
 def join() -> bool:
-    """Whether there is a process group; creates one if several ranks were started without.
+    """Make sure that several ranks have a process group; returns False for a single process.
 
     In a job, a notebook that imports its training from elsewhere may have no process group yet.
 

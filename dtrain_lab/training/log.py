@@ -109,7 +109,7 @@ def to(sink: Sink) -> None:
     """Set the function that gets all values.
 
     Args:
-        sink: Called as `Sink` says.
+        sink: the function; see `Sink`.
     """
     _sink[:] = [sink]
 

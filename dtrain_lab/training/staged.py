@@ -21,7 +21,7 @@ def staged(path: str | os.PathLike[str]) -> Path:
         An absolute path.
 
     Raises:
-        BadRequest: it is no path.
+        BadRequest: `path` is not a path.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise BadRequest(

@@ -21,9 +21,9 @@ class BackwardThreads:
     it; what is raised in a hook ends the pass, and is raised there again. A hook that is inside C code is
     interrupted when it comes back from there.
 
-    Python knows nothing of torch's threads. So every thread counts as one of them that `threading` does not
-    know and that has begun to run Python in this cell. That includes threads that the cell itself has started
-    with `_thread`.
+    Python does not know torch's threads. So each thread that `threading` does not list, and that began to run
+    Python in this cell, is taken for one of them. This includes threads that the cell itself has started with
+    `_thread`.
     """
 
     def __init__(self) -> None:

@@ -25,10 +25,10 @@ def message(error: BaseException, locate: Locate) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """The text of an exception, or that its `__str__` fails: a user's may, and the error must be reported."""
+    """The text of an exception; where its `__str__` fails, as a user's may, a note of that."""
     try:
         return str(error)
-    except Exception as second:  # noqa: BLE001 # a user's code may raise anything
+    except Exception as second:  # noqa: BLE001 # the first error must be reported
         return f"(its str() failed: {type(second).__name__})"
 
 

@@ -62,7 +62,7 @@ class NamespaceQueries:
 
         Args:
             expression: in the user's namespace.
-            leaf: path of a leaf whose numbers alone are wanted; None for a summary of the value.
+            leaf: path of a leaf, to get only its numbers; None for a summary of the value.
 
         Returns:
             The value, summarized as JSON; None while a cell runs.

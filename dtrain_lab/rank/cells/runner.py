@@ -185,7 +185,7 @@ class CellRunner:
         if isinstance(failed, asyncio.CancelledError):
             return KeyboardInterrupt()
         if isinstance(failed, SystemExit) and not failed.code:  # exit code 0 is success
-            Notes().say(LEFT)  # typed perhaps to end the cluster; and why the rest of the cell did not run
+            Notes().say(LEFT)  # the user may have meant to stop the cluster
             return None
         if isinstance(failed, SystemExit) and isinstance(failed.__context__, KeyboardInterrupt):
             return failed.__context__  # a framework has turned an interrupt into an exit code
@@ -243,5 +243,5 @@ def drain() -> None:
 
 
 def cell_header(cell: str) -> dict[str, str]:
-    """Parent header of a cell's output, in which the link finds the cell's id."""
+    """Parent header of a cell's output, from which `rank.output.routing` takes the cell's id."""
     return {"msg_id": cell, "msg_type": "execute_request", "session": "dtrain", "dtrain_cell": cell}

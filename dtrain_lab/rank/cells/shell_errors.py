@@ -1,4 +1,4 @@
-"""What a rank's shell would print of a cell's errors: nothing, as the reply has them."""
+"""Keeps a rank's shell from printing a cell's own error, which the reply contains."""
 
 from __future__ import annotations
 

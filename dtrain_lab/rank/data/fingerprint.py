@@ -176,7 +176,7 @@ def _leaf(path: str, value: Any) -> Leaf:
         return Leaf(path, "value", type(value).__name__, (), text)
     try:
         digest = _digest(_pickled(value))
-    # objects that can't be pickled are compared by what is seen of them
+    # objects that can't be pickled are compared by what they print
     except Exception:  # noqa: BLE001
         digest = ""
     return Leaf(path, "object", type(value).__name__, (), digest)

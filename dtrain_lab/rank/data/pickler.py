@@ -30,7 +30,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         namespace: variables of cells, which another rank takes over. Functions of cells then belong to that
             rank's variables, so that they read its `rank` and what later cells assign; its own GPU takes the
             place of this rank's.
-        excluded: names in `namespace` that are not taken over from the functions that use them.
+        excluded: names in `namespace` that are not copied, even where a function uses them.
     """
 
     def __init__(

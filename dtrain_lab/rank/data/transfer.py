@@ -71,7 +71,7 @@ def pack(
         unwrap: send the model inside a DDP wrapper, because the receiver is in no process group.
         progress: called with the bytes copied so far.
         namespace: variables of cells that another rank takes over; see `Pickler`, also for `excluded`.
-        excluded: names in them that are not taken over.
+        excluded: names in them that are not copied.
 
     Returns:
         The value in transfer, whose memory this process holds.

@@ -1,4 +1,4 @@
-"""The user's variables in a rank: assigned, and given away. Called through ipyparallel's `apply`."""
+"""The user's variables in a rank: assigns pushed ones, packs others. Called through ipyparallel's `apply`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Serves debugger requests in a rank: pydevd runs in this process, without adapter process or port.
 
 pydevd is installed at the first `attach`, even while the main thread is busy; until then nothing is traced.
-The debugger runs in the asyncio loop of a thread that pydevd doesn't trace: the link's in a cluster, a thread
-of its own in a job.
+The debugger runs in the asyncio loop of a thread that pydevd doesn't trace: the IOPub thread in a
+cluster, a thread of its own in a job.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tries advice on a rank: times training steps with a change and without it, and takes the change back."""
+"""Tries advice on a rank: times training steps with a change and without it, and undoes the change."""
 
 from __future__ import annotations
 

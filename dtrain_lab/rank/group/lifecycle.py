@@ -104,7 +104,7 @@ class Group:
         self.init(store)
 
     def break_waits(self) -> None:
-        """Abort the collective or store call that the main thread waits in. Called by the link's thread."""
+        """Abort the collective or store call that the main thread waits in. Called on the IOPub thread."""
         self._calls.abort()
         self._sockets.shut()
         self._abort_nccl()

@@ -31,7 +31,7 @@ class _Pending:
         self._waits.acquire()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is over; False if it was not in time."""
+        """Wait for the answer or an abort; False after the time-out."""
         return self._waits.acquire(timeout=min(max(seconds, 0.0), threading.TIMEOUT_MAX))
 
     def over(self) -> None:
@@ -46,10 +46,10 @@ class _Forming:
 
 
 class PendingCalls:
-    """Pending calls of the store. Any thread makes them; the link's thread delivers the answers.
+    """Pending calls of the store. Any thread makes them; the thread that reads orders delivers answers.
 
     There is no lock: a signal handler of the user's may make a call amid another one of its thread, and wait
-    for the answer, which the link's thread must be able to deliver.
+    for the answer, which the reading thread must be able to deliver.
 
     Args:
         rank: number of this rank.
@@ -121,7 +121,7 @@ class PendingCalls:
 class LinkStore(dist.Store):  # type: ignore[misc]
     """`dist.Store` whose calls go to the head over the link.
 
-    Each call raises as `Calls.ask`.
+    Each call raises what `PendingCalls.ask` raises.
 
     Args:
         calls: sends the calls.

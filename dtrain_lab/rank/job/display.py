@@ -9,7 +9,7 @@ from dtrain_lab.rank.output.executed_notebook import ExecutedNotebook, Tee
 
 
 def plain(stream: Any) -> TextIO:
-    """Return the stream below: what is written there isn't text of a cell in the executed notebook."""
+    """Return the stream that a `Tee` copies: text written to it does not go to the executed notebook."""
     found: TextIO = stream._stream if isinstance(stream, Tee) else stream
     return found
 

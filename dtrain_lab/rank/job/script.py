@@ -83,7 +83,7 @@ class Runner:
         """Cells by the file name of their compiled code."""
         self._parts: tuple[Section, ...] = ()
         self._futures = 0
-        """Flags of what the script has imported from `__future__`, which all parts below have, too."""
+        """Compiler flags of the script's imports from `__future__`, which apply to all later cells, too."""
         self._display = Display(None)
         self._setup = Setup(self.rank, folder)
 

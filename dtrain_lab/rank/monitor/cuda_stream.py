@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 
 MOST = 256
-"""Most pairs of events that the device has not passed yet; beyond that the oldest is dropped."""
+"""Maximum number of pairs of events that the device has not passed yet; the oldest is dropped then."""
 MS = 1_000_000
 
 

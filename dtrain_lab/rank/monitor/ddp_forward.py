@@ -24,9 +24,9 @@ from dtrain_lab.rank.monitor.waits import now
 from dtrain_lab.rank.torch import autograd, ddp, names
 
 LOGGER_RATE = 10
-"""Iterations between two readings of DDP's own timing of backward, at most; others use the last reading."""
+"""Largest number of iterations between two readings of DDP's own timing of backward passes."""
 READ_EACH_S = 0.1
-"""Seconds between two readings, about: of steps longer than that each is read."""
+"""Approximate interval of the readings, seconds; of longer steps, each is read."""
 SETTLED = 2 * LOGGER_RATE
 AVERAGING = ring.OPERATION_INDEX["backward_sync"]
 

@@ -1,4 +1,4 @@
-"""Follows the training loop: the batches that it has read, and what ran in it that is no training."""
+"""Follows the training loop: the batches that it has read, and interruptions such as validation."""
 
 from __future__ import annotations
 

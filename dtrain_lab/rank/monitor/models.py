@@ -1,4 +1,4 @@
-"""What the monitor knows of each DDP model that trains, so that a usual step looks nothing up."""
+"""Records of the DDP models that train, so that an ordinary step needs no look-up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dtrain_lab.rank.torch import ddp, groups, names
 
 
 class Model:
-    """A DDP model; kept apart from it, because a copy from another rank would bring that rank's counts along.
+    """Counts and constants of a DDP model; as attributes of it, another rank would get them with a copy.
 
     Args:
         module: the model; it is not kept alive.
@@ -28,7 +28,7 @@ class Model:
         self.cell = -1
         """The cell that `enter` was called for."""
         self.compared = False
-        """Whether its parameters were compared with the other ranks' in this cell, if they had to be."""
+        """Whether its parameters have been checked against the other ranks' in this cell."""
         self.gradient_bytes, self.item = 0, 0
         """Bytes of the gradients that it averages, and of one element of most of them; 0 if unknown."""
         self.hooks: Sized = ()
@@ -44,7 +44,7 @@ class Model:
         self.timed = 0
         """Forward passes since torch times its backward passes."""
         self.rate = 0
-        """One of so many backward passes is timed; 0 if none is yet."""
+        """The interval of backward passes that are timed; 0 before the first."""
         self.tail = 0
         """How long the last timed one waited for communication, ns."""
 

@@ -33,7 +33,7 @@ from dtrain_lab.wire.metrics.collective import CollectiveCall
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
 """Modules whose functions run inside hooks."""
 TYPICAL, ENOUGH = 32, 5
-"""Most and fewest last steps of a loop from which the time of one step is taken: the first steps are slow."""
+"""Maximum and minimum number of the loop's last steps whose median is its step time: the first are slow."""
 
 
 class Monitor:
@@ -108,7 +108,7 @@ class Monitor:
             self.shared_start.step_ended()
 
     def compare(self) -> None:
-        """Tell the user if the ranks of a cell that ended without error have trained without each other."""
+        """Tell the user if the ranks of a cell, which ended without an error, have exchanged no gradients."""
         with self.recorder.harmless(), self.recorder.resting():
             self.missing_sync.end_cell()
 

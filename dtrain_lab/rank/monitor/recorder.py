@@ -1,6 +1,6 @@
 """Sums up the measurements of the monitor's hooks, and writes one record per training step.
 
-What runs in each step makes few calls and lookups: in cold caches, each costs most.
+Code that runs in each step makes few calls and look-ups, which are expensive in cold caches.
 """
 
 from __future__ import annotations

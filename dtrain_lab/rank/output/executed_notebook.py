@@ -19,7 +19,7 @@ MOST_TEXT = 1 << 20
 """Characters of stdout and stderr kept per cell; the log has the rest."""
 
 RUN_KEY = "dtrain"
-"""Key of a cell's last run on a cluster's ranks, which is none of the job's (`src/output/runs/run.ts`)."""
+"""Metadata of a cell's last run on a cluster (`src/output/runs/run.ts`), which the job's notebook drops."""
 
 HEADING = "# Parameters of this job, set when it was submitted"
 """First line of the cell that the submission has inserted: the notebook itself has no such cell."""
@@ -184,7 +184,7 @@ class Tee:
 
 
 def _left_out(cell: dict[str, Any], source: str) -> bool:
-    """Whether the job's script has nothing of a cell, such as `%load_ext`.
+    """Whether the job's script lacks a cell's code, as it does for `%load_ext`.
 
     Args:
         cell: the notebook's cell.

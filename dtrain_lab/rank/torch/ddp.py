@@ -16,7 +16,7 @@ from dtrain_lab.training.gradients import unused
 SPARSE = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 """Modules whose gradients may be sparse; sparse gradients can't be put into buckets."""
 RATE = "_dtrain_timed_every"
-"""Attribute of a DDP model: in how many steps it times one backward pass."""
+"""Attribute of a DDP model: the interval, in steps, at which it times a backward pass."""
 
 
 def on_new_model(made: Callable[[Any], None]) -> None:

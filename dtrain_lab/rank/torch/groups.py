@@ -63,14 +63,14 @@ def live_groups() -> list[Any]:
 
 
 class _Live:
-    """As long as there are groups that have not been destroyed, for a torch whose registry can't be read."""
+    """Its length is the number of groups that are not destroyed, for a torch whose registry can't be read."""
 
     def __len__(self) -> int:
         return len(group_names())
 
 
 def registry() -> Sized:
-    """As long as there are groups that have not been destroyed, now and later."""
+    """An object whose length is the number of groups that are not destroyed, now and later."""
     return c10d._world.pg_map if names.has(names.GROUPS) else _Live()
 
 
@@ -184,7 +184,7 @@ def begun(backends: list[Any]) -> int:
 
 
 def counter(backends: list[Any]) -> Callable[[], int]:
-    """As `begun`, as a function for a step: with one back-end, which is usual, torch's own."""
+    """A function that returns what `begun` does, fast enough for each step: torch's own for one back-end."""
     if len(backends) == 1 and names.has(names.NUMBERS):
         count: Callable[[], int] = backends[0]._get_sequence_number_for_group
         return count

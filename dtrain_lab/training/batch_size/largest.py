@@ -25,7 +25,7 @@ LARGEST = 1 << 20
 NEAR = 16
 """The search ends when the answer is exact to 1/`NEAR`."""
 _rests: list[Callable[[], AbstractContextManager[None]]] = []
-"""In a rank with a monitor, makes it ignore what runs inside the context."""
+"""The context manager in which the monitor ignores training steps; empty without a monitor."""
 
 
 def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: int | None = None) -> int:
@@ -42,11 +42,11 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
         step: runs a training step (forward, backward, optimizer) with a batch of that many samples.
         start: first size that is tried.
         memory_bytes: limit of the process's memory on the CPU, bytes; by default this rank's part of 80 % of
-            what is available. Left out on a GPU.
+            what is available. Omit it on a GPU.
 
     Returns:
-        Samples per rank; the same on all ranks: the smallest of theirs. Above 2²⁰ none is tried, and that is
-        printed.
+        Samples per rank; the same on all ranks: the smallest of theirs. Sizes above 2²⁰ are not tried; a
+        note says so.
 
     Raises:
         BadRequest: an invalid argument.
@@ -167,7 +167,7 @@ class _Probe:
 
 
 def _available() -> int:
-    """Bytes that this process may take, with what it has already."""
+    """Memory that this process may use, including what it uses already, bytes."""
     memory = psutil.virtual_memory().available
     allowed = cgroup.memory_limit(cgroup.folders("memory"))
     if allowed is not None:

@@ -10,7 +10,7 @@ from dtrain_lab.training import ranks
 _chosen: list[int] = []
 """The last batch that `per_rank_batch` returned."""
 _seen: list[tuple[Callable[[], int], Callable[[], None]]] = []
-"""Functions of the monitor: one returns the batch of training, the other forgets it (`seen_by`)."""
+"""Two functions of the monitor: one returns the size of the last training batch, the other resets it."""
 
 
 def per_rank_batch(global_batch: int) -> int:
@@ -55,8 +55,8 @@ def global_batch(per_rank_batch: int | None = None) -> int:
     gradient_accumulation_steps=k)` the optimizer sees k global batches at once.
 
     Args:
-        per_rank_batch: samples per rank; by default the batch that the monitor has seen in training, or,
-            until training goes on after it, what `dt.per_rank_batch` gave last.
+        per_rank_batch: samples per rank; by default the size of the last training batch that the monitor
+            has measured; after a call of `dt.per_rank_batch`, its result, until training continues.
 
     Returns:
         Samples.
@@ -77,17 +77,17 @@ def global_batch(per_rank_batch: int | None = None) -> int:
 
 
 def seen_by(batch: Callable[[], int], forget: Callable[[], None]) -> None:
-    """Set the functions that know what the monitor has seen of training.
+    """Set the functions with which the monitor reports the size of training batches.
 
     Args:
-        batch: returns the samples of a batch of the model that trained last; 0 if unknown.
-        forget: forgets it, until training goes on.
+        batch: returns the number of samples in a batch of the model that trained last; 0 if unknown.
+        forget: resets that number, until training continues.
     """
     _seen[:] = [(batch, forget)]
 
 
 def _known() -> int:
-    """The per-rank batch of training since one was chosen, else the chosen one; 0 if neither is known."""
+    """The batch of training since `per_rank_batch` was called, else what that returned; 0 if unknown."""
     seen = _seen[0][0]() if _seen else 0
     return seen or (_chosen[0] if _chosen else 0)
 

@@ -39,7 +39,7 @@ KEPT = (
 )
 """Options of a DDP model that another bucket size does not change; older releases of torch lack some."""
 _made: Counter[str] = Counter()
-"""Tunings of a cell's models of the same ranks, by the name of the first."""
+"""Number of tunings so far, by cell and ranks of the model: all ranks number them in the same way."""
 SIZES = ("bucket_bytes_cap", "bucket_bytes_cap_default", "bucket_bytes_cap_list", "_bucket_config")
 """Attributes that hold a model's bucket size; releases of torch have some of them."""
 

@@ -1,4 +1,4 @@
-"""Gradient scaling with accumulation: the scale changes at the end of a group only, alike on all ranks.
+"""Gradient scaling with accumulation: the scale changes only at the end of a group, equally on all ranks.
 
 Within a group gradients are of one rank alone. A scaler that looked at them for infinite values would skip
 steps and change its scale on one rank, and not on the others.
@@ -72,7 +72,7 @@ def _patch() -> None:
             if pending and (scale := self.get_scale()) != before:
                 for group in pending:
                     group.rescale(scale / before)
-        elif used:  # an ordinary optimizer's gradients: what is known of them ends here, and the scale stays
+        elif used:  # for an optimizer without accumulation: reset the scaler's record of it, keep the scale
             update(self, self.get_scale())
 
     GradScaler.unscale_, GradScaler.step, GradScaler.update = unscaling, stepping, updating

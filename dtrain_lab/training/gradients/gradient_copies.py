@@ -20,7 +20,7 @@ class GradientCopies:
         Args:
             parameter: The parameter whose gradient it is.
             total: Sum of earlier gradients; None before the first, which is copied.
-            gradient: Shape of the parameter.
+            gradient: The gradient to add, in the shape of the parameter.
 
         Returns:
             The new sum, in memory that `back` takes.

@@ -27,7 +27,7 @@ class GradientSums:
 
         Args:
             parameter: The parameter whose gradient it is.
-            gradient: Shape of the parameter; unchanged.
+            gradient: The gradient, in the shape of the parameter; it is not changed.
         """
         gradient, known = gradient.detach(), self._with_current.get(parameter)
         if known is None or parameter.grad is None:  # None: discarded by `zero_grad` of the model

@@ -1,4 +1,4 @@
-"""Gradients apart from DDP's own averaging, and hooks on them."""
+"""Averages gradients without DDP, makes hooks that don't keep their owner alive, and finds output tensors."""
 
 from __future__ import annotations
 

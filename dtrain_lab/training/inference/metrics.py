@@ -64,7 +64,7 @@ class Metrics:
                     one.distributed_available_fn = lambda: False
 
     def results(self) -> dict[str, Any]:
-        """Values of the metrics with a state; a collective, unless they are kept apart."""
+        """Values of the metrics with a state; a collective, unless `disable_sync` was called."""
         found: dict[str, Any] = {}
         for name, metric in self._stateful.items():
             value = metric.compute()

@@ -122,7 +122,7 @@ class Ranks:
         return [tensor.cpu().numpy().tobytes() for tensor in found]
 
     def exchange(self, value: T) -> list[T]:
-        """The values of all ranks, by rank; a collective. What can't be pickled is an error on all."""
+        """The values of all ranks, by rank; a collective. Where one can't be pickled, all ranks raise."""
         if self.size == 1:
             return [value]
         return [pickle.loads(packed) for packed in self.everyone(lambda: pickle.dumps(value))]
@@ -146,7 +146,7 @@ class Ranks:
         self.broadcast_all([([tensor], source)])
 
     def broadcast_all(self, some: Iterable[tuple[list[torch.Tensor], int]]) -> None:
-        """The same for lists of tensors, each list with the rank that has its values.
+        """Broadcast lists of tensors, each from the rank that has its values.
 
         Tensors of a list have one data type, and are sent as one message; a few messages are sent
         concurrently.

@@ -1,8 +1,8 @@
-"""Detects ranks that train without exchanging gradients: each trains its own model, without any error.
+"""Detects ranks that train without exchanging gradients: each trains its own model, and no error is raised.
 
 A rank notices that its steps exchange nothing. It then writes a checksum of each parameter to the rendezvous
 store; the last rank to do so compares all checksums and tells the user. No collective is called, because
-ranks that train apart may never meet in one.
+ranks that exchange nothing may never meet in one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dtrain_lab.rank.torch.compiler import untraced
 FEW = 10
 """Steps without exchange after which the ranks are compared at a cell's end."""
 MANY, LONG_S = 100, 20.0
-"""The same while the cell runs, also after a minimum time: by then, code that averages parameters only
-sometimes has done so."""
+"""The same while the cell runs, with a minimum time: code that averages parameters only now and then has
+done so by then."""
 SHARE, LEAST = 0.005, 4
 """Fewest elements sent that count as an exchange, as a share of all parameter elements and as a number: an
 averaged loss is no exchange."""
@@ -58,7 +58,7 @@ class MissingSync:
         self._began = 0.0
         self._least = LEAST
         self.finished = True
-        """Whether there is nothing to watch in this cell any more."""
+        """Whether the check of this cell has ended."""
 
     def begin_cell(self, cell: str, ranks: int, store: Any, *, keeps_store: bool = False) -> None:
         """Called when a cell begins.

@@ -1,4 +1,4 @@
-"""Detects ranks that average gradients of different parameters: they exchange, and train different models.
+"""Detects ranks that average gradients although their parameters differ, so that they train different models.
 
 Where gradients are averaged, parameters have to be the same on all ranks of the group before the first step,
 and again when the group was rebuilt: an interrupt may have ended a step on some ranks only.
