@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-_told: list[Callable[[bool], None]] = []
+_switches: list[Callable[[bool], None]] = []
 
 
 class Divergence(RuntimeError):
@@ -22,10 +22,10 @@ def guard(on: bool = True) -> None:
     Args:
         on: whether to turn the guard on or off.
     """
-    for tell in _told:
-        tell(bool(on))
+    for switch in _switches:
+        switch(bool(on))
 
 
-def to(tell: Callable[[bool], None]) -> None:
+def to(switch: Callable[[bool], None]) -> None:
     """Set the function that turns the guard on and off."""
-    _told[:] = [tell]
+    _switches[:] = [switch]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-_told: list[Callable[[int], None]] = []
+_sinks: list[Callable[[int], None]] = []
 
 
 def step(samples: int = 0) -> None:
@@ -13,10 +13,10 @@ def step(samples: int = 0) -> None:
     Args:
         samples: samples of this rank in the step; 0 if unknown.
     """
-    for tell in _told:
-        tell(int(samples))
+    for sink in _sinks:
+        sink(int(samples))
 
 
-def to(tell: Callable[[int], None]) -> None:
+def to(sink: Callable[[int], None]) -> None:
     """Set the function that is called with the samples of each marked step."""
-    _told[:] = [tell]
+    _sinks[:] = [sink]

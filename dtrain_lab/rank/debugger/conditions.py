@@ -20,7 +20,7 @@ class Conditions:
 
     def __init__(self, failed: Callable[[str, int, str], None]) -> None:
         self._failed = failed
-        self._told: dict[tuple[str, int], str] = {}
+        self._first_errors: dict[tuple[str, int], str] = {}
         """File and line of a breakpoint → the first error of its condition since the cell began."""
 
     def install(self) -> None:
@@ -32,7 +32,7 @@ class Conditions:
 
     def forget(self) -> None:
         """Report errors again; called when a cell begins."""
-        self._told.clear()
+        self._first_errors.clear()
 
     def note(self, named: Callable[[str, int], str]) -> str:
         """Return a sentence about the first error since the cell began; empty if there was none.
@@ -40,7 +40,7 @@ class Conditions:
         Args:
             named: names a line of a file for the user.
         """
-        for (file, line), text in sorted(self._told.copy().items()):
+        for (file, line), text in sorted(self._first_errors.copy().items()):
             return NOTE.format(named(file, line), text)
         return ""
 
@@ -55,7 +55,7 @@ class Conditions:
         except Exception as error:  # noqa: BLE001 - the user's, like the condition
             text = f"{type(error).__name__}: {error}".strip(": ")[:MOST_TEXT]
             place = frame.f_code.co_filename, int(getattr(point, "line", 0))
-            if place not in self._told:  # once per line: the text may differ in each iteration
-                self._told[place] = text
+            if place not in self._first_errors:  # once per line: the text may differ in each iteration
+                self._first_errors[place] = text
                 self._failed(*place, text)
             return False

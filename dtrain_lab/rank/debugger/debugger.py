@@ -30,7 +30,6 @@ from dtrain_lab.wire import links
 
 AT_FAILURE = {"uncaught", "userUnhandled"}
 FRAMES = 60
-ASK_AGAIN_S = 0.05
 OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
 OF_STOPPED |= {"completions"}
 NEEDS_DEBUGGER = (
@@ -258,24 +257,16 @@ class RankDebugger:
         for _ in range(2):  # between two statements of a cell, there is no frame: try again
             if self._running():
                 break
-            await asyncio.sleep(ASK_AGAIN_S)
+            await asyncio.sleep(pause.ASK_AGAIN_S)
         else:
             raise Refused(f"Rank {self._rank} is not running a cell.")
         self._pausing = True
         pause.ask(self._main)
-        self._begin(self._ask_again())
+        self._begin(pause.ask_until_stopped(self._main))
         return {"success": True}
 
     def _running(self) -> bool:
         return self._sources.where(self._main)["place"] is not None
-
-    async def _ask_again(self) -> None:
-        """Repeat the request until the rank pauses: between two statements there is no frame to stop in."""
-        wait = ASK_AGAIN_S
-        while pause.asked():
-            await asyncio.sleep(wait)
-            pause.repeat(self._main)
-            wait = min(2 * wait, 1.0)
 
     def _forget_pause(self) -> None:
         self._pausing = False

@@ -7,6 +7,7 @@ cell's last statement has none.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from types import FrameType
 
@@ -18,6 +19,7 @@ _asked = False
 """A plain value: the handler of a signal may be interrupted by another one, and must hold no lock."""
 _forgotten = 0
 """Number of pauses that were cancelled."""
+ASK_AGAIN_S = 0.05
 
 
 def listen() -> None:
@@ -73,3 +75,16 @@ def _stop(_: int, frame: FrameType | None) -> None:
         tracing.mark_running()
         return
     tracing.stay_in(frame)
+
+
+async def ask_until_stopped(thread: int) -> None:
+    """Repeat the signal until the main thread has stopped, or the pause is forgotten.
+
+    Args:
+        thread: `ident` of the main thread.
+    """
+    wait = ASK_AGAIN_S
+    while asked():
+        await asyncio.sleep(wait)
+        repeat(thread)
+        wait = min(2 * wait, 1.0)

@@ -9,7 +9,7 @@ from dtrain_lab.training import ranks
 
 _chosen: list[int] = []
 """The last batch that `per_rank_batch` returned."""
-_seen: list[tuple[Callable[[], int], Callable[[], None]]] = []
+_monitor: list[tuple[Callable[[], int], Callable[[], None]]] = []
 """Two functions of the monitor: one returns the size of the last training batch, the other resets it."""
 
 
@@ -42,8 +42,8 @@ def per_rank_batch(global_batch: int) -> int:
             f"rank takes {each}, and the global batch is {each * size} ({dropped} dropped)."
         )
     _chosen[:] = [each]
-    if _seen:
-        _seen[0][1]()
+    if _monitor:
+        _monitor[0][1]()
     return each
 
 
@@ -83,13 +83,13 @@ def seen_by(batch: Callable[[], int], forget: Callable[[], None]) -> None:
         batch: returns the number of samples in a batch of the model that trained last; 0 if unknown.
         forget: resets that number, until training continues.
     """
-    _seen[:] = [(batch, forget)]
+    _monitor[:] = [(batch, forget)]
 
 
 def _known() -> int:
     """The batch of training since `per_rank_batch` was called, else what that returned; 0 if unknown."""
-    seen = _seen[0][0]() if _seen else 0
-    return seen or (_chosen[0] if _chosen else 0)
+    trained = _monitor[0][0]() if _monitor else 0
+    return trained or (_chosen[0] if _chosen else 0)
 
 
 def _positive(function: str, name: str, value: object) -> None:

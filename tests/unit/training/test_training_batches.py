@@ -23,7 +23,7 @@ def eight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "8")
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setattr(sizes, "_chosen", [])
-    monkeypatch.setattr(sizes, "_seen", [])
+    monkeypatch.setattr(sizes, "_monitor", [])
     monkeypatch.setattr(ranks, "_said", set())
 
 
