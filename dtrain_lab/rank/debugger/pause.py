@@ -7,7 +7,6 @@ cell's last statement has none.
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from types import FrameType
 
@@ -83,6 +82,8 @@ async def ask_until_stopped(thread: int) -> None:
     Args:
         thread: `ident` of the main thread.
     """
+    import asyncio  # not where a job's rank starts, which needs only `listen`
+
     wait = ASK_AGAIN_S
     while asked():
         await asyncio.sleep(wait)
