@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 from dtrain_lab.rank import setup
+from dtrain_lab.rank.cells import rank_variables
 from dtrain_lab.rank.setup import set_interface, set_threads
 
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -41,6 +44,22 @@ def test_the_number_of_threads_that_the_user_chose_takes_precedence(set_to: list
 def test_a_job_without_the_variable_keeps_the_number_that_torch_chose(set_to: list[int]) -> None:
     set_threads({})
     assert set_to == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "threads"), [({}, ["3", "3", "3"]), ({"OMP_NUM_THREADS": "8"}, ["1"] * 3)]
+)
+def test_a_resize_changes_the_share_of_a_rank_and_its_children_unless_the_user_chose(
+    chosen: dict[str, str], threads: list[str], set_to: list[int]
+) -> None:
+    names = {"world_size": 2}
+    shell: Any = SimpleNamespace(user_ns=dict(names), user_ns_hidden=names)
+    spec: Any = SimpleNamespace(variables=chosen)
+    order: Any = SimpleNamespace(size=4, threads=3)
+    rank_variables.resized(shell, spec, order)
+    assert shell.user_ns["world_size"] == 4
+    assert set_to == ([] if chosen else [3])
+    assert [os.environ[name] for name in VARIABLES] == threads
 
 
 @pytest.mark.parametrize(("interface", "gloo", "nccl"), [(None, "lo", None), ("eth1", "eth1", "eth1")])
