@@ -16,7 +16,7 @@ from nbclient.exceptions import CellExecutionError
 
 import dtrain_lab as dt
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.metrics.units import UNSTEADY, share_as_known
+from dtrain_lab.text.units import UNSTEADY, share_as_known
 from dtrain_lab.wire.jobs.job import Job
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from hypothesis import settings
 
-from dtrain_lab.machine import RUNTIME_VARIABLE
+from dtrain_lab.machine.folders import RUNTIME_VARIABLE
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")

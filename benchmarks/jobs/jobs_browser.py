@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
 
 from benchmarks.measure import Row
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from tests.books import write
 from tests.ui.conftest import open_notebook
 from tests.ui.lab import CHROMIUM_FLAGS, Lab, chromium, run_lab
@@ -95,7 +95,7 @@ def _line_delays(page: Any, lab: Lab) -> float:
 def _list_drawn(page: Any, lab: Lab) -> float:
     job = _submit(lab, "small", "print('small')")
     wait_until(lambda: lab.request("GET", f"jobs/{job['id']}")["state"] == "succeeded", 60, "the job")
-    store = Store(Path(lab.environment["JUPYTER_DATA_DIR"]) / "dtrain-lab" / "jobs.sqlite")
+    store = JobIndex(Path(lab.environment["JUPYTER_DATA_DIR"]) / "dtrain-lab" / "jobs.sqlite")
     found = store.find(job["id"])
     assert found is not None
     record, seen = found

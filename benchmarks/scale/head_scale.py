@@ -21,8 +21,8 @@ import zmq
 
 from benchmarks.measure import Row, emit
 from dtrain_lab.head.app import Head
-from dtrain_lab.head.listen import Listening
-from dtrain_lab.head.ownership.policy import Parts, StackReader
+from dtrain_lab.head.listen import ListenSettings
+from dtrain_lab.head.ownership.rank_ownership import Parts, StackReader
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.wire import clients, links
@@ -124,7 +124,7 @@ class Training:
     point_s = 1.0
     idle_point_s: float | None = None
     stack_readers: tuple[StackReader, ...] = ()
-    listens: Listening | None = None
+    listens: ListenSettings | None = None
     handlers: Handlers = {}
     ordered: Ordered = {}
 

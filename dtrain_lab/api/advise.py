@@ -13,7 +13,7 @@ _current: list[Callable[[], Cluster]] = []
 """In a notebook's kernel: returns the cluster that the notebook uses."""
 
 
-def use(current: Callable[[], Cluster]) -> None:
+def set_current_cluster(current: Callable[[], Cluster]) -> None:
     """Make `advise` use the notebook's cluster. Called by the kernel's extension."""
     _current[:] = [current]
 

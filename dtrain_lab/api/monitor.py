@@ -14,12 +14,12 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import awake
 from dtrain_lab.metrics.over_ranks import network_of
-from dtrain_lab.metrics.units import least_share, share_as_known
+from dtrain_lab.text.state_words import word
+from dtrain_lab.text.units import least_share, share_as_known
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.world import Metrics
-from dtrain_lab.world.state_words import word
 
 PERIOD_S = 0.5
 POINTS = 120

@@ -27,7 +27,7 @@ T = TypeVar("T")
 RELEASE_WITHIN_S = 3.0
 
 
-class Asked(NamedTuple):
+class SignInQuestions(NamedTuple):
     """Questions of a host, with a future for the answers; its result is None if there are no answers."""
 
     questions: Questions
@@ -47,9 +47,9 @@ class Portal:
         self._jobs: Jobs | None = None
         self._sweeps: Sweeps | None = None
         self.loop = asyncio.new_event_loop()
-        self._listening: list[queue.SimpleQueue[Asked | None]] = []
+        self._listening: list[queue.SimpleQueue[SignInQuestions | None]] = []
         """Queues of waiting threads in which the user can be asked."""
-        signin.asked_by(self.loop, self._ask)
+        signin.set_asker(self.loop, self._ask)
         self._thread = threading.Thread(target=self.loop.run_forever, name="dtrain-portal", daemon=True)
         # a debugger of this process must not stop this thread, which carries the ranks' debuggers
         self._thread.pydev_do_not_trace = self._thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
@@ -116,7 +116,7 @@ class Portal:
             work.close()
             raise Unreachable("This process is ending.", code="ended")
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
-        said: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
+        said: queue.SimpleQueue[SignInQuestions | None] = queue.SimpleQueue()
         future.add_done_callback(lambda _: said.put(None))
         if prompts.is_there():
             self._listening.append(said)
@@ -143,7 +143,7 @@ class Portal:
         """Pass a host's questions to a waiting thread that can ask the user; None if there is none."""
         if not self._listening:
             return None
-        asked = Asked(questions, concurrent.futures.Future())
+        asked = SignInQuestions(questions, concurrent.futures.Future())
         self._listening[-1].put(asked)
         return await asyncio.wrap_future(asked.answers)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.errors import own_stop, render_failure
 from dtrain_lab.errors import CellFailed
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.cells import CellResult, Failure
 from dtrain_lab.wire.links import CellOutput
 
@@ -92,7 +92,7 @@ class Result:
 
     def __repr__(self) -> str:
         state = "ok" if self.ok else self.sentence
-        return f"<Result of {rank_sets.count(len(self.ranks))} in {self.elapsed_s:.2f} s: {state}>"
+        return f"<Result of {rank_names.count(len(self.ranks))} in {self.elapsed_s:.2f} s: {state}>"
 
 
 class RanksFailed(CellFailed):

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from dtrain_lab.backends.transport import Here, Transport
+from dtrain_lab.backends.transport import LocalTransport, Transport
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.placement.slots import NodeSlots
 from dtrain_lab.wire.jobs.finding import Finding
@@ -26,7 +26,16 @@ from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
 
-__all__ = ["ASK_WITHIN_S", "Backend", "Forecast", "Handle", "Place", "Status", "Submission", "Way"]
+__all__ = [
+    "ASK_WITHIN_S",
+    "Backend",
+    "Handle",
+    "HeadAddress",
+    "Place",
+    "StartForecast",
+    "Status",
+    "Submission",
+]
 
 UNSURE = "maybe_submitted"
 """Code of an error after which the scheduler may nevertheless have accepted the submission."""
@@ -35,7 +44,7 @@ ASK_WITHIN_S = 10.0
 PIECE = 64 << 10
 
 
-class Way(Struct, frozen=True):
+class HeadAddress(Struct, frozen=True):
     """Address of a socket on a head's node: a ZeroMQ URL, with CURVE keys for a head over TCP."""
 
     url: str
@@ -49,7 +58,7 @@ class Place(NamedTuple):
     nodes: tuple[int, ...]
 
 
-class Forecast(NamedTuple):
+class StartForecast(NamedTuple):
     """A scheduler's forecast for a job that is not submitted yet.
 
     `starts_at`: seconds since 1970. `refused`: why the scheduler would refuse the job.
@@ -154,7 +163,7 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
+    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
         """Return an address that leads to the head's client socket, or to a port of the head's node.
 
         Args:
@@ -195,7 +204,7 @@ class Backend(ABC):
 
     def roots(self, profile: Profile) -> list[Transport]:
         """Return transports to all machines that have folders of the profile's jobs."""
-        return [Here()]
+        return [LocalTransport()]
 
     async def root(self, profile: Profile) -> str:
         """Return the absolute path of dtrain-lab's folder on the first of them; it contains "jobs"."""
@@ -230,9 +239,9 @@ class Backend(ABC):
         """Return a profile without such a limit."""
         return profile
 
-    async def forecast(self, submission: Submission) -> Forecast:
+    async def forecast(self, submission: Submission) -> StartForecast:
         """Ask the scheduler for a forecast, without submitting."""
-        return Forecast()
+        return StartForecast()
 
     async def checks(self, profile: Profile, python: str) -> dict[str, Check]:
         """Check each node of a profile on the node itself, without starting a world.

@@ -14,7 +14,8 @@ from dtrain_lab.backends.ssh_connections import Done
 from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import RUNTIME_VARIABLE, atomic_files
+from dtrain_lab.machine import atomic_files
+from dtrain_lab.machine.folders import RUNTIME_VARIABLE
 
 SMALL = 4 << 20
 """Bytes; files that describe a job's state are smaller."""
@@ -42,7 +43,7 @@ def allowed() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k in ALLOWED or k.startswith(ALLOWED_PREFIXES)}
 
 
-class Here:
+class LocalTransport:
     """Transport of this machine."""
 
     async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
@@ -85,7 +86,7 @@ class Here:
     async def replace(self, path: str, data: bytes) -> None:
         await asyncio.to_thread(_replace, Path(path), data)
 
-    async def small(
+    async def read_matching(
         self, folder: str, patterns: Sequence[str], within_s: float = 60.0
     ) -> dict[str, bytes] | None:
         return await asyncio.to_thread(_small, Path(folder), patterns)
@@ -99,7 +100,7 @@ class Here:
     async def find(self, path: str, text: bytes, offset: int, before: bytes = b"") -> int | None:
         return await asyncio.to_thread(_find, path, text, offset, before)
 
-    async def ahead(self) -> float:
+    async def clock_offset_s(self) -> float:
         return 0.0
 
 

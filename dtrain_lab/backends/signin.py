@@ -45,7 +45,7 @@ _askers: WeakKeyDictionary[asyncio.AbstractEventLoop, Asker] = WeakKeyDictionary
 """By loop, as long as it lives: another loop may get the id of one that is gone."""
 
 
-def asked_by(loop: asyncio.AbstractEventLoop, asker: Asker) -> None:
+def set_asker(loop: asyncio.AbstractEventLoop, asker: Asker) -> None:
     """Set the function that asks the user, for connections that this loop makes.
 
     Args:

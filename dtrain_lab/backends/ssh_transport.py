@@ -19,7 +19,7 @@ SYNC = "{{ sync -- {} 2> /dev/null || :; }}"
 """Flush a file to disk, if this `sync` accepts file names."""
 
 
-class Login:
+class SshTransport:
     """Transport of a host through SSH.
 
     Args:
@@ -69,7 +69,7 @@ class Login:
         line += SYNC.format('"${1%/*}"')
         await self._must(["bash", "-c", line, "bash", path], data)
 
-    async def small(
+    async def read_matching(
         self, folder: str, patterns: Sequence[str], within_s: float = 60.0
     ) -> dict[str, bytes] | None:
         # patterns are unquoted: they are dtrain-lab's own, and the remote shell expands them
@@ -106,7 +106,7 @@ class Login:
         found = done.out.strip()
         return offset + int(found) if found.isdigit() else None
 
-    async def ahead(self) -> float:
+    async def clock_offset_s(self) -> float:
         return await ssh_connections.ahead(self.host)
 
     def _failed(self, done: Done, path: str) -> Unreachable:

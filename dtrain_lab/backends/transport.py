@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from dtrain_lab.backends.local_transport import Here, allowed, private_folders
+from dtrain_lab.backends.local_transport import LocalTransport, allowed, private_folders
 from dtrain_lab.backends.ssh_connections import Done
-from dtrain_lab.backends.ssh_transport import Login
+from dtrain_lab.backends.ssh_transport import SshTransport
 from dtrain_lab.placement import quota
 from dtrain_lab.wire.jobs.quota import FreeSpace
 
-__all__ = ["Here", "Login", "Transport", "allowed", "free_space", "private_folders", "transport"]
+__all__ = [
+    "LocalTransport",
+    "SshTransport",
+    "Transport",
+    "allowed",
+    "free_space",
+    "private_folders",
+    "transport",
+]
 
 
 class Transport(Protocol):
@@ -64,7 +72,7 @@ class Transport(Protocol):
             data: The new content.
         """
 
-    async def small(
+    async def read_matching(
         self, folder: str, patterns: Sequence[str], within_s: float = 60.0
     ) -> dict[str, bytes] | None:
         """Read all small files of a folder that match the patterns.
@@ -108,13 +116,13 @@ class Transport(Protocol):
             Where that line begins; None if there is no such line.
         """
 
-    async def ahead(self) -> float:
+    async def clock_offset_s(self) -> float:
         """Return the seconds by which the machine's clock is ahead of the local one."""
 
 
 def transport(login: str | None) -> Transport:
     """Return the transport to a login node, or to this machine for None."""
-    return Here() if login is None else Login(login)
+    return LocalTransport() if login is None else SshTransport(login)
 
 
 async def free_space(way: Transport, folder: str) -> FreeSpace:

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.text import suggestions
 
 CELL = "%%distributed"
 LINE = "%distributed"

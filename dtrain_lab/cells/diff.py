@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.text_list import listed
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.lists import listed
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Buffers that BatchNorm computes from each rank's own batches."""

@@ -7,9 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import endings
-from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.text_list import listed
+from dtrain_lab.text import cluster_endings, rank_names
+from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.cells import Failure
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.stacks import Frame
@@ -104,8 +103,8 @@ def failure_parts(
     silent = [f for f in failures if f.type == NO_ANSWER]
     taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
     if own_stop(lost):
-        text = f"The cluster was stopped{endings.told(ending)}."
-        parts.append(_part("stopped", lost, text, **endings.values(ending)))
+        text = f"The cluster was stopped{cluster_endings.told(ending)}."
+        parts.append(_part("stopped", lost, text, **cluster_endings.values(ending)))
     elif lost:
         verb = "was" if len(lost) == 1 else "were"
         how = "; ".join(sorted({f.message for f in lost}))
@@ -238,6 +237,7 @@ PACKAGES = (
     "placement",
     "rank",
     "sweeps",
+    "text",
     "training",
     "wire",
     "world",

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import AnyStr
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.ansi import Colours
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.jobs.job import Log
 
 HOLD_S = 0.010

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from dtrain_lab.cells import rank_sets
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
 from dtrain_lab.wire.stacks import Stack, StackFrame
@@ -85,7 +85,7 @@ def folded(stacks: Sequence[Stack], known: Waiting = NONE_WAIT, idle: str = IDLE
 
     told = []
     for (blamed, text), ranks in sorted(groups.items(), key=order):
-        name = f"{rank_sets.sentence_name(ranks)}{', which others wait for' if blamed else ''}"
+        name = f"{rank_names.sentence_name(ranks)}{', which others wait for' if blamed else ''}"
         told.append(f"{name}: {text}" if "\n" not in text else f"{name}:{text}")
     return told
 

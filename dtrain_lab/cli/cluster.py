@@ -13,7 +13,6 @@ import psutil
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.group import Group
 from dtrain_lab.cli.show import (
     all_threads,
@@ -28,11 +27,12 @@ from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
-from dtrain_lab.metrics.units import least_share
 from dtrain_lab.services.connection import ClusterConnection
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.state_words import word
+from dtrain_lab.text.units import least_share
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.plan import Request
-from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
 
 
@@ -92,7 +92,7 @@ def start(
         print_json(info)
     else:
         console.print(
-            f"{info.name} is ready: {rank_sets.count(info.world.size)}, in {time.monotonic() - began:.1f} s."
+            f"{info.name} is ready: {rank_names.count(info.world.size)}, in {time.monotonic() - began:.1f} s."
         )
 
 

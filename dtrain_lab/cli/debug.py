@@ -17,6 +17,7 @@ from dtrain_lab.cli.show import console, print_json, reports_errors
 from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import RankView
 from dtrain_lab.errors import BadRequest, DtrainError, NotFound
+from dtrain_lab.text import rank_names
 
 STEP_WITHIN_S = 3.0
 """Timeout of a step, which may wait for other ranks in a collective; then the ranks' states are shown."""
@@ -120,7 +121,7 @@ class Prompt(cmd.Cmd):
         self._out.print(state.sentence, markup=False)
         for place, ranks in _by_place(state.ranks).items():
             mark = ">" if state.focus in ranks else " "
-            self._out.print(f"{mark} {rank_sets.name(ranks):<14} {place}", markup=False)
+            self._out.print(f"{mark} {rank_names.name(ranks):<14} {place}", markup=False)
         for wait in state.waits:
             self._out.print(f"  {wait.text}", markup=False)
 
@@ -205,7 +206,7 @@ class Prompt(cmd.Cmd):
         if len(row.groups) > 1:
             for group in row.groups:
                 far = f", largest difference {group.max_abs:.2g}" if group.max_abs is not None else ""
-                self._out.print(f"  {rank_sets.name(group.ranks)}: {group.text}{far}", markup=False)
+                self._out.print(f"  {rank_names.name(group.ranks)}: {group.text}{far}", markup=False)
 
     def do_quit(self, _: str) -> bool:
         """Let the ranks continue, and leave."""

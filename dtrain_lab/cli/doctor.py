@@ -20,7 +20,8 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli import selftest
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors, sentence
 from dtrain_lab.errors import BadRequest, DtrainError
-from dtrain_lab.machine import RUNTIME_VARIABLE, local_facts
+from dtrain_lab.machine.facts import local_facts
+from dtrain_lab.machine.folders import RUNTIME_VARIABLE
 from dtrain_lab.services import paths
 from dtrain_lab.services.bug_report import bundle as pack
 from dtrain_lab.services.bug_report import process_log

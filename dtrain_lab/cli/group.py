@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dtrain_lab.cells import suggestions
+from dtrain_lab.text import suggestions
 
 PROGRAM = "dtrain-lab"
 

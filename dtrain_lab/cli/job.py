@@ -28,9 +28,9 @@ from dtrain_lab.cli.show import (
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
-from dtrain_lab.metrics.units import counted, duration
+from dtrain_lab.text.state_words import job_word
+from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.jobs.job import Job as JobInfo
-from dtrain_lab.world.state_words import job_word
 
 FOLLOW_S = 0.3
 CANCEL_WITHIN_S = 60.0

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from dtrain_lab._version import __version__
-from dtrain_lab.cells import suggestions
 from dtrain_lab.cli import measurements
 from dtrain_lab.cli.cluster import cluster
 from dtrain_lab.cli.debug import debug
@@ -23,6 +22,7 @@ from dtrain_lab.cli.slots import slots
 from dtrain_lab.cli.submit import script, submit
 from dtrain_lab.cli.sweep import sweep_group
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.text import suggestions
 
 LISTED = ("cluster", "job", "profile", "sweep")
 """Groups with a command `list`."""

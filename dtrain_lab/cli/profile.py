@@ -8,9 +8,9 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.group import Group
 from dtrain_lab.cli.show import as_json, console, print_json, reports_errors
 from dtrain_lab.cli.tables import print_table
-from dtrain_lab.metrics.units import size_text
 from dtrain_lab.services.profiles import check as profile_check
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.text.units import size_text
 
 
 @click.group(cls=Group)

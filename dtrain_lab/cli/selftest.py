@@ -11,7 +11,7 @@ from dtrain_lab.api import start
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.cli.show import sentence
 from dtrain_lab.errors import CellFailed, DtrainError
-from dtrain_lab.machine import local_facts
+from dtrain_lab.machine.facts import local_facts
 
 SUM = """
 import torch, torch.distributed as dist

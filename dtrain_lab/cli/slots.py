@@ -12,9 +12,9 @@ from dtrain_lab.cli.show import (
     reports_errors,
 )
 from dtrain_lab.cli.tables import print_table
-from dtrain_lab.metrics.units import counted
 from dtrain_lab.placement.capacity import SLOTS_PER_CORE
 from dtrain_lab.services.profiles import slots as service_slots
+from dtrain_lab.text.units import counted
 
 
 @click.command(short_help="Show who holds the slots of a machine, and who waits.")

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.cli.show import (
     as_json,
     console,
@@ -22,11 +21,12 @@ from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.jobs.command_line_values import once, typed_value
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
-from dtrain_lab.metrics.units import counted
 from dtrain_lab.placement import budget, quota
 from dtrain_lab.placement.frameworks.names import imported
 from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.plans.notebook_code import Code
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.job import JobPlan, JobRequest
@@ -191,7 +191,7 @@ def _show_plan(made: JobPlan, as_json: bool) -> None:
             click.echo(finding.diff)
     if made.size is not None:
         nodes = counted(made.size.nodes, "node")
-        console.print(f"{nodes} × {rank_sets.count(made.size.ranks_per_node)}: {made.command}", markup=False)
+        console.print(f"{nodes} × {rank_names.count(made.size.ranks_per_node)}: {made.command}", markup=False)
     if made.room is not None and (text := quota.sentence(made.room)):
         console.print(text, markup=False)
     if made.budget is not None:

@@ -16,14 +16,14 @@ from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.command_line_values import once
-from dtrain_lab.metrics.units import counted, duration
 from dtrain_lab.sweeps.importance import sentence
 from dtrain_lab.sweeps.space import from_text
+from dtrain_lab.text.state_words import word
+from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
 from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SweepPlan, SweepRequest, Trial
 from dtrain_lab.wire.sweeps import Sweep as SweepInfo
-from dtrain_lab.world.state_words import word
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.diff import Comparison, Leaf, compare, describe
+from dtrain_lab.text import rank_names
 
 
 class AcrossGroup(Struct, frozen=True):

@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.debugger import events
 from dtrain_lab.debugger.sources import LACKS_FILE
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, outward, path_in, rank_of
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.text import rank_names
 
 Answers = Mapping[int, Dap]
 PENDING = "No rank has imported this file yet. Ranks stop here once they have."

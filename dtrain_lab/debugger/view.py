@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.debugger.state import Breakpoint, Collective, RankView, State, StepMode
+from dtrain_lab.text import rank_names
 from dtrain_lab.world.summary import paused_sentence
 
 

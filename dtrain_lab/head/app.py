@@ -24,14 +24,15 @@ from dtrain_lab.head.metrics.history import History
 from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.head.ownership.observer import Observer
 from dtrain_lab.head.ownership.owner import Owner
-from dtrain_lab.head.ownership.policy import Parts, Policy
+from dtrain_lab.head.ownership.rank_ownership import Parts, RankOwnership
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Handlers, Requests
 from dtrain_lab.head.sockets import Router, Sent
 from dtrain_lab.head.stacks import Stacks
 from dtrain_lab.head.watchers import Watchers
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import logs, private, sockets, supervision
+from dtrain_lab.machine import logs, supervision
+from dtrain_lab.machine.folders import private, sockets
 from dtrain_lab.machine.net.curve import Curve
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.cluster import Cluster
@@ -54,7 +55,7 @@ class Head:
         policy: Makes the policy, which either owns the ranks or observes them.
     """
 
-    def __init__(self, identity: str, directory: Path, policy: Callable[[Parts], Policy]) -> None:
+    def __init__(self, identity: str, directory: Path, policy: Callable[[Parts], RankOwnership]) -> None:
         self._id = identity
         self._directory = directory
         self._journal = Journal(directory)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
 import socket
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from dtrain_lab.head.sockets import Router
 from dtrain_lab.machine import atomic_files, logs, processes
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
+from dtrain_lab.machine.net.tcp import candidates
 from dtrain_lab.placement import network
 from dtrain_lab.wire.processes.endpoints import Endpoints
 
@@ -23,7 +22,7 @@ STDOUT = "-"
 
 
 @dataclass(frozen=True)
-class Listening:
+class ListenSettings:
     """Where a head should listen and publish its endpoints.
 
     `file`: the endpoints file, mode 0600; "-" for stdout. `beyond`: also listen for other nodes.
@@ -38,7 +37,7 @@ class Listening:
 
 
 def publish(
-    where: Listening, identity: str, directory: Path, link: Router, client: Router, curve: Curve
+    where: ListenSettings, identity: str, directory: Path, link: Router, client: Router, curve: Curve
 ) -> None:
     """Listen, and publish the endpoints.
 
@@ -83,36 +82,3 @@ def forget_keys(file: str) -> None:
     """Remove the endpoints file: all agents have joined, or the world is over."""
     if file != STDOUT:
         Path(file).unlink(missing_ok=True)
-
-
-def candidates(allowed: range | None) -> Sequence[int]:
-    """Ports to try, in random order, as one node may run several worlds; without a range, free ports."""
-    if allowed is None:
-        return [_any_free() for _ in range(20)]
-    return random.sample(allowed, len(allowed))
-
-
-def free(address: str, count: int, allowed: range | None) -> list[int]:
-    """Find ports that are free at an address now.
-
-    Args:
-        address: IP address to bind to.
-        count: Number of ports.
-        allowed: Range to choose from; None for any port.
-
-    Raises:
-        OSError: Fewer than `count` ports are free.
-    """
-    found: list[int] = []
-    for port in candidates(allowed) if allowed is not None else (_any_free() for _ in range(4 * count)):
-        if port not in found and tcp.is_free(port, address):
-            found.append(port)
-        if len(found) == count:
-            return found
-    raise OSError(f"{count} free ports are needed at {address}, but only {len(found)} are available")
-
-
-def _any_free() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dtrain_lab.cells.errors import is_library, is_ours, users_frame
 from dtrain_lab.head.metrics.collector import MetricsCollector
-from dtrain_lab.head.ownership.policy import Policy
+from dtrain_lab.head.ownership.rank_ownership import RankOwnership
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.metrics.verdicts import activity
 from dtrain_lab.wire import links
@@ -31,7 +31,7 @@ class Stacks:
         collector: Stores the location of ranks that others wait for.
     """
 
-    def __init__(self, policy: Policy, peers: RankRoutes, collector: MetricsCollector) -> None:
+    def __init__(self, policy: RankOwnership, peers: RankRoutes, collector: MetricsCollector) -> None:
         self._policy = policy
         self._peers = peers
         self._collector = collector

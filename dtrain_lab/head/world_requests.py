@@ -11,7 +11,7 @@ from dtrain_lab.head.cells.cells import Cells
 from dtrain_lab.head.lifetime.leases import Leases
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.nodes import Nodes
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.head.requests import Handlers
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from dtrain_lab.wire.links import Stand
+from dtrain_lab.wire.links import AttemptState
 
 SILENT_S = 60.0
 """Seconds without a message after which a host counts as lost, while finished hosts wait for it."""
@@ -29,7 +29,7 @@ def stand(
     *,
     failed: bool,
     serving: frozenset[int] = frozenset(),
-) -> Stand:
+) -> AttemptState:
     """Tell an agent whether the attempt is over; its own ranks have succeeded, or only serve others.
 
     Args:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.folder import Doing, End, Found, Live, Staging
+from dtrain_lab.wire.jobs.folder import Doing, End, FolderState, Live, Staging
 from dtrain_lab.wire.jobs.job import JobError
 
 PATTERNS = (
@@ -29,7 +29,7 @@ T = TypeVar("T")
 S = TypeVar("S", Doing, End, Live)
 
 
-def found_in(files: Mapping[str, bytes], ahead: Mapping[str, float] | None = None) -> Found:
+def found_in(files: Mapping[str, bytes], ahead: Mapping[str, float] | None = None) -> FolderState:
     """Decode the files of a job's folder, with times converted to our clock.
 
     Args:
@@ -56,7 +56,7 @@ def found_in(files: Mapping[str, bytes], ahead: Mapping[str, float] | None = Non
         for name, data in files.items()
         if name.startswith("staging.") and (part := _decode(data, Staging)) is not None
     ]
-    return Found(
+    return FolderState(
         started_at=None if started is None else started - off.get(job_files.STARTED, 0.0),
         exit=at(job_files.EXIT, End),
         node_exits=tuple(exits),

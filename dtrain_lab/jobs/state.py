@@ -10,7 +10,7 @@ from dtrain_lab.cells.errors import CONNECTION_ERRORS
 from dtrain_lab.jobs.summary import running, summary_of
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.jobs import rank_ends
-from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
 from dtrain_lab.wire.metrics.world import Metrics
@@ -71,7 +71,7 @@ def follows(error: JobError) -> bool:
     return any(known in text for known in CONNECTION_ERRORS) or error.type in FOLLOWING
 
 
-def from_outside(found: Found) -> bool:
+def from_outside(found: FolderState) -> bool:
     """Whether ranks were ended, and none failed by itself: their script was killed, or was told to end."""
     ended = any(error.type == rank_ends.STOPPED for error in found.errors) and all(map(follows, found.errors))
     # another host may have failed, and not said why
@@ -87,7 +87,7 @@ def killed_from_outside(job: Job) -> bool:
 
 def job(
     record: JobRecord,
-    found: Found,
+    found: FolderState,
     status: Status | None,
     now: float,
     *,
@@ -154,7 +154,7 @@ def job(
 
 
 def _state(
-    record: JobRecord, found: Found, status: Status | None, now: float, late_s: float
+    record: JobRecord, found: FolderState, status: Status | None, now: float, late_s: float
 ) -> tuple[JobState, Reason | None]:
     if record.problem is not None:
         return "failed", Reason("not_submitted", *record.problem, final=True)
@@ -221,7 +221,7 @@ def _not_taken(record: JobRecord, status: Status | None, now: float) -> tuple[Jo
     return ("cancelled" if cancelled else "lost"), None
 
 
-def _last_alive_at(record: JobRecord, found: Found) -> float:
+def _last_alive_at(record: JobRecord, found: FolderState) -> float:
     """Return the time of the job's last sign of life, in seconds since 1970."""
     seen = (found.live, found.doing)
     times = [found.started_at or 0.0, *(sign.at for sign in seen if sign is not None)]
@@ -229,7 +229,7 @@ def _last_alive_at(record: JobRecord, found: Found) -> float:
 
 
 def _all_ended(
-    record: JobRecord, found: Found, status: Status | None, at: float, now: float
+    record: JobRecord, found: FolderState, status: Status | None, at: float, now: float
 ) -> tuple[JobState, Reason | None]:
     """State of a job whose first host succeeded.
 
@@ -250,19 +250,19 @@ def _all_ended(
     return "failed", Reason("silent_end", text, hint, final=True)
 
 
-def _ended_at(found: Found, record: JobRecord, now: float) -> float | None:
+def _ended_at(found: FolderState, record: JobRecord, now: float) -> float | None:
     if found.exit is not None:
         return max([found.exit.at, *(end.at for end in found.node_exits)])
     times = [e.at for e in found.node_exits] + [e.time for e in found.errors if e.time]
     return max(times, default=record.cancelled_at or (found.live.at if found.live else None))
 
 
-def _ends_at(found: Found, limit_s: float | None) -> float | None:
+def _ends_at(found: FolderState, limit_s: float | None) -> float | None:
     """Return when the job's time limit ends it, in seconds since 1970; None for no limit."""
     return found.started_at + limit_s if limit_s is not None and found.started_at is not None else None
 
 
-def _progress(found: Found, now: float) -> tuple[Phase, ...]:
+def _progress(found: FolderState, now: float) -> tuple[Phase, ...]:
     """Return the progress: first in bytes copied to the nodes, then in cells begun."""
     if found.started_at is None and found.staging:
         done, total = (sum(getattr(s, key) for s in found.staging) for key in ("done", "total"))
@@ -273,7 +273,7 @@ def _progress(found: Found, now: float) -> tuple[Phase, ...]:
     return (Phase("cells", doing.index, doing.total, max(0.0, now - found.started_at)),)
 
 
-def _may(state: JobState, found: Found) -> tuple[str, ...]:
+def _may(state: JobState, found: FolderState) -> tuple[str, ...]:
     if state in JOB_ENDED:
         return ("resume", "duplicate", "delete")
     if state == "running":

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.metrics.units import duration, size_text
 from dtrain_lab.metrics.verdicts.pace import headline
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import duration, size_text
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs import rank_ends
-from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import JobError, JobRecord
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.world import Metrics
@@ -20,7 +20,7 @@ from dtrain_lab.world.summary import paused_sentence
 
 def summary_of(
     record: JobRecord,
-    found: Found,
+    found: FolderState,
     state: JobState,
     reason: Reason | None,
     error: JobError | None,
@@ -92,7 +92,7 @@ def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence
     return Summary("job_running", values, f"Running on {rank_names.count(size)}.")
 
 
-def _why(found: Found, reason: Reason | None, error: JobError | None) -> str:
+def _why(found: FolderState, reason: Reason | None, error: JobError | None) -> str:
     if reason is not None and reason.code == "preempted":  # the ranks' errors are consequences
         return reason.message
     if error is not None:

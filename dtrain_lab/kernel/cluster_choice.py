@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from dtrain_lab.cells import endings, rank_sets
-from dtrain_lab.cells.text_list import listed
 from dtrain_lab.errors import NotFound
+from dtrain_lab.text import cluster_endings, rank_names
+from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 
@@ -31,7 +31,7 @@ def gone(name: str, ending: Ending | None, notebook: str | None) -> Ended:
         ending: Who has stopped it; None if that is not known.
         notebook: Path of the notebook.
     """
-    told = endings.told(ending, notebook)
+    told = cluster_endings.told(ending, notebook)
     return Ended(name, f"was stopped{told}" if told else "has ended")
 
 
@@ -91,7 +91,7 @@ def choice(running: Sequence[Cluster], notebook: str | None) -> str:
     for info in running:
         users = [*(["this notebook"] if notebook in info.notebooks else []), *_users(info, notebook)]
         by = f"used by {listed(users)}" if users else "used by no notebook"
-        lines.append(f"{info.name}: {rank_sets.count(info.world.size)}, {by}")
+        lines.append(f"{info.name}: {rank_names.count(info.world.size)}, {by}")
     others = [info.name for info in running if notebook not in info.notebooks]
     return "\n".join([*lines, *(f"Use it in this notebook: {ATTACH} {name}" for name in others[:1])])
 
@@ -170,7 +170,7 @@ def left(info: Cluster, ranks: int | None) -> str:
         info: The previous cluster.
         ranks: Number of ranks of the new one, if resizing the previous one would have been enough.
     """
-    told = f"{info.name} ({rank_sets.count(info.world.size)}) still runs, with its variables."
+    told = f"{info.name} ({rank_names.count(info.world.size)}) still runs, with its variables."
     attach = f"{ATTACH} {info.name}"
     resize = f" To change its size instead: {attach}, then %distributed resize {ranks}." if ranks else ""
     return f"{told} To stop it: {attach}, then %distributed stop.{resize}"

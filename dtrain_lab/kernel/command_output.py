@@ -8,9 +8,9 @@ from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
-from dtrain_lab.metrics.units import duration, least_share
+from dtrain_lab.text.state_words import word
+from dtrain_lab.text.units import duration, least_share
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
-from dtrain_lab.world.state_words import word
 from dtrain_lab.world.summary import interrupted
 
 

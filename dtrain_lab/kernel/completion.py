@@ -9,7 +9,7 @@ import msgspec
 
 from dtrain_lab.cells import cell_options
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.kernel.session import Session
+from dtrain_lab.kernel.session import MagicsSession
 from dtrain_lab.wire import clients
 
 MAGIC = "%%distributed"
@@ -23,7 +23,7 @@ class RankNames:
         session: State of the magics, which knows the cluster.
     """
 
-    def __init__(self, kernel: Any, session: Session) -> None:
+    def __init__(self, kernel: Any, session: MagicsSession) -> None:
         self._session = session
         self._complete: Callable[..., Any] = kernel.do_complete
         self._inspect: Callable[..., Any] = kernel.do_inspect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dtrain_lab.api.advise import use
+from dtrain_lab.api.advise import set_current_cluster
 from dtrain_lab.kernel.completion import RankNames
 from dtrain_lab.kernel.magics import DistributedMagics
 from dtrain_lab.kernel.output.comms import Restoring
@@ -16,7 +16,7 @@ def load(shell: Any) -> None:
         return  # already loaded by the panel
     magics = DistributedMagics(shell)
     shell.register_magics(magics)
-    use(magics.session.looked_at)
+    set_current_cluster(magics.session.looked_at)
     kernel = getattr(shell, "kernel", None)
     if kernel is not None:
         RankNames(kernel, magics.session)

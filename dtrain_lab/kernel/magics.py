@@ -11,7 +11,7 @@ from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import cell_options
 from dtrain_lab.kernel import cluster_choice, command_output, options, variables
-from dtrain_lab.kernel.session import Session
+from dtrain_lab.kernel.session import MagicsSession
 
 
 class CommandInterrupted(KeyboardInterrupt):
@@ -27,7 +27,7 @@ class DistributedMagics(Magics):  # type: ignore[misc]
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
-        self.session = Session(shell)
+        self.session = MagicsSession(shell)
         self._cells = cell_options.cell_parser()
         self._lines = options.line_parser()
 

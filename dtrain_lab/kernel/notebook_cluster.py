@@ -19,18 +19,18 @@ class NotebookCluster:
     def __init__(self, notebook: str | None, kernel: str | None) -> None:
         self.notebook = notebook
         self._kernel = kernel
-        self.now: notebook_clusters.Used | None = None
+        self.now: notebook_clusters.UsedCluster | None = None
         """The cluster that this kernel has used last."""
         self._tell(None)
         if kernel is not None:
             atexit.register(notebook_clusters.forget, kernel)
 
     @property
-    def recorded(self) -> notebook_clusters.Used | None:
+    def recorded(self) -> notebook_clusters.UsedCluster | None:
         """What this or the notebook's previous kernel, or the panel, has recorded."""
         return notebook_clusters.last(self.notebook) if self.notebook is not None else None
 
-    def uses(self, used: notebook_clusters.Used) -> None:
+    def uses(self, used: notebook_clusters.UsedCluster) -> None:
         """Record that the kernel uses a cluster."""
         self.now = used
         if self.notebook is not None:

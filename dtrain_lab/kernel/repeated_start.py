@@ -9,7 +9,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import connect
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.kernel import cluster_choice
-from dtrain_lab.services.notebook_clusters import Used
+from dtrain_lab.services.notebook_clusters import UsedCluster
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
@@ -34,7 +34,7 @@ class RepeatedStart:
 
     def kept(
         self,
-        used: Used | None,
+        used: UsedCluster | None,
         profile: str,
         *,
         name: str | None = None,
@@ -78,7 +78,7 @@ class RepeatedStart:
             return None
         return connect(mine.name)
 
-    def left(self, used: Used | None, profile: str, ranks: int | None) -> str:
+    def left(self, used: UsedCluster | None, profile: str, ranks: int | None) -> str:
         """Return a sentence about the notebook's cluster so far, which goes on beside a new one; else "".
 
         Args:
@@ -93,10 +93,10 @@ class RepeatedStart:
         resizes = info.profile == profile and ranks != info.world.size
         return cluster_choice.left(info, ranks if resizes else None)
 
-    def _record(self, used: Used | None) -> HeadRecord | None:
+    def _record(self, used: UsedCluster | None) -> HeadRecord | None:
         return next((r for r in self._portal.worlds.found() if used and r.id == used.cluster), None)
 
-    def _of_others(self, used: Used, info: ClusterInfo) -> bool:
+    def _of_others(self, used: UsedCluster, info: ClusterInfo) -> bool:
         """Return whether the notebook only shares a cluster, or other notebooks use one begun for it."""
         return used.taken or (used.begun and bool(set(info.notebooks) - {self._notebook}))
 

@@ -14,7 +14,7 @@ import msgspec
 from dtrain_lab.api.cluster import Cluster, cell_id, check_order
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.start import clusters, connect, start
-from dtrain_lab.cells import rank_sets, syntax
+from dtrain_lab.cells import syntax
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.kernel.background import BackgroundCells
@@ -24,10 +24,11 @@ from dtrain_lab.kernel.notebook_cluster import NotebookCluster
 from dtrain_lab.kernel.output.cell_display import CellDisplay
 from dtrain_lab.kernel.repeated_start import RepeatedStart
 from dtrain_lab.machine import jupyter_variables
-from dtrain_lab.services.notebook_clusters import Used
+from dtrain_lab.services.notebook_clusters import UsedCluster
 from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.options import of_environment
 from dtrain_lab.services.worlds import endings
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Session:
+class MagicsSession:
     """State of the magics in one kernel."""
 
     def __init__(self, shell: Any) -> None:
@@ -90,7 +91,7 @@ class Session:
         if (own := self._own()) is not None:
             return own
         only = self._only()
-        taken = self._use_running(only.name, Used(only.id, taken=True))
+        taken = self._use_running(only.name, UsedCluster(only.id, taken=True))
         print(cluster_choice.taken(taken.snapshot(), self.notebook), flush=True)
         return taken
 
@@ -144,7 +145,7 @@ class Session:
             if used is not None and record.id == used.cluster:
                 return self._use_running(record.id, msgspec.structs.replace(used, begun=False))
         mine = [record.id for record in running if record.id in held]
-        return self._use_running(mine[0], Used(mine[0])) if len(mine) == 1 else None
+        return self._use_running(mine[0], UsedCluster(mine[0])) if len(mine) == 1 else None
 
     def _only(self) -> Cluster:
         running = clusters()
@@ -180,9 +181,9 @@ class Session:
     def attach(self, name: str) -> Cluster:
         """Use a running cluster."""
         cluster = connect(name)
-        return self._use_running(cluster.id, Used(cluster.id))
+        return self._use_running(cluster.id, UsedCluster(cluster.id))
 
-    def _use_running(self, name: str, used: Used) -> Cluster:
+    def _use_running(self, name: str, used: UsedCluster) -> Cluster:
         self._cluster = connect(name)
         self._uses(used)
         return self._cluster
@@ -201,10 +202,10 @@ class Session:
         asked = self._mine()
         running = self._restarts.kept(asked, profile, **options)
         self._cluster = running or start(profile, **options)
-        self._uses(Used(self._cluster.id, options.get("monitor")))
+        self._uses(UsedCluster(self._cluster.id, options.get("monitor")))
         info = self._cluster.snapshot()
         nodes = f"{len(info.nodes)} node" if len(info.nodes) == 1 else f"{len(info.nodes)} nodes"
-        size = f"{rank_sets.count(info.world.size)} on {nodes}"
+        size = f"{rank_names.count(info.world.size)} on {nodes}"
         if running is not None and asked is not None and asked.begun:
             print(f"Using {info.name}, which was started in the panel: {size}.", flush=True)
         elif running is not None:
@@ -215,11 +216,11 @@ class Session:
                 print(left, flush=True)
         return self._cluster
 
-    def _mine(self) -> Used | None:
+    def _mine(self) -> UsedCluster | None:
         """Return the cluster that this notebook uses, or used last."""
         return self._use.now if self.current is not None else self._use.recorded
 
-    def _uses(self, used: Used) -> None:
+    def _uses(self, used: UsedCluster) -> None:
         """Remember the notebook's cluster, also for the kernel after a restart."""
         self._ended = None
         self._use.uses(used)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from dtrain_lab.api.cluster import Cluster
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.metrics.units import size_text
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import size_text
 
 LARGE = 256 << 20
 """Bytes; a larger push reports its progress."""
@@ -33,7 +33,7 @@ def push(target: Cluster, names: list[str], namespace: dict[str, Any]) -> None:
         )
     size = target.push_watched({name: namespace[name] for name in names}, _progress("Copying"))
     if size:
-        print(f"{', '.join(names)}: {size_text(size)} to {rank_sets.count(target.size)}.")
+        print(f"{', '.join(names)}: {size_text(size)} to {rank_names.count(target.size)}.")
 
 
 def pull(target: Cluster, name: str, ranks: str, namespace: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from dtrain_lab.metrics.units import size_text
+from dtrain_lab.text.units import size_text
 
 ROOT = Path("/sys/fs/cgroup")
 NONE_FROM = 1 << 60

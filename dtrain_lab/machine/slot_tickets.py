@@ -21,7 +21,9 @@ from msgspec.structs import replace
 
 from dtrain_lab.errors import Conflict, Forbidden
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import atomic_files, gpus, jupyter_variables, local_facts, processes, slots_folder
+from dtrain_lab.machine import atomic_files, gpus, jupyter_variables, processes
+from dtrain_lab.machine.facts import local_facts
+from dtrain_lab.machine.folders import slots_folder
 from dtrain_lab.placement import slots, ticket_reading
 from dtrain_lab.placement.slots import Holder, NodeSlots, Ticket
 

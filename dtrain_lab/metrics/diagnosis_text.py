@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dtrain_lab.metrics.units import UNSTEADY, share_text
+from dtrain_lab.text.units import UNSTEADY, share_text
 from dtrain_lab.wire.metrics.diagnosis import Check
 from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
 from dtrain_lab.wire.metrics.verdicts import Verdict

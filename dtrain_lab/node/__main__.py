@@ -6,9 +6,9 @@ import msgspec
 
 def check(arguments: list[str]) -> int:
     """`check [FOLDER]`: print what this node has."""
-    from dtrain_lab import machine
+    from dtrain_lab.machine import facts
 
-    found = machine.check(arguments[1] if len(arguments) > 1 else None)
+    found = facts.check(arguments[1] if len(arguments) > 1 else None)
     sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
     return 0
 

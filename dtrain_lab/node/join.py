@@ -20,7 +20,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.machine import agent_process, local_facts, logs, private, sockets
+from dtrain_lab.machine import agent_process, logs
+from dtrain_lab.machine.facts import local_facts
+from dtrain_lab.machine.folders import private, sockets
 from dtrain_lab.node import task_number
 from dtrain_lab.node.link import way
 from dtrain_lab.wire.processes.endpoints import Endpoints, decode

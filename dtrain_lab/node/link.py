@@ -13,9 +13,11 @@ from typing import Any
 import zmq
 
 from dtrain_lab.errors import WireMismatch
-from dtrain_lab.machine import first_reachable, interfaces, supervision
+from dtrain_lab.machine import supervision
+from dtrain_lab.machine.facts import interfaces
 from dtrain_lab.machine.net import ipv6
 from dtrain_lab.machine.net.curve import introduce
+from dtrain_lab.machine.net.tcp import first_reachable
 from dtrain_lab.machine.net.zmq_drain import Drain
 from dtrain_lab.node.network_probe import still_there
 from dtrain_lab.wire import links

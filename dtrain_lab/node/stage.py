@@ -27,8 +27,8 @@ import msgspec
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.staging import INDEX, names
 from dtrain_lab.machine import atomic_files
-from dtrain_lab.metrics.units import size_text
 from dtrain_lab.node import task_number
+from dtrain_lab.text.units import size_text
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.folder import Staging
@@ -43,7 +43,7 @@ GRACE_S = 10.0
 LOCK = ".lock"
 
 
-class Failed(Exception):
+class StagingFailed(Exception):
     """The data can't be copied; arguments: message and hint."""
 
 
@@ -55,13 +55,13 @@ def sources(record: JobRecord) -> dict[str, Path]:
     """Paths of the data to copy, by its name in the copy.
 
     Raises:
-        Failed: A path does not exist.
+        StagingFailed: A path does not exist.
     """
     found = {}
     for name, path in names(record.request.stage).items():
         found[name] = Path(path).expanduser()
         if not found[name].exists():
-            raise Failed(f"There is no {path} on {_host()}.", "Name data that every node can read.")
+            raise StagingFailed(f"There is no {path} on {_host()}.", "Name data that every node can read.")
     return found
 
 
@@ -87,18 +87,18 @@ def private(folder: Path) -> Path:
     """A folder that only this user can read; made if needed.
 
     Raises:
-        Failed: The folder belongs to another user or is open to others, or it can't be made.
+        StagingFailed: The folder belongs to another user or is open to others, or it can't be made.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         there = folder.lstat()
     except OSError as error:
-        raise Failed(
+        raise StagingFailed(
             f"{folder} can't be created on {_host()}: {error.strerror}.",
             "Set scratch in the profile to a folder on each node's own disk.",
         ) from error
     if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.getuid() or there.st_mode & 0o077:
-        raise Failed(
+        raise StagingFailed(
             f"{folder} on {_host()} is not private to you.", "Set scratch in the profile to another folder."
         )
     return folder
@@ -127,7 +127,7 @@ def claim(place: Path) -> tuple[int, Path]:
         The descriptor of the lock, and the folder.
 
     Raises:
-        Failed: The folder belongs to another user or is open to others, or it can't be made.
+        StagingFailed: The folder belongs to another user or is open to others, or it can't be made.
     """
     base = private(place.parent)
     alone = os.open(base, os.O_RDONLY)
@@ -154,7 +154,7 @@ def copy(
         ended: Set when the copy is no longer needed.
 
     Raises:
-        Failed: There is too little free space.
+        StagingFailed: There is too little free space.
         Cut: The copy is no longer needed.
         OSError: The data can't be read or written.
     """
@@ -166,7 +166,7 @@ def copy(
     total = sum(path.stat().st_size for path, _ in wanted)
     free = shutil.disk_usage(place).free
     if total > free * ROOM:
-        raise Failed(
+        raise StagingFailed(
             f"{_host()} has {size_text(free)} free in {place.parent}; the data to be copied there has "
             f"{size_text(total)}.",
             "Set scratch in the profile to a larger disk, or copy less.",
@@ -215,7 +215,7 @@ class Keeper:
         """Copy the data, print the folder, and keep the copy until it is no longer needed.
 
         Raises:
-            Failed: The data can't be copied.
+            StagingFailed: The data can't be copied.
         """
         found = sources(self._record)
         lock, place = claim(self._place)
@@ -229,7 +229,7 @@ class Keeper:
         except Cut:
             pass
         except OSError as error:
-            raise Failed(
+            raise StagingFailed(
                 f"The data can't be copied on {_host()}: {error}.", "Can every node read it?"
             ) from error
         finally:
@@ -272,7 +272,7 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGUSR1, lambda *_: keeper.ended.set())
     try:
         keeper.run()
-    except Failed as failed:
+    except StagingFailed as failed:
         message, hint = failed.args
         atomic_files.swap(
             folder / job_files.WAITING, msgspec.json.encode(Reason("not_staged", message, hint, final=True))

@@ -10,8 +10,8 @@ Four numbers that mean different things, defined here only:
 
 from __future__ import annotations
 
-from dtrain_lab.cells import rank_sets
-from dtrain_lab.metrics.units import counted
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.plan import NodeFacts
 from dtrain_lab.wire.profile import Profile
 
@@ -80,7 +80,7 @@ def at_most(facts: NodeFacts, limit: int = 0) -> str:
     """
     device = "GPU" if facts.gpus else "core"
     most, own = bounds(facts, limit)
-    told = f"at most {rank_sets.count(most)}"
+    told = f"at most {rank_names.count(most)}"
     if most <= own:
         return f"{told}, with a {device} for each"
     few = f"1 has the {device}" if own == 1 else f"{own:,} have a {device} each"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Conflict
 from dtrain_lab.placement.capacity import capacity, default_ranks, slot_count
 from dtrain_lab.placement.frameworks import ascend
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.profile import Profile
 
@@ -61,12 +61,12 @@ def spread(
     if request.ranks is not None:
         fits = [k for k in range(1, len(rooms) + 1) if _fits(request.ranks, k, rooms)]
         if not fits:
-            raise _too_many(f"{rank_sets.count(request.ranks)} can't run on {place}", rooms, request.ranks)
+            raise _too_many(f"{rank_names.count(request.ranks)} can't run on {place}", rooms, request.ranks)
         return fits[0], request.ranks // fits[0]
     nodes = request.nodes or profile.nodes or 1
     per_node = request.ranks_per_node or profile.ranks_per_node or min(usual_per_node, min(rooms, default=1))
     if nodes > len(rooms) or per_node > min(sorted(rooms, reverse=True)[:nodes]):
-        asked = f"{nodes} node{'s' if nodes > 1 else ''} of {rank_sets.count(per_node)}"
+        asked = f"{nodes} node{'s' if nodes > 1 else ''} of {rank_names.count(per_node)}"
         field = "nodes" if nodes > len(rooms) else "ranks_per_node"
         raise _too_many(f"{asked} can't run on {place}", rooms, nodes * per_node, field)
     return nodes, per_node
@@ -103,7 +103,7 @@ def _has(rooms: Sequence[int]) -> str:
     if not rooms:
         return "no node"
     most, least = max(rooms), min(rooms)
-    size = rank_sets.count(most) if most == least else f"{least} to {most} ranks"
+    size = rank_names.count(most) if most == least else f"{least} to {most} ranks"
     return f"{len(rooms)} node{'s' if len(rooms) > 1 else ''} with room for {size} each"
 
 
@@ -126,7 +126,7 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
     large = [node for node, has in zip(facts.nodes, rooms, strict=True) if has >= per_node]
     if facts.first is not None and facts.first not in {node.name for node in large}:
         raise Conflict(
-            f"{facts.first} is not among the profile's hosts with room for {rank_sets.count(per_node)}.",
+            f"{facts.first} is not among the profile's hosts with room for {rank_names.count(per_node)}.",
             "Over SSH, a job waits on the first host of the job before it: use a profile with that host.",
             details={"field": "after"},
         )

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets as ranks
 from dtrain_lab.errors import BadSize
 from dtrain_lab.placement import capacity
 from dtrain_lab.placement.layout import check_request, make_plan
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.profile import Profile
 
@@ -67,7 +67,8 @@ def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, in
         per_node = request.ranks_per_node or profile.ranks_per_node or capacity.default_ranks(facts)
     if nodes * per_node > most:
         raise BadSize(
-            f"{ranks.count(nodes * per_node)} are too many for this machine: it has {capacity.has(facts)}.",
+            f"{rank_names.count(nodes * per_node)} are too many for this machine: "
+            f"it has {capacity.has(facts)}.",
             ask,
             details={
                 "most": most,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.placement.network import port_range
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy
 from dtrain_lab.wire.profile import Profile
@@ -114,7 +114,7 @@ def check(
         )
     if policy.ranks and size > policy.ranks:
         raise BadSize(
-            f"The administrator allows at most {rank_sets.count(policy.ranks)}; this asks for {size}.",
+            f"The administrator allows at most {rank_names.count(policy.ranks)}; this asks for {size}.",
             f"Ask for at most {policy.ranks}.",
             details={"most": policy.ranks, "field": "ranks"},
         )

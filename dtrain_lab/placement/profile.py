@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadProfile, DtrainError
 from dtrain_lab.placement.amounts import mib
 from dtrain_lab.placement.network import port_range
+from dtrain_lab.text import suggestions
 from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction, SlurmLauncher
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm, Ssh, Watch
 

@@ -1,6 +1,6 @@
 """`python -m dtrain_lab.rank FOLDER`: runs a job's script as one rank."""
 
-from dtrain_lab.rank.job.script import main
+from dtrain_lab.rank.job.runner import main
 
 if __name__ == "__main__":
     main()

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import Conflict
 from dtrain_lab.rank.notes import Notes
 from dtrain_lab.rank.torch.groups import set_timeout
+from dtrain_lab.text import rank_names
 
 
 class ExistingGroup(Protocol):
@@ -92,7 +92,7 @@ def _check(group: ExistingGroup, backend: str | None, world_size: int, rank: int
     if world_size not in (-1, group.size):
         are = "is" if group.size == 1 else "are"
         raise Conflict(
-            f"init_process_group asks for {rank_sets.count(world_size)}; there {are} {group.size}.",
+            f"init_process_group asks for {rank_names.count(world_size)}; there {are} {group.size}.",
             f"Leave world_size out, or start a cluster with --ranks {world_size}.",
             code="world_size_differs",
         )

@@ -20,10 +20,10 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 from dtrain_lab.errors import Conflict
-from dtrain_lab.metrics.units import counted
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.import_hooks import after_import
 from dtrain_lab.rank.notes import Notes
+from dtrain_lab.text.units import counted
 
 MAKES_GROUP = frozenset({"init_process_group", "init_rpc"})
 DEEP = 4
@@ -32,7 +32,7 @@ LIGHTNING = ("lightning.pytorch", "lightning.fabric", "pytorch_lightning", "ligh
 RANK_NAMES = ("rank", "global_rank", "local_rank", "proc_id", "gpu")
 
 
-class World(Protocol):
+class ExistingGroup(Protocol):
     """The ranks that already run."""
 
     rank: int
@@ -42,7 +42,7 @@ class World(Protocol):
         """Create the ranks' process group again; a collective."""
 
 
-def install(world: World, notes: Notes) -> None:
+def install(world: ExistingGroup, notes: Notes) -> None:
     """Replace the functions of torch and multiprocessing that launch ranks.
 
     Args:
@@ -69,7 +69,7 @@ class Launchers:
         notes: tells the user that no processes are started.
     """
 
-    def __init__(self, world: World, notes: Notes) -> None:
+    def __init__(self, world: ExistingGroup, notes: Notes) -> None:
         self._here = world
         self._notes = notes
         self._process = os.getpid()

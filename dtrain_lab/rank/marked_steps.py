@@ -25,7 +25,7 @@ class MarkedSteps:
         self._writer = ring.Writer(memory)
         self._writer.cells[ring.BOUND] = ring.BOUNDS.index("unknown")
         self._began, self._ran = now(), time.thread_time_ns()
-        step.to(self.stepped)
+        step.set_listener(self.stepped)
 
     def stepped(self, samples: int) -> None:
         """End a step.

@@ -47,7 +47,7 @@ NEEDED_BY_SCRIPTS = (
     "torch.distributed",
     "torch.nn.parallel",
     "torch.utils.data",
-    "dtrain_lab.rank.job.script",
+    "dtrain_lab.rank.job.runner",
     "dtrain_lab.rank.monitor.monitor",
     "dtrain_lab.rank.notes",
     "dtrain_lab.rank.launchers",

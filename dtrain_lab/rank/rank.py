@@ -96,7 +96,7 @@ class Rank:
             else None
         )
         inline_figures.prepare()
-        log.to(self._log)
+        log.set_sink(self._log)
         rank_variables.define(kernel.shell, spec)
         route_output(app.session, kernel.iopub_socket, spec.rank, self._link.outbox)
         self._link.open(app.context)

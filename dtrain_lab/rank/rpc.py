@@ -17,9 +17,9 @@ import torch
 import torch.distributed as dist
 
 from dtrain_lab.errors import Conflict
-from dtrain_lab.metrics.units import counted
 from dtrain_lab.rank.import_hooks import after_import
 from dtrain_lab.rank.torch import references
+from dtrain_lab.text.units import counted
 
 SCHEME = "dtrain-rank"
 USUAL = ("", "env://")

@@ -16,7 +16,7 @@ from dtrain_lab.services import paths
 from dtrain_lab.wire.site import KernelUse
 
 
-class Used(msgspec.Struct, frozen=True):
+class UsedCluster(msgspec.Struct, frozen=True):
     """The cluster that a notebook used last. `monitor`: the option of its start.
 
     `begun`: the panel has started it for this notebook, whose kernel has not used it yet. `taken`: the
@@ -37,7 +37,7 @@ def _record(name: str, kind: str) -> Path:
     return paths.records() / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.{kind}"
 
 
-def remember(notebook: str, used: Used) -> None:
+def remember(notebook: str, used: UsedCluster) -> None:
     """Remember which cluster a notebook uses.
 
     Args:
@@ -47,10 +47,10 @@ def remember(notebook: str, used: Used) -> None:
     atomic_files.swap(_path(notebook), msgspec.json.encode(used))
 
 
-def last(notebook: str) -> Used | None:
+def last(notebook: str) -> UsedCluster | None:
     """Return the cluster that a notebook used last; None if unknown."""
     try:
-        return msgspec.json.decode(_path(notebook).read_bytes(), type=Used)
+        return msgspec.json.decode(_path(notebook).read_bytes(), type=UsedCluster)
     except (OSError, msgspec.MsgspecError):
         return None
 

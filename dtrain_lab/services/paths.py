@@ -11,7 +11,7 @@ from pathlib import Path
 from jupyter_core.paths import jupyter_config_dir, jupyter_runtime_dir
 
 from dtrain_lab.errors import StartFailed
-from dtrain_lab.machine import LONGEST, RUNTIME_VARIABLE, private, sockets
+from dtrain_lab.machine.folders import LONGEST, RUNTIME_VARIABLE, private, sockets
 
 __all__ = ["logs", "must_have_room", "no_room", "private", "profiles", "records", "sockets"]
 ELSEWHERE = f"Free some space there, or set {RUNTIME_VARIABLE} to a folder on another disk."

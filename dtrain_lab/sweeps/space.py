@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.command_line_values import typed_list, typed_value
 from dtrain_lab.sweeps import plain_values
+from dtrain_lab.text import suggestions
 
 ENDLESS = frozenset({"nan", "inf", "infinity"})
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dtrain_lab.metrics.units import counted
 from dtrain_lab.sweeps.space import parse, written
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dtrain_lab.cells import rank_sets
+from dtrain_lab.text import rank_names
 from dtrain_lab.training import ranks
 
 PATIENCE_S = 10.0
@@ -114,7 +114,7 @@ class Means:
             time.sleep(POLL_S)
         there = [rank for rank in range(self._size) if store.check([keys[rank]])]
         if len(there) < self._size:
-            missing = rank_sets.name(rank for rank in range(self._size) if rank not in there)
+            missing = rank_names.name(rank for rank in range(self._size) if rank not in there)
             ranks.say(f"dt.log: {missing} did not log step {step}: the mean of the other ranks is recorded.")
         found = [json.loads(store.get(keys[rank])) for rank in there]
         self._record(step, means(found), at)

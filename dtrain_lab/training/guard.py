@@ -26,6 +26,6 @@ def guard(on: bool = True) -> None:
         switch(bool(on))
 
 
-def to(switch: Callable[[bool], None]) -> None:
+def set_switch(switch: Callable[[bool], None]) -> None:
     """Set the function that turns the guard on and off."""
     _switches[:] = [switch]

@@ -105,7 +105,7 @@ def settle() -> None:
         _means[0][1].settle()
 
 
-def to(sink: Sink) -> None:
+def set_sink(sink: Sink) -> None:
     """Set the function that gets all values.
 
     Args:
@@ -127,7 +127,7 @@ def to_file(path: str) -> None:
         except OSError as error:  # a full disk must not end the training
             print(f"dtrain-lab: dt.log: {error.strerror}", file=sys.stderr)
 
-    to(write)
+    set_sink(write)
 
 
 def _number(name: str, value: Any) -> float:

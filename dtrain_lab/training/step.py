@@ -17,6 +17,6 @@ def step(samples: int = 0) -> None:
         sink(int(samples))
 
 
-def to(sink: Callable[[int], None]) -> None:
+def set_listener(sink: Callable[[int], None]) -> None:
     """Set the function that is called with the samples of each marked step."""
     _sinks[:] = [sink]

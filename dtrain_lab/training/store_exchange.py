@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from dtrain_lab.cells import rank_sets
+from dtrain_lab.text import rank_names
 from dtrain_lab.training import averages, ranks
 
 TOLD_S = 10.0
@@ -45,7 +45,7 @@ class Absent(Exception):
     @property
     def names(self) -> str:
         """The ranks as text: "rank 1", "ranks 1, 3–4"."""
-        return rank_sets.name(self.ranks)
+        return rank_names.name(self.ranks)
 
 
 def begin_cell(cell: str, store: Any) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.errors import broke_device
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on

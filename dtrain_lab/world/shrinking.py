@@ -9,7 +9,7 @@ from msgspec import Struct
 from dtrain_lab.errors import BadSize
 
 
-class Leave(Struct, frozen=True):
+class ShrinkPlan(Struct, frozen=True):
     """A smaller world of `size` ranks.
 
     `moves` pairs each lost rank below `size` with the surviving rank from above that takes its place.
@@ -19,7 +19,7 @@ class Leave(Struct, frozen=True):
     moves: tuple[tuple[int, int], ...]
 
 
-def without(lost: Collection[int], size: int, per_node: int) -> Leave:
+def without(lost: Collection[int], size: int, per_node: int) -> ShrinkPlan:
     """Plan a smaller world without the lost ranks: numbered from 0 without gaps, and with whole nodes only.
 
     Args:
@@ -38,4 +38,4 @@ def without(lost: Collection[int], size: int, per_node: int) -> Leave:
         raise BadSize("No whole node would be left.", "Restart the lost ranks, or start another cluster.")
     holes = [rank for rank in sorted(lost) if rank < stay]
     spare = [rank for rank in range(stay, size) if rank not in lost]
-    return Leave(stay, tuple(zip(holes, spare, strict=False)))
+    return ShrinkPlan(stay, tuple(zip(holes, spare, strict=False)))

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import endings
-from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.text_list import listed
-from dtrain_lab.metrics.units import duration
+from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.verdicts.pace import headline
+from dtrain_lab.text import cluster_endings, rank_names
+from dtrain_lab.text.lists import listed
+from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.kinds import CellKind
@@ -77,9 +77,9 @@ def summarize(
             ended = sum(m.pid is None for m in state.members)
             verb = "has" if 1 in (ended, size) else "have"
             text = f"Stopping: {ended:,} of {rank_names.count(size)} {verb} ended."
-            return _say("stopping", text, done=ended, total=size, **endings.values(state.ending))
+            return _say("stopping", text, done=ended, total=size, **cluster_endings.values(state.ending))
         case "stopped":
-            return _say("stopped", "Stopped.", **endings.values(state.ending))
+            return _say("stopped", "Stopped.", **cluster_endings.values(state.ending))
         case "failed":
             return _failed(name, state)
         case _:
@@ -232,7 +232,7 @@ def interrupted(before: Cluster, ranks: str) -> str:
         before: The cluster before the interrupt.
         ranks: The set of ranks, as the user gave it; empty for all.
     """
-    asked = rank_names.asked(ranks or None, before.world.size)
+    asked = rank_sets.asked(ranks or None, before.world.size)
     if any(r.state in RUNNING for r in before.ranks if asked is None or r.rank in asked):
         return f"{before.name}: interrupted; variables are kept."
     of = f" on {rank_names.name(asked)}" if asked is not None else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.text import rank_names
 from dtrain_lab.world import actions as do
 from dtrain_lab.world import events as on
 from dtrain_lab.world import exits, formation, interrupts

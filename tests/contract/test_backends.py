@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.base import Backend, Way
+from dtrain_lab.backends.base import Backend, HeadAddress
 from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadRequest, BadSize, EnvironmentUnfit, NotFound, StartFailed
 from dtrain_lab.services.connection import Connection
@@ -24,7 +24,7 @@ from dtrain_lab.services.worlds.cluster_folder import prepared
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.processes.settings import HeadSettings, SubmittedHead
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile, Ssh
 from tests.hosts import SLURM, need, running_hosts
@@ -51,7 +51,9 @@ class Subject:
             record=str(self.root / "record.json") if here else "",
             environment="x",
             node=NodeFacts(plan.nodes[0].name, "", 1, 0, 0),
-            remote=None if here else RemoteHead(clients.Launch(plan, Request(ranks=1), "contract", "me"), ""),
+            remote=None
+            if here
+            else SubmittedHead(clients.Launch(plan, Request(ranks=1), "contract", "me"), ""),
         )
         return ClusterRecord("c0de", "contract", self.profile, plan, settings.directory, settings=settings)
 
@@ -144,7 +146,7 @@ async def test_submit_status_find_reach_log_cancel(subject: Subject) -> None:
     assert await backend.find(cluster) is None
 
 
-async def asks(way: Way) -> str:
+async def asks(way: HeadAddress) -> str:
     """The state of the world behind a client."""
     connection = Connection("c0de", "contract", "", lambda c: Presence(c, way))
     await connection.open()

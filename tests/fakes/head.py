@@ -11,12 +11,12 @@ from dtrain_lab.head.debug_broker import DebugBroker
 from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.head.ownership.owner import Owner
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.processes.head_record import Server
-from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.processes.settings import HeadSettings, SubmittedHead
 from dtrain_lab.world import events as on
 
 IDLE_S = 1800.0
@@ -64,7 +64,11 @@ class Owned:
         order = clients.Launch(
             plan(nodes, ranks), Request(), "w", "me", SERVER.pid, server_started=SERVER.started
         )
-        far = RemoteHead(order, str(folder / "endpoints"), own_agent=False, idle_s=IDLE_S) if remote else None
+        far = (
+            SubmittedHead(order, str(folder / "endpoints"), own_agent=False, idle_s=IDLE_S)
+            if remote
+            else None
+        )
         facts = NodeFacts("node0", "127.0.0.1", 2, 0, 1 << 30)
         settings = HeadSettings("w", str(folder), str(folder / "record"), "", facts, remote=far)
         self.owner = Owner(settings, parts)

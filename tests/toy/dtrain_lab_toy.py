@@ -15,10 +15,10 @@ import psutil
 from msgspec.structs import replace
 
 from dtrain_lab.backends import script
-from dtrain_lab.backends.base import Backend, Place, Way
-from dtrain_lab.backends.transport import Here, allowed
+from dtrain_lab.backends.base import Backend, HeadAddress, Place
+from dtrain_lab.backends.transport import LocalTransport, allowed
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import local_facts
+from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.local_plan import plan_local
 from dtrain_lab.wire.plan import Facts, NodeFacts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -51,7 +51,7 @@ class Toy(Backend):
 
     async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
         folder = Path(submission.directory)
-        await Here().write(str(folder), files)
+        await LocalTransport().write(str(folder), files)
         with (folder / f"{job_files.LAUNCHER_LOG}.log").open("wb") as log:
             process = subprocess.Popen(
                 ["bash", str(folder / job_files.BATCH)],
@@ -81,12 +81,12 @@ class Toy(Backend):
         host, folder = socket.gethostname(), submission.directory
         return Handle(submission.id, host, int(mark.read_text()), directory=folder)
 
-    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
+    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
         assert endpoints is not None
-        return Way(f"tcp://{port}" if port else f"ipc://{endpoints.directory}/client")
+        return HeadAddress(f"tcp://{port}" if port else f"ipc://{endpoints.directory}/client")
 
     def files(self, submission: Submission) -> list[Place]:
-        return [Place(Here(), tuple(range(len(submission.plan.nodes))))]
+        return [Place(LocalTransport(), tuple(range(len(submission.plan.nodes))))]
 
 
 def _runs(pid: int) -> bool:

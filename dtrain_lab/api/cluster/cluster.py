@@ -14,6 +14,7 @@ from dtrain_lab.api.measurements import Measurements
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.errors import BadSize, Unreachable
 from dtrain_lab.services.worlds import recovery
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.codec.encode import as_json
@@ -75,7 +76,7 @@ class Cluster(Cells, Variables, Measurements):
             one = len(numbers) == 1
             what = "has a new process; its" if one else "have new processes; their"
             return (
-                f"{rank_sets.sentence_name(numbers)} {what} variables are gone. Run the set-up cells again."
+                f"{rank_names.sentence_name(numbers)} {what} variables are gone. Run the set-up cells again."
             )
         return self.copy(source, numbers)
 
@@ -103,7 +104,7 @@ class Cluster(Cells, Variables, Measurements):
         info: ClusterInfo = self._portal.call(self._portal.worlds.resize(self._connection, ranks))
         self._size = info.world.size
         left = [v for v in info.metrics.verdicts if v.code == "left_behind"]
-        text = f"{self.name} has {rank_sets.count(self.size)} now."
+        text = f"{self.name} has {rank_names.count(self.size)} now."
         return " ".join([text, *_come_empty(before, self.size), *(f"{v.text} {v.hint}" for v in left)])
 
     async def resize_async(self, ranks: int) -> str:
@@ -216,6 +217,6 @@ def _come_empty(before: int, size: int) -> list[str]:
         return []
     one = size - before == 1
     added = f"{before}" if one else f"{before}-{size - 1}"  # as the magics read it
-    name = rank_sets.sentence_name(range(before, size))
+    name = rank_names.sentence_name(range(before, size))
     empty = f"{name} {'is' if one else 'are'} empty: run the set-up cells there, %%distributed {added},"
     return [f"{empty} or copy rank 0's variables: %distributed restart {added} --from 0."]

@@ -11,14 +11,15 @@ from collections.abc import Mapping
 import msgspec
 
 from dtrain_lab.backends import script
-from dtrain_lab.backends.base import Backend, Place, Processes, Way
+from dtrain_lab.backends.base import Backend, HeadAddress, Place, Processes
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.backends.local.heads import Head
 from dtrain_lab.backends.local.jobs import Script
-from dtrain_lab.backends.transport import Here
+from dtrain_lab.backends.transport import LocalTransport
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import check, local_facts, slot_tickets
+from dtrain_lab.machine import slot_tickets
+from dtrain_lab.machine.facts import check, local_facts
 from dtrain_lab.placement import activation
 from dtrain_lab.placement.local_plan import plan_local
 from dtrain_lab.placement.slots import NodeSlots
@@ -101,15 +102,15 @@ class LocalBackend(Backend):
         """Send SIGTERM to a head, which ends its world; or to a script's group, and kill it after a while."""
         await _processes(submission).cancel()
 
-    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
+    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
         """Return the head's unix socket; a port of this machine needs no forward."""
         assert submission.handle is not None
         folder = endpoints.directory if endpoints is not None else submission.handle.directory
-        return Way(f"tcp://{port}" if port else f"ipc://{folder}/client")
+        return HeadAddress(f"tcp://{port}" if port else f"ipc://{folder}/client")
 
     def files(self, submission: Submission) -> list[Place]:
         """Return the folder on this machine."""
-        return [Place(Here(), tuple(range(len(submission.plan.nodes))))]
+        return [Place(LocalTransport(), tuple(range(len(submission.plan.nodes))))]
 
     async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
         """Return the slots of this machine."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from dtrain_lab.backends.local import processes as own
-from dtrain_lab.backends.transport import Here
+from dtrain_lab.backends.transport import LocalTransport
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import processes, slot_tickets
 from dtrain_lab.placement import slots
@@ -36,7 +36,7 @@ class Script:
 
     async def start(self, files: Mapping[str, bytes]) -> Handle:
         """Write the job's folder, and start its script."""
-        await Here().write(self._record.directory, files)
+        await LocalTransport().write(self._record.directory, files)
         return await asyncio.to_thread(start, self._record)
 
     async def status(self) -> Status:

@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.backends.base import UNSURE, Backend, Forecast, Place, Way
+from dtrain_lab.backends.base import UNSURE, Backend, HeadAddress, Place, StartForecast
 from dtrain_lab.backends.network_speed import Pair
 from dtrain_lab.backends.slurm import account_hours, allocation, partitions, reasons
 from dtrain_lab.backends.slurm.queue import Queue
@@ -220,7 +220,7 @@ class SlurmBackend(Backend):
             return None
         return self._handle(submission, job.id)
 
-    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
+    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
         """Return an address: over TCP if possible, else through the login node or a step of the job.
 
         Raises:
@@ -257,7 +257,7 @@ class SlurmBackend(Backend):
     def without_time_limit(self, profile: Profile) -> Profile:
         return replace(profile, slurm=replace(profile.slurm, time=None))
 
-    async def forecast(self, submission: Submission) -> Forecast:
+    async def forecast(self, submission: Submission) -> StartForecast:
         """Run `sbatch --test-only`, and query the account's remaining budget."""
         text = self.scripts(submission)[job_files.BATCH]
         way = transport(submission.profile.ssh.login)
@@ -266,8 +266,8 @@ class SlurmBackend(Backend):
         )
         if done.code:
             refused = Finding("problem", "refused", *reasons.refusal(done.err), field="profile")
-            return Forecast(refused=refused, budget=left)
-        return Forecast(partitions.test_start(done.err), budget=left)
+            return StartForecast(refused=refused, budget=left)
+        return StartForecast(partitions.test_start(done.err), budget=left)
 
     # ----
 

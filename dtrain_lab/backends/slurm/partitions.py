@@ -8,11 +8,11 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadProfile, BadSize
 from dtrain_lab.placement.amounts import mib, time_s, time_text
 from dtrain_lab.placement.capacity import capacity, default_ranks
 from dtrain_lab.placement.layout import make_plan, spread
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.plan import NodeFacts, Partition, Plan, Request, SchedulerFacts
 from dtrain_lab.wire.profile import Profile
@@ -170,7 +170,7 @@ def sooner(plan: Plan, profile: Profile, facts: SchedulerFacts) -> tuple[Alterna
     ]
     if not 0 < len(free) < len(plan.nodes):
         return ()
-    size = rank_sets.count(len(free) * per_node)
+    size = rank_names.count(len(free) * per_node)
     where = "1 node" if len(free) == 1 else f"{len(free)} nodes"
     wanted = {"profile": plan.profile, "nodes": len(free), "ranks_per_node": per_node}
     return (Alternative(f"{size} on {where} could start sooner.", wanted),)

@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 from dtrain_lab.backends import ssh_connections
-from dtrain_lab.backends.base import Way
+from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.backends.bridge import Bridge
 from dtrain_lab.backends.ssh_forwards import Forwards
 from dtrain_lab.errors import Unreachable
-from dtrain_lab.machine import first_reachable
+from dtrain_lab.machine.net.tcp import first_reachable
 from dtrain_lab.placement import activation
 from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.submission import Submission
@@ -23,7 +23,7 @@ class Routes:
         self._forwards = Forwards()
         self._bridges: dict[tuple[str, str], Bridge] = {}
 
-    async def to_client(self, submission: Submission, endpoints: Endpoints) -> Way:
+    async def to_client(self, submission: Submission, endpoints: Endpoints) -> HeadAddress:
         """Return an address of the head's client socket.
 
         Args:
@@ -37,21 +37,21 @@ class Routes:
         if login is None:
             url = await first_reachable(endpoints.client)
             if url is not None:
-                return Way(url, endpoints.keys)
+                return HeadAddress(url, endpoints.keys)
             bridge = await self._bridge(submission, endpoints, f"unix:{endpoints.directory}/client")
-            return Way(f"ipc://{bridge.path}")
+            return HeadAddress(f"ipc://{bridge.path}")
         link = await ssh_connections.connection(login)
         for url in endpoints.client:
             address, _, port = url.removeprefix("tcp://").rpartition(":")
             if await _answers(link, address.strip("[]"), int(port)):
                 mine = await self._forwards.port(login, address.strip("[]"), int(port))
-                return Way(f"tcp://127.0.0.1:{mine}", endpoints.keys)
+                return HeadAddress(f"tcp://127.0.0.1:{mine}", endpoints.keys)
         raise Unreachable(
             f"{login} can't reach {endpoints.host} at {', '.join(endpoints.client)}.",
             "Open these ports from the login node, or set [network] ports in the profile.",
         )
 
-    async def to_port(self, submission: Submission, endpoints: Endpoints, port: str) -> Way:
+    async def to_port(self, submission: Submission, endpoints: Endpoints, port: str) -> HeadAddress:
         """Return a local address for "address:port" on the head's node.
 
         Args:
@@ -62,11 +62,11 @@ class Routes:
         login = submission.profile.ssh.login
         address, _, number = port.rpartition(":")
         if login is not None:
-            return Way(f"tcp://127.0.0.1:{await self._forwards.port(login, address, int(number))}")
+            return HeadAddress(f"tcp://127.0.0.1:{await self._forwards.port(login, address, int(number))}")
         if await first_reachable([f"tcp://{port}"]):
-            return Way(f"tcp://{port}")
+            return HeadAddress(f"tcp://{port}")
         bridge = await self._bridge(submission, endpoints, f"tcp:{port}")
-        return Way(f"tcp://127.0.0.1:{await bridge.listen_tcp()}")
+        return HeadAddress(f"tcp://127.0.0.1:{await bridge.listen_tcp()}")
 
     async def _bridge(self, submission: Submission, endpoints: Endpoints, target: str) -> Bridge:
         assert submission.handle is not None

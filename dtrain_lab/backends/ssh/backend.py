@@ -15,13 +15,13 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from dtrain_lab.backends import script, ssh_connections
-from dtrain_lab.backends.base import Backend, Place, Processes, Way
+from dtrain_lab.backends.base import Backend, HeadAddress, Place, Processes
 from dtrain_lab.backends.network_speed import Pair
 from dtrain_lab.backends.ssh import jobs
 from dtrain_lab.backends.ssh.heads import Head
 from dtrain_lab.backends.ssh.jobs import Scripts
 from dtrain_lab.backends.ssh_forwards import Forwards
-from dtrain_lab.backends.transport import Login, Transport
+from dtrain_lab.backends.transport import SshTransport, Transport
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreachable, from_dict
 from dtrain_lab.placement import activation, compatibility, network, slots, ticket_reading
 from dtrain_lab.placement.layout import plan_hosts
@@ -150,23 +150,23 @@ class SshBackend(Backend):
         """Find a cluster's head on any of the profile's hosts, or a job's script on the first host."""
         return await _processes(submission).find()
 
-    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> Way:
+    async def reach(self, submission: Submission, endpoints: Endpoints | None, port: str = "") -> HeadAddress:
         """Return a unix socket or a loopback port that SSH forwards to the head's node."""
         assert submission.handle is not None
         host = submission.handle.host
         if port:
             address, _, number = port.rpartition(":")
-            return Way(f"tcp://127.0.0.1:{await self._forwards.port(host, address, int(number))}")
+            return HeadAddress(f"tcp://127.0.0.1:{await self._forwards.port(host, address, int(number))}")
         folder = endpoints.directory if endpoints is not None else submission.handle.directory
-        return Way(f"ipc://{await self._forwards.path(host, f'{folder}/client')}")
+        return HeadAddress(f"ipc://{await self._forwards.path(host, f'{folder}/client')}")
 
     def files(self, submission: Submission) -> list[Place]:
         """Return the folder on each host."""
-        return [Place(Login(host), (node,)) for node, host in enumerate(used_hosts(submission))]
+        return [Place(SshTransport(host), (node,)) for node, host in enumerate(used_hosts(submission))]
 
     def roots(self, profile: Profile) -> list[Transport]:
         """Return transports to all hosts."""
-        return [Login(host) for host in _hosts(profile)]
+        return [SshTransport(host) for host in _hosts(profile)]
 
     async def slots(self, profile: Profile) -> tuple[NodeSlots, ...]:
         """Return the slots of all hosts, asked concurrently."""

@@ -12,7 +12,7 @@ import msgspec
 from dtrain_lab.backends import ssh_connections
 from dtrain_lab.backends.base import ASK_WITHIN_S
 from dtrain_lab.backends.ssh.processes import HostProcess, last_word, unsaid
-from dtrain_lab.backends.transport import Login
+from dtrain_lab.backends.transport import SshTransport
 from dtrain_lab.errors import DtrainError, StartFailed
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.net.curve import new_keys
@@ -48,7 +48,7 @@ class Scripts:
         """
         record, used = self._record, self._used
         written = {**files, job_files.GANG: msgspec.json.encode(GangKeys(*new_keys()))}
-        await Login(used[0]).write(record.directory, written)
+        await SshTransport(used[0]).write(record.directory, written)
         await asyncio.gather(*(_write_too(host, record, written) for host in used[1:]))
         pids = await asyncio.gather(
             *(_start(host, record, script(node)) for node, host in enumerate(used)), return_exceptions=True
@@ -123,8 +123,8 @@ class Scripts:
 
 async def _write_too(host: str, record: JobRecord, files: dict[str, bytes]) -> None:
     """Write the folder, unless this host shares it with the first host."""
-    way = Login(host)
-    if not await way.small(record.directory, (job_files.JOB,)):
+    way = SshTransport(host)
+    if not await way.read_matching(record.directory, (job_files.JOB,)):
         await way.write(record.directory, files)
 
 

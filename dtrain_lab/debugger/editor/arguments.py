@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.debugger import pydevd_texts
 from dtrain_lab.debugger.editor import msgspec_texts
 from dtrain_lab.debugger.state import FIRST_THREAD, PER_RANK, Dap, State, inward
 from dtrain_lab.errors import BadRequest, Conflict
+from dtrain_lab.text import rank_names
 
 
 class _Thread(Struct, omit_defaults=True):
@@ -212,7 +212,9 @@ def _threads(state: State) -> str:
     there = [rank.rank for rank in state.ranks if rank.phase != "gone"]
     if not there:
         return ""
-    numbers = rank_sets.compact(FIRST_THREAD + rank for rank in there).replace(",", ", ").replace("-", " to ")
+    numbers = (
+        rank_names.compact(FIRST_THREAD + rank for rank in there).replace(",", ", ").replace("-", " to ")
+    )
     whose = "each rank" if len(there) == len(state.ranks) else "each rank that is there"
     return f"{'Threads are' if len(there) > 1 else 'The thread is'} {numbers}: one for {whose}."
 

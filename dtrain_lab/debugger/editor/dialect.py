@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.debugger import conditions
 from dtrain_lab.debugger.compare_values import AcrossRow
 from dtrain_lab.debugger.editor.numbering import Numbering
@@ -19,6 +18,7 @@ from dtrain_lab.debugger.sources import CELL
 from dtrain_lab.debugger.state import FIRST_THREAD, Breakpoint, Dap, State, rank_of
 from dtrain_lab.debugger.view import view
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.text import rank_names
 
 CAPABILITIES: Dap = {
     "supportsConfigurationDoneRequest": True,
@@ -201,4 +201,4 @@ def side_by_side(row: AcrossRow) -> str:
     """Return an expression's values on all ranks as text: one line where there is one value."""
     if len(row.groups) == 1:
         return row.text
-    return "\n".join([row.text, *(f"{rank_sets.name(group.ranks)}: {group.text}" for group in row.groups)])
+    return "\n".join([row.text, *(f"{rank_names.name(group.ranks)}: {group.text}" for group in row.groups)])

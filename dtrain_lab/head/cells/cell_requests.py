@@ -13,6 +13,7 @@ from dtrain_lab.head.lock_holders import LockHolders
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.requests import Handlers
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import CellRecord, Output
 from dtrain_lab.wire.cluster import Cluster
@@ -260,8 +261,8 @@ def _refusal(state: State, ranks: tuple[int, ...]) -> Conflict | None:
     if lost:
         verb = "was" if len(lost) == 1 else "were"
         return Conflict(
-            f"{rank_sets.sentence_name(lost)} {verb} lost.",
-            f"Restart: %distributed restart {rank_sets.compact(lost)}, or use the other ranks.",
+            f"{rank_names.sentence_name(lost)} {verb} lost.",
+            f"Restart: %distributed restart {rank_names.compact(lost)}, or use the other ranks.",
             code="rank_lost",
         )
     if state.reason is not None and state.blocked(ranks):

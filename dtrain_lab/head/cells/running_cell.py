@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.errors import blame, failure_parts, joined, own_interrupt, render_failure
 from dtrain_lab.metrics.verdicts import mismatch
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, CellResult, Failure, WaitsFor
 from dtrain_lab.wire.endings import Ending
@@ -149,8 +149,8 @@ def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, .
     elif own_interrupt(taken) and any(f.operation for f in taken):
         ended = [rank for rank in cell.ranks if all(f.rank != rank for f in failures)]
         if ended:
-            text = f"{rank_sets.sentence_name(ended)} had finished the cell."
-            parts.insert(0, Summary("had_ended", {"ranks": rank_sets.compact(ended)}, text))
+            text = f"{rank_names.sentence_name(ended)} had finished the cell."
+            parts.insert(0, Summary("had_ended", {"ranks": rank_names.compact(ended)}, text))
     if cell.hopeless:
         parts.insert(0, Summary("hopeless", {}, cell.hopeless))
     elif cell.timed_out:
@@ -163,5 +163,5 @@ def result_parts(cell: Running, failures: Sequence[Failure]) -> tuple[Summary, .
 def _restarted(ranks: Iterable[int]) -> Summary:
     numbers = sorted(ranks)
     verb, whose = ("was", "its") if len(numbers) == 1 else ("were", "their")
-    text = f"{rank_sets.sentence_name(numbers)} {verb} restarted: {whose} variables are lost."
-    return Summary("restarted", {"ranks": rank_sets.compact(numbers)}, text)
+    text = f"{rank_names.sentence_name(numbers)} {verb} restarted: {whose} variables are lost."
+    return Summary("restarted", {"ranks": rank_names.compact(numbers)}, text)

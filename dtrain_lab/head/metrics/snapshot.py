@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.metrics import communication, estimates, over_ranks
 from dtrain_lab.metrics.outdated import without_steps
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.kinds import RankPhase
@@ -275,7 +275,7 @@ def _node_state(state: State, node: int) -> str:
 def _reason(state: State) -> Reason | None:
     lost = set(state.lost) if state.phase == "degraded" else ()
     if losses := {loss.rank: loss for loss in state.losses if loss.rank in lost}:  # each rank's latest loss
-        command = f"%distributed restart {rank_sets.compact(losses)}"
+        command = f"%distributed restart {rank_names.compact(losses)}"
         one = f"Restart it: {command}. It comes back empty: run its set-up cells."
         several = f"Restart them: {command}. They come back empty: run their set-up cells."
         hint = one if len(losses) == 1 else several

@@ -6,7 +6,7 @@ import logging
 import shutil
 from pathlib import Path
 
-from dtrain_lab.machine import private
+from dtrain_lab.machine.folders import private
 from dtrain_lab.wire.processes.settings import HeadSettings
 
 log = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import Conflict
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.controller import Controller
 from dtrain_lab.machine import supervision
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.kinds import ENDING
 
@@ -205,6 +205,6 @@ def _too_late(listens: bool, missing: tuple[int, ...]) -> Conflict:
         )
     verb = "has" if len(missing) == 1 else "have"
     return Conflict(
-        f"{rank_sets.sentence_name(missing)} {verb} not registered with ipyparallel in {QUIET_S:.0f} s.",
+        f"{rank_names.sentence_name(missing)} {verb} not registered with ipyparallel in {QUIET_S:.0f} s.",
         NO_ANSWER,
     )

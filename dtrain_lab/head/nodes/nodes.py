@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dtrain_lab.errors import DtrainError
-from dtrain_lab.head import listen
 from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.head.nodes import agent_logs
 from dtrain_lab.head.nodes.controller import SOCKETS, Controller
@@ -19,6 +18,7 @@ from dtrain_lab.head.nodes.local_agents import Agents
 from dtrain_lab.head.nodes.network import Network
 from dtrain_lab.head.nodes.world import World
 from dtrain_lab.head.ownership import messages
+from dtrain_lab.machine.net import tcp
 from dtrain_lab.placement import network as networks
 from dtrain_lab.placement.layout import allocated
 from dtrain_lab.wire import VERSION, links
@@ -119,7 +119,7 @@ class Nodes:
         """
         directory = Path(self._hellos[0].directory or self._directory)
         address, allowed = self._address(0), self._ports()
-        chosen = listen.free(address, SOCKETS, allowed) if allowed is not None else ()
+        chosen = tcp.free(address, SOCKETS, allowed) if allowed is not None else ()
         place, log = self._directory / "ipp", directory / "controller.log"
         size = self._plan.size
         return Controller(lambda order: self.send(0, order), place, log, address, chosen, size)
@@ -185,7 +185,7 @@ class Nodes:
         hello = self._hellos[node]
         local = hello.link == self._link
         address = self._address(0)
-        self._master_port = self._master_port or listen.free(address, 1, self._ports())[0]
+        self._master_port = self._master_port or tcp.free(address, 1, self._ports())[0]
         return messages.NodeSettings(
             directory=hello.directory or self._settings.directory,
             link=hello.link or self._link,

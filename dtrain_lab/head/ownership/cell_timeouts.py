@@ -34,7 +34,7 @@ class World(Protocol):
         """Feed an event to the state machine."""
 
 
-class CellLimits:
+class CellTimeouts:
     """Ends cells that could not end by themselves, or not in time.
 
     Args:

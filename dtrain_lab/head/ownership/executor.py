@@ -6,7 +6,7 @@ import signal
 from typing import Protocol
 
 from dtrain_lab.head.cells.cells import Cells
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.head.ownership.ranks import Ranks
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import links

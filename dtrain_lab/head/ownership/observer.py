@@ -20,9 +20,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.head.listen import Listening
+from dtrain_lab.head.listen import ListenSettings
 from dtrain_lab.head.nodes.job_attempts import Attempts
-from dtrain_lab.head.ownership.policy import Parts, StackReader
+from dtrain_lab.head.ownership.rank_ownership import Parts, StackReader
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs import logged_values
@@ -79,7 +79,7 @@ class Observer:
         """Node → failures inside its agents."""
         self._values_at = 0
         self._done = asyncio.Event()
-        self.listens: Listening | None = Listening(
+        self.listens: ListenSettings | None = ListenSettings(
             str(folder / job_files.ENDPOINTS),
             not self._one_machine,
             profile.network.interface,

@@ -18,9 +18,9 @@ from dtrain_lab.head.metrics.advice_requests import AdviceRequests
 from dtrain_lab.head.metrics.lost_ranks import Losses
 from dtrain_lab.head.metrics.start_history import StartHistory
 from dtrain_lab.head.nodes.nodes import Nodes
-from dtrain_lab.head.ownership.cell_timeouts import CellLimits
+from dtrain_lab.head.ownership.cell_timeouts import CellTimeouts
 from dtrain_lab.head.ownership.executor import Executor
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.head.ownership.ranks import Ranks
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import clients
@@ -68,7 +68,7 @@ class OwnedWorld:
             self._can_begin,
             self.snapshot.rests,
         )
-        self.limits = CellLimits(self, self.cells)
+        self.limits = CellTimeouts(self, self.cells)
         self._executor = Executor(self, parts, self.cells)
         self.membership = Membership(self._executor, self.moved)
         self.advice = AdviceRequests(self.collector, self.cells, self.cluster)

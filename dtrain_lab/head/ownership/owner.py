@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from dtrain_lab.head.cells.cell_requests import CellRequests
 from dtrain_lab.head.cells.diagnoses import Diagnoses
 from dtrain_lab.head.lifetime import head_record
-from dtrain_lab.head.listen import Listening
+from dtrain_lab.head.listen import ListenSettings
 from dtrain_lab.head.nodes.engines import Engines
 from dtrain_lab.head.ownership import messages
 from dtrain_lab.head.ownership.owned_world import OwnedWorld
-from dtrain_lab.head.ownership.policy import Parts, StackReader
+from dtrain_lab.head.ownership.rank_ownership import Parts, StackReader
 from dtrain_lab.head.requests import Handlers, Ordered
 from dtrain_lab.head.world_requests import WorldRequests
 from dtrain_lab.machine import supervision
@@ -71,7 +71,9 @@ class Owner:
         self._requests = WorldRequests(world, parts, world.cells, world.membership, leases, world.nodes)
         remote = settings.remote
         self.listens = (
-            Listening(remote.endpoints, True, remote.interface, remote.ports, remote.launch.plan.variables)
+            ListenSettings(
+                remote.endpoints, True, remote.interface, remote.ports, remote.launch.plan.variables
+            )
             if remote is not None
             else None
         )

@@ -9,7 +9,7 @@ from dtrain_lab.head.cells.rank_output import RankOutput
 from dtrain_lab.head.membership import Membership
 from dtrain_lab.head.nodes.nodes import Nodes
 from dtrain_lab.head.ownership import messages
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.wire import VERSION, clients, links
 from dtrain_lab.wire.codec import decode
 from dtrain_lab.wire.plan import Plan

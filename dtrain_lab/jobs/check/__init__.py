@@ -7,6 +7,6 @@ environment are passed in.
 
 from __future__ import annotations
 
-from dtrain_lab.jobs.check.notebook import Around, check, imports
+from dtrain_lab.jobs.check.notebook import CheckContext, check, imports
 
-__all__ = ["Around", "check", "imports"]
+__all__ = ["CheckContext", "check", "imports"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.jobs.check.parsed_cells import Parsed, last
 from dtrain_lab.jobs.notebook.process_group import Code, makes_group
-from dtrain_lab.metrics.units import counted
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.jobs.finding import Finding
 
 NUMBERS = {
@@ -53,8 +53,9 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
                 one.finding(
                     "problem",
                     "launcher_size",
-                    f"{name} starts {starts}; the job has {rank_sets.count(ranks)}, and {name} runs in them.",
-                    f"Give {argument} as world_size, or submit with {rank_sets.count(count)}.",
+                    f"{name} starts {starts}; the job has {rank_names.count(ranks)}, and "
+                    f"{name} runs in them.",
+                    f"Give {argument} as world_size, or submit with {rank_names.count(count)}.",
                     node,
                 )
             )
@@ -66,8 +67,8 @@ def sizes(parsed: Sequence[Parsed], ranks: int, ranks_per_node: int) -> list[Fin
                     "problem",
                     "launcher_size",
                     f"This starts {counted(count, 'process', 'processes')} with a process group; the job has "
-                    f"{rank_sets.count(ranks)}, and each rank runs the function itself.",
-                    f"Count to world_size, or submit with {rank_sets.count(count)}.",
+                    f"{rank_names.count(ranks)}, and each rank runs the function itself.",
+                    f"Count to world_size, or submit with {rank_names.count(count)}.",
                     loop,
                 )
             )

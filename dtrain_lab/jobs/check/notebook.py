@@ -30,7 +30,7 @@ from dtrain_lab.wire.kinds import Severity
 ORDER = {"problem": 0, "warning": 1, "note": 2}
 
 
-class Around(Struct, frozen=True):
+class CheckContext(Struct, frozen=True):
     """Facts about the job and the notebook's environment.
 
     Attributes:
@@ -58,7 +58,7 @@ class Around(Struct, frozen=True):
     modules: tuple[Module, ...] = ()
 
 
-def check(cells: Sequence[Cell], around: Around) -> tuple[Finding, ...]:
+def check(cells: Sequence[Cell], around: CheckContext) -> tuple[Finding, ...]:
     """Run all checks on a notebook.
 
     Args:
@@ -137,7 +137,7 @@ def _written(tree: ast.AST) -> Iterator[str]:
                 yield posixpath.normpath(path).split("/")[0].removesuffix(".py")
 
 
-def _missing(parsed: Sequence[Parsed], around: Around) -> list[Finding]:
+def _missing(parsed: Sequence[Parsed], around: CheckContext) -> list[Finding]:
     """Find imports of modules that are neither in the environment nor, as far as can be read, a file."""
     if not around.missing:
         return []

@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from dtrain_lab.cells import suggestions
 from dtrain_lab.jobs.check.parameter_values import tagged
 from dtrain_lab.jobs.check.parsed_cells import Parsed, parse
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
+from dtrain_lab.text import suggestions
 from dtrain_lab.wire.jobs.finding import Finding
 
 EXPANDED = re.compile(r"\$([^\W\d]\w*)|\{([^{}]*)")

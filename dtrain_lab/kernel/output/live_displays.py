@@ -6,8 +6,8 @@ import secrets
 from functools import cached_property
 from typing import Any
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.cells.merge import progress_rows
+from dtrain_lab.text import rank_names
 
 AREA_S = 0.1
 """Minimum interval between two updates of the area of progress bars."""

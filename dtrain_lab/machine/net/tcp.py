@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import zmq
 
-from dtrain_lab.machine import interfaces
-from dtrain_lab.machine.net import ipv6
+from dtrain_lab.machine.facts import interfaces
+from dtrain_lab.machine.net import ipv6, tcp
 from dtrain_lab.machine.net.curve import Curve
 
 
@@ -80,3 +82,61 @@ def listen(
             continue
         return made, port
     raise OSError(f"no port is free: {error}")
+
+
+CONNECT_WITHIN_S = 2.0
+
+
+async def first_reachable(urls: Sequence[str]) -> str | None:
+    """The first "tcp://address:port" URL that accepts a connection; None if none does.
+
+    Callers leave out addresses that this node has as well, since those don't lead to another node.
+    """
+
+    async def works(url: str) -> str | None:
+        address, _, port = url.removeprefix("tcp://").rpartition(":")
+        try:
+            async with asyncio.timeout(CONNECT_WITHIN_S):
+                _, writer = await asyncio.open_connection(address.strip("[]"), int(port))
+                writer.close()
+        except (OSError, TimeoutError):
+            return None
+        return url
+
+    for url in await asyncio.gather(*(works(url) for url in urls)):
+        if url is not None:
+            return url
+    return None
+
+
+def candidates(allowed: range | None) -> Sequence[int]:
+    """Ports to try, in random order, as one node may run several worlds; without a range, free ports."""
+    if allowed is None:
+        return [_any_free() for _ in range(20)]
+    return random.sample(allowed, len(allowed))
+
+
+def free(address: str, count: int, allowed: range | None) -> list[int]:
+    """Find ports that are free at an address now.
+
+    Args:
+        address: IP address to bind to.
+        count: Number of ports.
+        allowed: Range to choose from; None for any port.
+
+    Raises:
+        OSError: Fewer than `count` ports are free.
+    """
+    found: list[int] = []
+    for port in candidates(allowed) if allowed is not None else (_any_free() for _ in range(4 * count)):
+        if port not in found and tcp.is_free(port, address):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise OSError(f"{count} free ports are needed at {address}, but only {len(found)} are available")
+
+
+def _any_free() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

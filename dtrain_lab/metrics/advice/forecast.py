@@ -14,7 +14,7 @@ import time
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.metrics.advice.communication import BUCKET
 from dtrain_lab.metrics.advice.measured import Measured
-from dtrain_lab.metrics.units import counted, size_text
+from dtrain_lab.text.units import counted, size_text
 from dtrain_lab.wire.metrics.forecast import Forecast
 from dtrain_lab.wire.node_check import MeasuredSpeed, Speed
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.advice import wording
 from dtrain_lab.metrics.advice.forecast import weak_scaling
 from dtrain_lab.metrics.advice.reasons import MEASURE, TOO_SHORT
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
-from dtrain_lab.metrics.units import size_text
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import size_text
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.metrics.world import Last, Metrics
@@ -84,10 +84,10 @@ def batch(metrics: Metrics, size: int) -> str:
     times = f" × {loop.accumulated} accumulated" if loop.accumulated > 1 else ""
     whole = f"{loop.global_batch * loop.accumulated:,}"
     if loop.rank_batch is None:
-        each = f"{loop.global_batch:,} on {rank_sets.count(size)}"
+        each = f"{loop.global_batch:,} on {rank_names.count(size)}"
         return f"batch {each}{times} = {whole}" if times else f"batch {each}"
     ranks = loop.global_batch // loop.rank_batch  # that took it: before a change of size, others
-    return f"batch {loop.rank_batch:,} × {rank_sets.count(ranks)}{times} = {whole}"
+    return f"batch {loop.rank_batch:,} × {rank_names.count(ranks)}{times} = {whole}"
 
 
 def batches(metrics: Metrics, cluster: Cluster) -> str:

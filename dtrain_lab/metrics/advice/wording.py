@@ -6,7 +6,7 @@ The page translates the same sentences (`src/ui/advice`). Both are compared with
 
 from __future__ import annotations
 
-from dtrain_lab.metrics.units import counted
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.metrics.thresholds import FEW_BATCHES, LEAST_GAIN, ROUGH_GAIN, TIMES_GAIN, WIDE_GAIN
 

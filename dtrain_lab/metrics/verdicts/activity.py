@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dtrain_lab.cells import rank_sets as rank_names
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.stacks import Frame
 
 ACTIVITIES = (

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.text_list import listed
 from dtrain_lab.metrics.verdicts import mismatch
 from dtrain_lab.metrics.verdicts.activity import BUSY_WORDS, in_line
 from dtrain_lab.metrics.verdicts.device_waits import BACKWARD
 from dtrain_lab.metrics.verdicts.positions import by_operation, positions, waits
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.kinds import VerdictKind
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import Verdict

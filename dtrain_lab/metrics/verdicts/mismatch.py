@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.text_list import listed
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.verdicts.hysteresis import USUAL
+from dtrain_lab.text import rank_names
 
 
 def headline(count: int, *, even: bool) -> tuple[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
-from dtrain_lab.cells import rank_sets as rank_names
-from dtrain_lab.cells.text_list import listed
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.metrics.verdicts import HangPosition

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from dtrain_lab.cells import rank_sets as rank_names
 from dtrain_lab.metrics.own_time import own_s
 from dtrain_lab.metrics.verdicts.asleep import CAUSE, asleep_s
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Verdict
 from dtrain_lab.wire.node_use import HostUse

@@ -17,7 +17,7 @@ from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.machine.net.curve import Curve
-from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
+from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, AdmissionFailed, HostTicket
 from dtrain_lab.placement import gang, network
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -61,7 +61,7 @@ class FirstHost:
         """Wait until all hosts can start; returns the first port for the ranks' rendezvous.
 
         Raises:
-            Failed: The job will never start.
+            AdmissionFailed: The job will never start.
         """
         while self._ticket.after() is not None:
             await asyncio.sleep(POLL_S)
@@ -75,7 +75,7 @@ class FirstHost:
             reason = gang.why(self._gang, self._names, time.monotonic(), self._port)
             self._ticket.write_reason(reason)
             if reason.final:
-                raise Failed(reason.message)
+                raise AdmissionFailed(reason.message)
         self._ticket.write_reason(None)
         return self._meeting
 
@@ -155,10 +155,10 @@ def _listen(
         The socket and its port.
 
     Raises:
-        Failed: None of the ports is free.
+        AdmissionFailed: None of the ports is free.
     """
     try:
         return tcp.listen(lambda: context.socket(zmq.ROUTER), addresses, ports, curve)
     except OSError as error:
         tried = f"ports {ports[0]} to {ports[-1]}"
-        raise Failed(f"{socket.gethostname()} can't listen at {tried}: {error}.") from None
+        raise AdmissionFailed(f"{socket.gethostname()} can't listen at {tried}: {error}.") from None

@@ -17,7 +17,7 @@ from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.machine.net import ipv6
 from dtrain_lab.machine.net.curve import introduce
-from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, Failed, HostTicket
+from dtrain_lab.node.admission.ticket import HEAD_WITHIN_S, POLL_S, AdmissionFailed, HostTicket
 from dtrain_lab.placement import gang, network
 from dtrain_lab.wire.jobs import gang as wire
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -46,7 +46,7 @@ class OtherHost:
         try:
             host = ipv6.host(ipv6.resolved(first.address or first.name))
         except OSError as error:
-            raise Failed(
+            raise AdmissionFailed(
                 f"{socket.gethostname()} does not know {first.address or first.name}: {error}."
             ) from None
         ports = gang.ports(record.id, network.port_range(record.profile.network.ports))[: gang.PORTS]
@@ -59,7 +59,7 @@ class OtherHost:
         """Wait until all hosts can start; returns the first port for the ranks' rendezvous.
 
         Raises:
-            Failed: The first host does not answer.
+            AdmissionFailed: The first host does not answer.
         """
         heard, before, at = time.monotonic(), None, 0.0
         while time.monotonic() - heard < gang.SILENT_S:
@@ -74,7 +74,7 @@ class OtherHost:
                 return answer.port
             if isinstance(answer, wire.ReleaseReservation):
                 self._ticket.give_back(answer.hold)
-        raise Failed(f"{self._place} was not heard from for {gang.SILENT_S:.0f} s.")
+        raise AdmissionFailed(f"{self._place} was not heard from for {gang.SILENT_S:.0f} s.")
 
     async def exchange_endpoints(self) -> None:
         """Get the head's endpoints and write them, unless this host shares the first host's folder."""

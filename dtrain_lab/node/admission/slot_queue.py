@@ -18,7 +18,7 @@ from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
 from dtrain_lab.node.admission.first_host import FirstHost
 from dtrain_lab.node.admission.other_host import OtherHost
-from dtrain_lab.node.admission.ticket import POLL_S, Failed, HostTicket
+from dtrain_lab.node.admission.ticket import POLL_S, AdmissionFailed, HostTicket
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import JobRecord
 
@@ -43,7 +43,7 @@ async def run(folder: Path, node: int | None) -> int:
             mine = OtherHost(ticket, record, folder, node)
         else:
             mine = FirstHost(ticket, record, folder, node is not None and len(record.plan.nodes) > 1)
-    except Failed as error:
+    except AdmissionFailed as error:
         print(f"dtrain-lab: {error}", file=sys.stderr)
         return 1
     try:
@@ -51,7 +51,7 @@ async def run(folder: Path, node: int | None) -> int:
         print(port, ",".join(ticket.devices), flush=True)
         sys.stdout.close()
         await mine.exchange_endpoints()
-    except Failed as error:
+    except AdmissionFailed as error:
         print(f"dtrain-lab: {error}", file=sys.stderr)
         return 1
     finally:

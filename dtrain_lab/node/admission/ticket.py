@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.machine import atomic_files, gpus, local_facts, processes, slot_tickets
+from dtrain_lab.machine import atomic_files, gpus, processes, slot_tickets
+from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement import slots
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs import gang as wire
@@ -18,7 +19,7 @@ POLL_S = 0.3
 HEAD_WITHIN_S = 60.0
 
 
-class Failed(Exception):
+class AdmissionFailed(Exception):
     """The job will not start; the reason is written to where clients read it."""
 
 
@@ -78,7 +79,7 @@ class HostTicket:
             Why this job still waits; None once the other job has succeeded, and this one is queued.
 
         Raises:
-            Failed: The other job did not succeed.
+            AdmissionFailed: The other job did not succeed.
         """
         if self._record.request.after is None:
             return None
@@ -87,7 +88,7 @@ class HostTicket:
         if reason is not None:
             self.write_reason(reason)
             if reason.final:
-                raise Failed(reason.message)
+                raise AdmissionFailed(reason.message)
             return reason
         with slot_tickets.locked():
             mine = next(ticket for ticket in slot_tickets.living() if ticket.id == self._record.id)

@@ -92,7 +92,7 @@ def be_script(order: ForkScript, descriptors: list[int]) -> None:
     if "numpy" in sys.modules:
         _set_blas_threads()
     sys.argv = [os.fsdecode(argument) for argument in order.arguments]
-    from dtrain_lab.rank.job.script import main
+    from dtrain_lab.rank.job.runner import main
 
     main()
 

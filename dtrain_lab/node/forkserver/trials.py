@@ -83,7 +83,7 @@ def path() -> str | None:
     """
     if not JobEnvironment.from_environ().forks or "CUDA_VISIBLE_DEVICES" in os.environ:
         return None
-    from dtrain_lab.machine import sockets
+    from dtrain_lab.machine.folders import sockets
 
     usual = {
         name: value

@@ -16,8 +16,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dtrain_lab.machine import check, gpus, logs, processes, slot_tickets, supervision
+from dtrain_lab.machine import gpus, logs, processes, slot_tickets, supervision
 from dtrain_lab.machine.cgroup import OutOfMemory
+from dtrain_lab.machine.facts import check
 from dtrain_lab.node.agent import Agent, Process, serve
 from dtrain_lab.node.forkserver import messages
 from dtrain_lab.node.forkserver.client import ForkServerClient

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank, signal_all
-from dtrain_lab.wire.links import Stand
+from dtrain_lab.wire.links import AttemptState
 
 JOIN_S = 20.0
 """Seconds to wait for a connection to the head before looking again."""
@@ -26,7 +26,7 @@ host that is cut off for some minutes costs no training."""
 class Head(Protocol):
     """The job's head, as its agents see it."""
 
-    stand: Stand | None
+    stand: AttemptState | None
     """Its latest report on this attempt."""
     heard_at: float
     """Time of that report, monotonic seconds; 0 before the first."""

@@ -23,13 +23,13 @@ from dtrain_lab.debugger.faulthandler import ASK_SIGNAL, STACKS_SIGNAL, without_
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import gpus, supervision
+from dtrain_lab.machine.net.framing import framed, messages
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.agent import Agent, Process
 from dtrain_lab.node.link import way
 from dtrain_lab.node.sources.spawn import Head
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank
 from dtrain_lab.node.stacks.stacks import ask
-from dtrain_lab.rank.debugger.job_debugger import framed, messages
 from dtrain_lab.wire import links
 from dtrain_lab.wire.processes.endpoints import Endpoints, decode
 
@@ -91,7 +91,7 @@ class SpawnedRanksSource:
         """When the head last reported the state of the attempt, in monotonic seconds; 0 before."""
         self._over = asyncio.Event()
         """Set once the head has reported the end of the attempt, or that it can't know it."""
-        self.stand: links.Stand | None = None
+        self.stand: links.AttemptState | None = None
         """The head's latest report on this attempt."""
 
     def attach(self, agent: Agent) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import get_args
 
-from dtrain_lab.cells import suggestions
 from dtrain_lab.errors import BadRequest
+from dtrain_lab.text import suggestions
 from dtrain_lab.wire.kinds import Framework
 
 KNOWN: tuple[Framework, ...] = get_args(Framework)

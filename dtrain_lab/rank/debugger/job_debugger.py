@@ -7,37 +7,17 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 import sys
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import environment_variables
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import AsyncIterator
-
     from dtrain_lab.rank.debugger.debugger import RankDebugger
     from dtrain_lab.rank.debugger.sources import CellFiles
-
-HEADER = struct.Struct("!I")
-"""Length in bytes, in front of each message."""
-
-
-def framed(message: bytes) -> bytes:
-    """Put a message's length in front of it."""
-    return HEADER.pack(len(message)) + message
-
-
-async def messages(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Read messages until the other end is gone."""
-    with suppress(EOFError, ConnectionError):
-        while True:
-            (length,) = HEADER.unpack(await reader.readexactly(HEADER.size))
-            yield await reader.readexactly(length)
+from dtrain_lab.machine.net.framing import framed, messages
 
 
 class JobDebugger:

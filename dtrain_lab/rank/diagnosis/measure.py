@@ -11,13 +11,13 @@ import torch
 from msgspec.structs import replace
 from torch.utils.data import IterableDataset
 
-from dtrain_lab.machine import local_facts
+from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.metrics.diagnosis import FEWEST_STEPS, GONE, MODEL_GONE, READ_AHEAD_S, feeding, scheme
-from dtrain_lab.metrics.units import counted, size_text
 from dtrain_lab.rank.diagnosis.replay import Replay, TooSlow, iterator, of_all, restored, timed
 from dtrain_lab.rank.monitor.last_training import ONE_PASS, LastTraining
 from dtrain_lab.rank.monitor.monitor import Monitor
 from dtrain_lab.rank.torch import names
+from dtrain_lab.text.units import counted, size_text
 from dtrain_lab.training.gradients import active_accumulations
 from dtrain_lab.wire.metrics.diagnosis import StepTimings
 

@@ -47,7 +47,7 @@ class Display:
         if "matplotlib.pyplot" in sys.modules:
             from dtrain_lab.rank.output import job_figures
 
-            job_figures.to(self._figure)
+            job_figures.set_display(self._figure)
             job_figures.show()
 
     def _formats(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:

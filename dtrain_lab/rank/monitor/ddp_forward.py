@@ -13,7 +13,7 @@ from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.batches import batch_tensor, sizes_of, time_major
 from dtrain_lab.rank.monitor.checks.guard import Guard
 from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING
-from dtrain_lab.rank.monitor.checks.shards import Likeness
+from dtrain_lab.rank.monitor.checks.shards import SyncChecks
 from dtrain_lab.rank.monitor.checks.unseen_collectives import LOWER
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.rank.monitor.models import Model
@@ -36,7 +36,7 @@ def watch_ddp(
     probes: Probes,
     guard: Guard,
     last_training: LastTraining,
-    sync_checks: Likeness,
+    sync_checks: SyncChecks,
     *,
     sync: bool,
 ) -> None:
@@ -88,7 +88,7 @@ def _measured_forward(
     probes: Probes,
     guard: Guard,
     last_training: LastTraining,
-    sync_checks: Likeness,
+    sync_checks: SyncChecks,
     inside: _TimeInModels,
     *,
     timed: bool,

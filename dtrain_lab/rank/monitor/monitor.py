@@ -14,7 +14,7 @@ from typing import Any
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.checks.guard import Guard
 from dtrain_lab.rank.monitor.checks.missing_sync import EVERYTHING, MissingSync
-from dtrain_lab.rank.monitor.checks.shards import Likeness, Shards
+from dtrain_lab.rank.monitor.checks.shards import Shards, SyncChecks
 from dtrain_lab.rank.monitor.checks.shared_start import SharedStart
 from dtrain_lab.rank.monitor.checks.unseen_collectives import UnseenCollectives
 from dtrain_lab.rank.monitor.collectives import watch_collectives
@@ -72,14 +72,14 @@ class Monitor:
             self.recorder.step_ended = self._step_ended
         self._steps = self._loop = 0
         watch_collectives(self.recorder, self.guard, self.missing_sync, self.shared_start)
-        sync_checks = Likeness(self.missing_sync, self.shared_start, self.shards)
+        sync_checks = SyncChecks(self.missing_sync, self.shared_start, self.shards)
         watch_steps(
             self.recorder, self.probes, self.guard, self.last_training, sync_checks, sync=world_size > 1
         )
-        step.to(self.recorder.user_stepped)
-        sizes.seen_by(lambda: self.last_training.batch, self.last_training.forget_batch)
-        largest.rests_by(self.recorder.resting)
-        switch.to(self.guard.switch)
+        step.set_listener(self.recorder.user_stepped)
+        sizes.set_batch_source(lambda: self.last_training.batch, self.last_training.forget_batch)
+        largest.set_monitor_pause(self.recorder.resting)
+        switch.set_switch(self.guard.switch)
         compile_none_of(OURS)
 
     def calls(self) -> tuple[CollectiveCall, ...]:

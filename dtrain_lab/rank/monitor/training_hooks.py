@@ -15,7 +15,7 @@ from torch.optim.optimizer import (
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.checks.guard import Guard
-from dtrain_lab.rank.monitor.checks.shards import Likeness
+from dtrain_lab.rank.monitor.checks.shards import SyncChecks
 from dtrain_lab.rank.monitor.data_loading import watch_loaders
 from dtrain_lab.rank.monitor.ddp_forward import watch_ddp
 from dtrain_lab.rank.monitor.last_training import LastTraining
@@ -29,7 +29,7 @@ def watch_steps(
     probes: Probes,
     guard: Guard,
     last_training: LastTraining,
-    sync_checks: Likeness,
+    sync_checks: SyncChecks,
     *,
     sync: bool,
 ) -> None:
@@ -51,7 +51,7 @@ def watch_steps(
 
 
 def _watch_optimizers(
-    recorder: Recorder, probes: Probes, last_training: LastTraining, sync_checks: Likeness
+    recorder: Recorder, probes: Probes, last_training: LastTraining, sync_checks: SyncChecks
 ) -> None:
     stepped = False
     began = (0, 0)

@@ -13,7 +13,7 @@ NAME = "module://dtrain_lab.rank.output.job_figures"
 _shown: list[Callable[[bytes], None]] = []
 
 
-def to(shows: Callable[[bytes], None]) -> None:
+def set_display(shows: Callable[[bytes], None]) -> None:
     """Set the function that gets each shown figure, as PNG bytes."""
     _shown[:] = [shows]
 

@@ -59,7 +59,7 @@ class ClustersHandler(BaseHandler):
         notebook = await self._told(request.notebook)
         used = await asyncio.to_thread(notebook_clusters.last, notebook)
         if used is None or not await self._runs(used.cluster):
-            begun = notebook_clusters.Used(started, request.monitor, begun=True)
+            begun = notebook_clusters.UsedCluster(started, request.monitor, begun=True)
             await asyncio.to_thread(notebook_clusters.remember, notebook, begun)
 
     async def _told(self, notebook: str) -> str:

@@ -7,7 +7,8 @@ import asyncio
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
-from dtrain_lab.machine import local_facts, supervision
+from dtrain_lab.machine import supervision
+from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.capacity import default_ranks, most_ranks
 from dtrain_lab.server.routes.base import BaseHandler
 from dtrain_lab.services.profiles import check as profile_check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.services.connection.connection import Connection
 from dtrain_lab.services.connection.presence import LocalHead, Presence
-from dtrain_lab.services.connection.remote_head import RemoteHead
+from dtrain_lab.services.connection.remote_head import RemoteHeadPresence
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 
@@ -30,4 +30,4 @@ class ClusterConnection(Connection):
         self.name = record.name
 
     def _presence(self, _: Connection) -> Presence:
-        return LocalHead(self) if self._record.remote is None else RemoteHead(self)
+        return LocalHead(self) if self._record.remote is None else RemoteHeadPresence(self)

@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends.base import Way
+from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.errors import Unreachable, WireMismatch
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection.cells import Cells, Followed, OnOutput
+from dtrain_lab.services.connection.client_socket import ClientSocket
 from dtrain_lab.services.connection.pending_requests import PendingRequests
 from dtrain_lab.services.connection.presence import Presence
-from dtrain_lab.services.connection.transport import Transport
 from dtrain_lab.services.connection.watchers import Watchers
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
@@ -52,7 +52,7 @@ class Connection:
         self.presence = presence(self)
         self.closed = False
         self.on_close: list[Callable[[], None]] = []
-        self._transport = Transport(self._frames_arrived, self._broken)
+        self._transport = ClientSocket(self._frames_arrived, self._broken)
         self._loop: asyncio.AbstractEventLoop | None = None
         """The loop that reads, once it does."""
         self._pending = PendingRequests()
@@ -70,8 +70,8 @@ class Connection:
         """
         await self.presence.open()
 
-    def connect(self, way: Way, *, stream: bool = False) -> None:
-        """Connect to the head; arguments as those of `Transport.connect`."""
+    def connect(self, way: HeadAddress, *, stream: bool = False) -> None:
+        """Connect to the head; arguments as those of `ClientSocket.connect`."""
         self._loop = asyncio.get_running_loop()
         self._transport.connect(way, stream=stream)
 
@@ -239,11 +239,11 @@ class Connection:
         """Return a local address and port for a port of the head's node; on this machine, the same ones."""
         return await self.presence.forward(address, port)
 
-    def _broken(self, way: Way) -> None:
+    def _broken(self, way: HeadAddress) -> None:
         """The head has closed its end: as it ends, or after a failed send, with which it lives on."""
         asyncio.get_running_loop().call_later(LOST_S, self._reconnect, way)
 
-    def _reconnect(self, way: Way) -> None:
+    def _reconnect(self, way: HeadAddress) -> None:
         if self.closed:
             return
         log.warning("the connection to %s was lost; reconnecting", self.name)

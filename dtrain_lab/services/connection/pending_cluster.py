@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node
-from dtrain_lab.wire.processes.head_record import HeadRecord, Remote
+from dtrain_lab.wire.processes.head_record import HeadRecord, SubmittedWorld
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.summary import Summary
 
 
-def without_head(record: HeadRecord, remote: Remote, status: Status, since_s: float) -> Cluster:
+def without_head(record: HeadRecord, remote: SubmittedWorld, status: Status, since_s: float) -> Cluster:
     """Build the cluster's state from its record and from the back-end's last status.
 
     Args:

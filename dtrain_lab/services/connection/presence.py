@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import Any, Protocol
 
-from dtrain_lab.backends.base import Way
+from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
@@ -23,7 +23,7 @@ class Client(Protocol):
 
     @property
     def socket(self) -> Any: ...
-    def connect(self, way: Way, *, stream: bool = False) -> None: ...
+    def connect(self, way: HeadAddress, *, stream: bool = False) -> None: ...
     def disconnect(self) -> None: ...
     def close(self) -> None: ...
     def has_ended(self) -> None: ...
@@ -54,7 +54,7 @@ class Presence:
     sees_clients = False
     """Whether the head sees the processes of this machine, and so notices their end."""
 
-    def __init__(self, connection: Client, way: Way) -> None:
+    def __init__(self, connection: Client, way: HeadAddress) -> None:
         self._connection = connection
         self._way = way
 
@@ -97,7 +97,7 @@ class LocalHead(Presence):
     sees_clients = True
 
     def __init__(self, connection: ClusterClient) -> None:
-        super().__init__(connection, Way(f"ipc://{connection.record.socket}"))
+        super().__init__(connection, HeadAddress(f"ipc://{connection.record.socket}"))
         self._pid = connection.record.pid
         self._death: int | None = None
 

@@ -17,7 +17,7 @@ import zmq.asyncio
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.base import Backend, Status, Way
+from dtrain_lab.backends.base import Backend, HeadAddress, Status
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
@@ -28,7 +28,7 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock
 from dtrain_lab.wire.processes.endpoints import Endpoints
-from dtrain_lab.wire.processes.head_record import HeadRecord, Remote
+from dtrain_lab.wire.processes.head_record import HeadRecord, SubmittedWorld
 from dtrain_lab.wire.processes.submission import of_head
 
 POLL_S = 0.3
@@ -38,7 +38,7 @@ PING_WITHIN_S = 5.0
 OPEN_WITHIN_S = 3.0
 
 
-class RemoteHead(Presence):
+class RemoteHeadPresence(Presence):
     """A head on another machine.
 
     Args:
@@ -46,10 +46,10 @@ class RemoteHead(Presence):
     """
 
     def __init__(self, connection: ClusterClient) -> None:
-        super().__init__(connection, Way(""))
+        super().__init__(connection, HeadAddress(""))
         self._connection: ClusterClient = connection
         assert connection.record.remote is not None
-        self._remote: Remote = connection.record.remote
+        self._remote: SubmittedWorld = connection.record.remote
         self._backend: Backend = registry.backend(self._remote.profile.backend)
         self._status = Status("pending")
         self._held: list[clients.AcquireLease] = []

@@ -16,7 +16,7 @@ from jupyter_core.paths import jupyter_data_dir
 
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.services.index import rebuild
-from dtrain_lab.services.index.store import Row, Store
+from dtrain_lab.services.index.store import JobIndex, Row
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 
 P = ParamSpec("P")
@@ -25,9 +25,9 @@ PATIENT_S = 5.0
 """If a call fails, calls that were queued at least this long before the failure fail with it."""
 
 
-def usual() -> Store:
+def usual() -> JobIndex:
     """Return this user's index; its file is not opened yet."""
-    return Store(Path(jupyter_data_dir()) / "dtrain-lab" / "jobs.sqlite", rebuild.nearby)
+    return JobIndex(Path(jupyter_data_dir()) / "dtrain-lab" / "jobs.sqlite", rebuild.nearby)
 
 
 class _Question(NamedTuple):
@@ -43,13 +43,13 @@ class AsyncJobIndex:
     """The index of jobs for event loops: a thread runs the store's calls, whose file may be locked or far.
 
     It is a daemon thread, which does not delay the exit of the process, as the threads of a pool would.
-    Methods do what those of `Store` do that have the same names, and raise the same errors.
+    Methods do what those of `JobIndex` do that have the same names, and raise the same errors.
 
     Args:
         store: The store.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JobIndex) -> None:
         self._store = store
         self._questions: queue.SimpleQueue[_Question] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.transport import Login
+from dtrain_lab.backends.transport import SshTransport
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.store import Filed
@@ -129,7 +129,7 @@ async def far() -> tuple[list[Filed], list[str]]:
         try:
             base = f"{workdir or '.dtrain-lab'}/jobs"
             base = base if base.startswith("/") else f"{await way.home()}/{base}"
-            files = await way.small(base, (f"*/{job_files.JOB}",)) or {}
+            files = await way.read_matching(base, (f"*/{job_files.JOB}",)) or {}
         except DtrainError as error:
             problems.append(str(error))
             continue
@@ -148,9 +148,9 @@ def _profiles() -> list[Profile]:
     return [listed.profile for listed in profiles.listing() if listed.profile is not None]
 
 
-def _logins(profile: Profile) -> list[Login]:
+def _logins(profile: Profile) -> list[SshTransport]:
     """Return the other machines that have jobs of a profile; empty if the profile is unusable."""
     with suppress(DtrainError):
         ways = registry.backend(profile.backend).roots(profile)
-        return [way for way in ways if isinstance(way, Login)]
+        return [way for way in ways if isinstance(way, SshTransport)]
     return []

@@ -40,7 +40,7 @@ class Row(NamedTuple):
     ended: int
 
 
-class Store:
+class JobIndex:
     """Jobs by id. Several servers and terminals may use it at once.
 
     Every method raises `Unreachable` if the file can't be read or written.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dtrain_lab.backends.base import ASK_WITHIN_S, Place
-from dtrain_lab.backends.transport import Here
+from dtrain_lab.backends.transport import LocalTransport
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import PATTERNS
@@ -36,8 +36,8 @@ async def small(folder: str, place: Place) -> SmallFiles | DtrainError:
         The files, with the difference of the clocks in seconds; or the error, which is not raised.
     """
     try:
-        files = await place.transport.small(folder, PATTERNS, ASK_WITHIN_S) or {}
-        return SmallFiles(files, await place.transport.ahead())
+        files = await place.transport.read_matching(folder, PATTERNS, ASK_WITHIN_S) or {}
+        return SmallFiles(files, await place.transport.clock_offset_s())
     except DtrainError as error:
         return error
 
@@ -49,7 +49,7 @@ def on_disk_here(record: JobRecord, place: Place) -> bool:
         record: The job.
         place: Where its folder is.
     """
-    return isinstance(place.transport, Here) and filesystems.is_local(Path(record.directory))
+    return isinstance(place.transport, LocalTransport) and filesystems.is_local(Path(record.directory))
 
 
 async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
@@ -64,7 +64,7 @@ async def exit_file(record: JobRecord, place: Place) -> dict[str, bytes]:
     """
     for wait_s in (0.0,) if on_disk_here(record, place) else LATE_AFTER_S:
         await asyncio.sleep(wait_s)
-        found = await place.transport.small(record.directory, (job_files.EXIT,)) or {}
+        found = await place.transport.read_matching(record.directory, (job_files.EXIT,)) or {}
         if job_files.EXIT in found:
             return found
     return {}
@@ -77,6 +77,6 @@ async def checkpoint(record: JobRecord, place: Place) -> int | None:
         record: The job.
         place: Where its folder is.
     """
-    marks = await place.transport.small(record.checkpoints, ("step-*/complete",)) or {}
+    marks = await place.transport.read_matching(record.checkpoints, ("step-*/complete",)) or {}
     steps = [int(s) for path in marks if (s := path.split("/")[0].removeprefix("step-")).isdecimal()]
     return max(steps, default=None)

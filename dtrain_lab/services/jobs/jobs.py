@@ -21,7 +21,7 @@ from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.prune import prunable
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import resumption
 from dtrain_lab.services.jobs.deletion import Deletion
 from dtrain_lab.services.jobs.ending import JobEnder
@@ -51,7 +51,7 @@ class Jobs:
         store: Index of jobs; by default the user's. Its file is opened by the first call.
     """
 
-    def __init__(self, store: Store | None = None) -> None:
+    def __init__(self, store: JobIndex | None = None) -> None:
         self._index = async_index.AsyncJobIndex(store or async_index.usual())
         self._records = JobRecords(self._index)
         self._ender = JobEnder(self._records)

@@ -14,7 +14,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.transport import Here
+from dtrain_lab.backends.transport import LocalTransport
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import found_in
@@ -24,7 +24,7 @@ from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs.ending import JobEnder
 from dtrain_lab.services.jobs.records import JobRecords
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.status import Status
@@ -66,7 +66,7 @@ class JobStates:
         """
         backend = registry.backend(record.plan.backend)
         places = backend.files(record)
-        far = not isinstance(places[0].transport, Here)
+        far = not isinstance(places[0].transport, LocalTransport)
         known = self._looked.get(record.id)
         if far and not fresh and known is not None and time.monotonic() - known[0] < FAR_S:
             return known[1]
@@ -97,7 +97,7 @@ class JobStates:
         if status is not None and status.fate == "ended" and found.exit is None and record.handle is not None:
             # the exit file may have been written between the two reads
             files |= await folder_reads.exit_file(record, places[0])
-            ahead[job_files.EXIT] = await places[0].transport.ahead()
+            ahead[job_files.EXIT] = await places[0].transport.clock_offset_s()
             found = found_in(files, ahead)
         if status is not None and status.fate in ("pending", "running") and found.exit is None:
             await self._ender.end_again(record)
@@ -173,7 +173,7 @@ class JobStates:
             log.exception("job %s can't be looked at", record.id)
         if seen is not None:
             return replace(seen, reason=status.reason)
-        made = job(record, Found(), status, time.time())
+        made = job(record, FolderState(), status, time.time())
         await self._note(record, made)  # otherwise it would be in no list
         return made
 

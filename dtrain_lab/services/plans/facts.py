@@ -17,7 +17,7 @@ from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.plan import Facts, HostsFacts
 
 
-class Found(Struct, frozen=True):
+class PlanFacts(Struct, frozen=True):
     """Facts for a plan.
 
     Attributes:
@@ -33,7 +33,9 @@ class Found(Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-async def find(allowed: Allowed, request: JobRequest, recent: AnswerCache, first: JobRecord | None) -> Found:
+async def find(
+    allowed: Allowed, request: JobRequest, recent: AnswerCache, first: JobRecord | None
+) -> PlanFacts:
     """Gather the facts from the nodes and from this machine.
 
     Args:
@@ -59,7 +61,7 @@ async def find(allowed: Allowed, request: JobRequest, recent: AnswerCache, first
     missing: tuple[Finding, ...] = ()
     if backend.sees_files(profile):
         missing = tuple(_no_data(path) for path in request.stage if not Path(path).expanduser().exists())
-    return Found(facts, f"{root}/jobs", python, missing)
+    return PlanFacts(facts, f"{root}/jobs", python, missing)
 
 
 def _no_data(path: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Sources of a plan (notebook, files, profile), compared at submission to detect changes."""
+"""PlanInputs of a plan (notebook, files, profile), compared at submission to detect changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNSEEN = ("names", "python")
 """Fields of a request that have no effect on the plan that the user sees."""
 
 
-class Sources(Struct, frozen=True):
+class PlanInputs(Struct, frozen=True):
     """`notebook`: size (bytes) and mtime (ns), empty if it is gone. `files`: those in its folder."""
 
     notebook: tuple[int, ...]
@@ -25,7 +25,7 @@ class Sources(Struct, frozen=True):
     profile: Profile
 
 
-def read(request: JobRequest, file: Path) -> Sources:
+def read(request: JobRequest, file: Path) -> PlanInputs:
     """Return the current sources; of the files, only the profile's is read.
 
     Args:
@@ -41,14 +41,14 @@ def read(request: JobRequest, file: Path) -> Sources:
         notebook: tuple[int, ...] = (found.st_size, found.st_mtime_ns)
     except (OSError, ValueError):  # reading the notebook will raise the error
         notebook = ()
-    return Sources(notebook, packing.survey(file.parent) if request.files else Survey(), profile)
+    return PlanInputs(notebook, packing.survey(file.parent) if request.files else Survey(), profile)
 
 
-def changed(before: Sources, now: Sources, file: Path) -> list[str]:
+def changed(before: PlanInputs, now: PlanInputs, file: Path) -> list[str]:
     """Return names of the sources that have changed; empty if there are no changes.
 
     Args:
-        before: Sources when the plan was made.
+        before: PlanInputs when the plan was made.
         now: Current sources.
         file: Path of the notebook.
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.placement.capacity import slot_count
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, Plan, Request
 
@@ -33,7 +33,7 @@ def shared(plan: Plan, facts: Facts, request: Request) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "shares_slots",
-            f"{rank_sets.count(plan.size)} share the {have} of this machine.",
+            f"{rank_names.count(plan.size)} share the {have} of this machine.",
             f"It starts once {are} free. Ask for {most} to {less}.",
             field="ranks" if request.ranks is not None else "ranks_per_node",
         ),

@@ -12,7 +12,7 @@ from dtrain_lab.errors import BadNotebook, NotFound
 from dtrain_lab.jobs.notebook.source import Cell, read
 from dtrain_lab.services.plans import packing
 from dtrain_lab.services.plans.answer_cache import AnswerCache
-from dtrain_lab.services.plans.inputs import Sources
+from dtrain_lab.services.plans.inputs import PlanInputs
 from dtrain_lab.services.plans.notebook_code import Code
 
 LARGEST_NOTEBOOK = 64 << 20
@@ -29,7 +29,7 @@ class NotebookFiles(Struct, frozen=True):
     code: Code
 
 
-async def read_book(file: Path, sources: Sources, recent: AnswerCache) -> NotebookFiles:
+async def read_book(file: Path, sources: PlanInputs, recent: AnswerCache) -> NotebookFiles:
     """Read a notebook and the files beside it.
 
     Args:

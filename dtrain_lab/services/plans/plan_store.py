@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry, ssh_connections
-from dtrain_lab.backends.base import Forecast
-from dtrain_lab.backends.transport import Here, free_space
+from dtrain_lab.backends.base import StartForecast
+from dtrain_lab.backends.transport import LocalTransport, free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import budget, quota
@@ -70,7 +70,7 @@ class Plans:
         made = await self.plan_job(request, file, first)
         left = await self._free_space(made)
         found = [quota.finding(left, sum(map(len, made.files.values())))]
-        forecast = await made.backend.forecast(made.record) if ask else Forecast()
+        forecast = await made.backend.forecast(made.record) if ask else StartForecast()
         found += [forecast.refused, budget.finding(forecast.budget) if forecast.budget else None]
         findings = (*made.findings, *(f for f in found if f is not None))
         try:
@@ -186,7 +186,7 @@ class Plans:
                     continue
                 record = known[0]
                 place = registry.backend(record.plan.backend).files(record)[0]
-                if not isinstance(place.transport, Here):
+                if not isinstance(place.transport, LocalTransport):
                     return None
                 path = f"{record.directory}/{job_files.CODE}/{job_files.MAIN}"
                 text = await place.transport.read(path)

@@ -19,7 +19,7 @@ from dtrain_lab.errors import BadSize, DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.check import check, checkpoints
 from dtrain_lab.jobs.check import frameworks as framework_check
-from dtrain_lab.jobs.check.notebook import Around
+from dtrain_lab.jobs.check.notebook import CheckContext
 from dtrain_lab.jobs.notebook.script import Script, convert
 from dtrain_lab.machine import processes
 from dtrain_lab.placement import layout
@@ -27,7 +27,7 @@ from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.services.plans import facts, folder_files, node_findings, packing
 from dtrain_lab.services.plans.answer_cache import AnswerCache
-from dtrain_lab.services.plans.inputs import Sources
+from dtrain_lab.services.plans.inputs import PlanInputs
 from dtrain_lab.services.plans.notebook_code import Code
 from dtrain_lab.services.plans.notebook_files import NotebookFiles, read_book
 from dtrain_lab.services.plans.request import settings
@@ -54,7 +54,7 @@ class Planned(Struct, frozen=True):
     files: dict[str, bytes]
     findings: tuple[Finding, ...]
     facts: Facts
-    sources: Sources
+    sources: PlanInputs
     code: Code
     left: tuple[str, ...] = ()
     never: DtrainError | None = None
@@ -66,7 +66,7 @@ class Planned(Struct, frozen=True):
 async def prepare(
     request: JobRequest,
     file: Path,
-    sources: Sources,
+    sources: PlanInputs,
     recent: AnswerCache,
     first: JobRecord | None,
     refused: list[DtrainError],
@@ -193,7 +193,7 @@ def _checked(
         no_torch: Whether torch is one of them.
     """
     request, plan, profile = record.request, record.plan, record.profile
-    around = Around(
+    around = CheckContext(
         ranks=plan.size,
         ranks_per_node=plan.nodes[0].ranks,
         kernel=frozenset(request.names) if request.names is not None else None,

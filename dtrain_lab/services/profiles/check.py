@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from dtrain_lab.cells import rank_sets
-from dtrain_lab.metrics.units import counted
 from dtrain_lab.placement import capacity, compatibility
 from dtrain_lab.services.policy import limits, policy
 from dtrain_lab.services.profiles import environment, speeds
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import counted
 from dtrain_lab.wire.kinds import Framework
 from dtrain_lab.wire.node_check import Check
 from dtrain_lab.wire.plan import NodeFacts, Request
@@ -84,7 +84,7 @@ def room(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> tu
         own: It is this machine, where more ranks may share the devices.
     """
     nodes, per_node = ask["nodes"], ask["ranks_per_node"]
-    size = rank_sets.count(per_node)
+    size = rank_names.count(per_node)
     each = f"{counted(ask['cpus_per_rank'], 'core')} and {ask['memory_gib_per_rank']:g} GiB"
     if own:
         limit = policy.current().ranks
@@ -99,7 +99,7 @@ def room(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> tu
         said = (Summary("room", ask, f"There is room for {size} on {where}, with {each} for each."),)
     if starts <= per_node * nodes:
         return said
-    text = f"It starts {rank_sets.count(starts)} by default, which share its devices."
+    text = f"It starts {rank_names.count(starts)} by default, which share its devices."
     return (*said, Summary("shares", {"ranks": starts}, text))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit
-from dtrain_lab.machine import RUNTIME_VARIABLE
+from dtrain_lab.machine.folders import RUNTIME_VARIABLE
 from dtrain_lab.placement.activation import python as words_of
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.kinds import Framework

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.machine import private, processes
+from dtrain_lab.machine import processes
+from dtrain_lab.machine.folders import private
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.jobs.linked_files import link_rest
 from dtrain_lab.services.plans import packing

@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from dtrain_lab.backends.transport import Here
+from dtrain_lab.backends.transport import LocalTransport
 from dtrain_lab.errors import Conflict
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import folder as folders
@@ -41,7 +41,7 @@ async def remove(folder: Path, jobs: Jobs, *, force: bool) -> SweepRecord:
         record = _ended(folder)  # a client may have resumed it meanwhile
         of_trials = [job for trial in record.trials for job in (*trial.jobs, trial.job) if job is not None]
         await jobs.delete_all(list(dict.fromkeys(of_trials)), force=force)
-        await Here().remove(str(folder))
+        await LocalTransport().remove(str(folder))
     finally:
         os.close(lock)
     return record

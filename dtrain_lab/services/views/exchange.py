@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dtrain_lab.cells import diff as differences
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.metrics.units import size_text
+from dtrain_lab.text import rank_names
+from dtrain_lab.text.units import size_text
 
 
 class Diff:
@@ -239,9 +239,9 @@ def _refused(verb: str, name: str, error: Any, asked: Sequence[int]) -> BadReque
     others = [rank for rank in asked if rank not in failed]
     if not failed or not others:
         return BadRequest(f"{name} could not be {verb}: {reason}.", "Check the name.")
-    where = rank_sets.name(failed)
+    where = rank_names.name(failed)
     return BadRequest(
-        f"{name} could not be {verb}: {reason} (on {where}).", f"It worked on {rank_sets.name(others)}."
+        f"{name} could not be {verb}: {reason} (on {where}).", f"It worked on {rank_names.name(others)}."
     )
 
 
@@ -272,7 +272,7 @@ def copied_sentence(
     one = len(ranks) == 1
     count = "1 variable" if len(names) == 1 else f"{len(names)} variables"
     text = (
-        f"{rank_sets.sentence_name(ranks)} {'has a new process' if one else 'have new processes'}, "
+        f"{rank_names.sentence_name(ranks)} {'has a new process' if one else 'have new processes'}, "
         f"with {count} of rank {source} ({size_text(size)})."
     )
     if left:

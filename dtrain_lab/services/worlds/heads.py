@@ -22,8 +22,8 @@ from dtrain_lab.services.worlds import cluster_folder, endings
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request
-from dtrain_lab.wire.processes.head_record import HeadRecord, Remote, Server
-from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.processes.head_record import HeadRecord, Server, SubmittedWorld
+from dtrain_lab.wire.processes.settings import HeadSettings, SubmittedHead
 from dtrain_lab.wire.processes.submission import ClusterRecord, of_head
 from dtrain_lab.wire.profile import Profile
 
@@ -49,7 +49,7 @@ async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, s
     identity = secrets.token_hex(6)
     backend = registry.backend(profile.backend)
     owner = getpass.getuser()
-    remote = RemoteHead(
+    remote = SubmittedHead(
         clients.Launch(plan, request, name, owner),
         endpoints="",
         ports=profile.network.ports,
@@ -76,7 +76,7 @@ async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, s
         version=VERSION,
         server=server.pid,
         server_started=server.started,
-        remote=Remote(profile, plan, handle, owner),
+        remote=SubmittedWorld(profile, plan, handle, owner),
     )
     head_records.write(record)
     return record

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import Conflict
 from dtrain_lab.machine import atomic_files, processes
 from dtrain_lab.services import names, paths
 from dtrain_lab.services.connection import head_records
+from dtrain_lab.text import rank_names
 from dtrain_lab.wire.processes.head_record import HeadRecord
 
 ALONE_WITHIN_S = 1.0
@@ -57,7 +57,7 @@ class Taken(Exception):
         text = f'A cluster "{name}" is {"running" if self.record is not None else "starting"}.'
         hint = f"Choose another name, attach to it, or stop it: %distributed attach {name}"
         if has is not None and has != asked:
-            text = f"{text} It has {rank_sets.count(has)}; the new one would have {asked}."
+            text = f"{text} It has {rank_names.count(has)}; the new one would have {asked}."
             attach, resize = f"%distributed attach {name}", f"%distributed resize {asked}"
             hint = (
                 f"Attach to it: {attach}; then change its size: {resize}. Or stop it, or choose another name."

@@ -13,7 +13,7 @@ import torch
 
 from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.machine import cgroup
-from dtrain_lab.metrics.units import size_text
+from dtrain_lab.text.units import size_text
 from dtrain_lab.training import ranks
 from dtrain_lab.training.batch_size.saved_state import communication_off, restored
 from dtrain_lab.training.gradients import active_accumulations
@@ -74,7 +74,7 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
         return _search(probe, start)
 
 
-def rests_by(resting: Callable[[], AbstractContextManager[None]]) -> None:
+def set_monitor_pause(resting: Callable[[], AbstractContextManager[None]]) -> None:
     """Set the context in which the monitor ignores training steps."""
     _rests[:] = [resting]
 

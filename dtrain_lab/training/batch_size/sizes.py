@@ -76,7 +76,7 @@ def global_batch(per_rank_batch: int | None = None) -> int:
     return per_rank_batch * ranks.world_size()
 
 
-def seen_by(batch: Callable[[], int], forget: Callable[[], None]) -> None:
+def set_batch_source(batch: Callable[[], int], forget: Callable[[], None]) -> None:
     """Set the functions with which the monitor reports the size of training batches.
 
     Args:

@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.metrics.units import counted
+from dtrain_lab.text.units import counted
 from dtrain_lab.training import ranks, store_exchange
 
 NAMED = 3

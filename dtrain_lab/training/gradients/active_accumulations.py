@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dtrain_lab.metrics.units import counted
+from dtrain_lab.text.units import counted
 from dtrain_lab.training import ranks
 from dtrain_lab.training.gradients import accumulation_rules
 from dtrain_lab.training.gradients.accumulation import Accumulation

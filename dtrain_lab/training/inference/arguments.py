@@ -14,7 +14,7 @@ from dtrain_lab.training.inference.rank_exchange import Ranks
 
 
 @dataclass(frozen=True)
-class Asked:
+class InferenceArguments:
     """Arguments that `dt.predict` and `dt.evaluate` share."""
 
     model: Callable[..., Any]
@@ -35,7 +35,7 @@ class Asked:
         return dataset.loader(self.dataset, batches, numbers, self.collate_fn, self.num_workers)
 
 
-def agreed(ranks: Ranks, asked: Asked, also: Callable[[], Any] = lambda: None) -> Batches:
+def agreed(ranks: Ranks, asked: InferenceArguments, also: Callable[[], Any] = lambda: None) -> Batches:
     """Check the arguments on all ranks, and give them the buffers of rank 0; a collective.
 
     Args:

@@ -9,7 +9,7 @@ import torch
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
-from dtrain_lab.training.inference.arguments import Asked, agreed
+from dtrain_lab.training.inference.arguments import InferenceArguments, agreed
 from dtrain_lab.training.inference.batch_shares import Plan, plan
 from dtrain_lab.training.inference.inputs import ModelCall, Splitter, placed
 from dtrain_lab.training.inference.loop import Loop
@@ -54,7 +54,7 @@ def evaluate(
         PeerFailed: It failed on another rank, which raises what happened.
     """
     here = ranks("dt.evaluate")
-    asked = Asked(model, dataset, batch_size, collate_fn, num_workers)
+    asked = InferenceArguments(model, dataset, batch_size, collate_fn, num_workers)
     made: list[Metrics] = []
     batches = agreed(here, asked, also=lambda: made.append(Metrics(metrics)))
     models.agree(here, model, whole=False)
@@ -64,7 +64,7 @@ def evaluate(
 class _Evaluation:
     """One call. Predictions and targets are gathered where a rank has no batch, or for functions."""
 
-    def __init__(self, here: Ranks, asked: Asked, todo: Plan, metrics: Metrics) -> None:
+    def __init__(self, here: Ranks, asked: InferenceArguments, todo: Plan, metrics: Metrics) -> None:
         self._here, self._asked, self._plan, self._metrics = here, asked, todo, metrics
         self._few = here.size > 1 and len(todo.chunks) < here.size
         self._outputs: dict[int, Output] = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training.inference import model as models
-from dtrain_lab.training.inference.arguments import Asked, agreed
+from dtrain_lab.training.inference.arguments import InferenceArguments, agreed
 from dtrain_lab.training.inference.batch_shares import Plan, plan
 from dtrain_lab.training.inference.code_digest import digest
 from dtrain_lab.training.inference.inputs import ModelCall, Splitter
@@ -64,11 +64,11 @@ def predict(
     """
     here = ranks("dt.predict")
     name = None if output is None else str(output)
-    asked = Asked(model, dataset, batch_size, collate_fn, num_workers, name)
+    asked = InferenceArguments(model, dataset, batch_size, collate_fn, num_workers, name)
     return _results(here, asked) if name is None else _file(here, asked, name)
 
 
-def _results(here: Ranks, asked: Asked) -> Any:
+def _results(here: Ranks, asked: InferenceArguments) -> Any:
     batches = agreed(here, asked)
     models.agree(here, asked.model, whole=False)
     todo = plan(batches, here.size)
@@ -81,7 +81,7 @@ def _results(here: Ranks, asked: Asked) -> Any:
     return gathered(here, todo, mine)
 
 
-def _file(here: Ranks, asked: Asked, name: str) -> Path:
+def _file(here: Ranks, asked: InferenceArguments, name: str) -> Path:
     path = Path(name).expanduser().absolute()
     batches = agreed(here, asked, also=lambda: arrow_files.check(path))
     mark = models.agree(here, asked.model, whole=True)
@@ -113,7 +113,9 @@ def _file(here: Ranks, asked: Asked, name: str) -> Path:
     return path
 
 
-def _run(here: Ranks, asked: Asked, todo: Plan, take: Any, chunk: Any = lambda _: nullcontext()) -> None:
+def _run(
+    here: Ranks, asked: InferenceArguments, todo: Plan, take: Any, chunk: Any = lambda _: nullcontext()
+) -> None:
     model = asked.model
     with models.predicting(model) as forward:
         Loop(

@@ -50,7 +50,7 @@ class End(Struct, frozen=True):
     at: float
 
 
-class Found(Struct, frozen=True):
+class FolderState(Struct, frozen=True):
     """State of a job as read from its folder, as far as it is known."""
 
     started_at: float | None = None

@@ -18,7 +18,7 @@ from dtrain_lab.wire.links.cells import (
 )
 from dtrain_lab.wire.links.debugger import DebugEvent, DebugRequest, DebugResponse
 from dtrain_lab.wire.links.groups import Abort, FormGroup, GroupFormed, GroupSpec, StoreAnswer, StoreCall
-from dtrain_lab.wire.links.job_attempts import AskEnd, Attempt, RanksLaunched, Stand
+from dtrain_lab.wire.links.job_attempts import AskEnd, Attempt, AttemptState, RanksLaunched
 from dtrain_lab.wire.links.network import Listen, Listening, Probe, Probed, StopListening, Target
 from dtrain_lab.wire.links.output import (
     CellOutput,
@@ -49,6 +49,7 @@ __all__ = [
     "Abort",
     "AskEnd",
     "Attempt",
+    "AttemptState",
     "CellOutput",
     "CellReply",
     "Comm",
@@ -95,7 +96,6 @@ __all__ = [
     "Samples",
     "Signal",
     "StacksRead",
-    "Stand",
     "StopListening",
     "StoreAnswer",
     "StoreCall",

@@ -8,7 +8,7 @@ from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links.base import Message
 
-Stand = Literal["runs", "done", "failed", "unknown"]
+AttemptState = Literal["runs", "done", "failed", "unknown"]
 
 
 class RanksLaunched(Message, frozen=True, tag="attached"):
@@ -35,4 +35,4 @@ class Attempt(Message, frozen=True, tag="attempt"):
     """The state of an attempt: answers `AskEnd`, and is sent again when the attempt is over."""
 
     restart: int
-    stand: Stand
+    stand: AttemptState

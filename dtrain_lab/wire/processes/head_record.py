@@ -26,7 +26,7 @@ class Handle(Struct, frozen=True):
     system: str = ""
 
 
-class Remote(Struct, frozen=True):
+class SubmittedWorld(Struct, frozen=True):
     """A world whose head runs, or will run, on another machine; clients keep its record, not the head."""
 
     profile: Profile
@@ -67,5 +67,5 @@ class HeadRecord(Struct, frozen=True):
     warm: bool = False
     server: int | None = None
     server_started: float = 0.0
-    remote: Remote | None = None
+    remote: SubmittedWorld | None = None
     system: str = ""

@@ -18,7 +18,7 @@ HEIR_WITHIN_S = 10.0
 that takes long, the processor is busy, and loading torch again would take much longer."""
 
 
-class RemoteHead(Struct, frozen=True):
+class SubmittedHead(Struct, frozen=True):
     """Settings of a head that is started for one world, on another machine or in an allocation.
 
     `endpoints`: 0600 file that the head writes once it listens; it holds the world's keys and is removed once
@@ -52,7 +52,7 @@ class HeadSettings(Struct, frozen=True):
     server: int | None = None
     server_started: float = 0.0
     adoption_s: float = 600.0
-    remote: RemoteHead | None = None
+    remote: SubmittedHead | None = None
     inherits: bool = False
 
 

@@ -264,7 +264,7 @@ def test_a_notebook_whose_cluster_has_ended_does_not_go_on_with_another_one(star
         assert [r.name for r in head_records.living() if not r.warm] == ["nb"]
         # the panel has started one for it
         [nb] = [r for r in head_records.living() if not r.warm]
-        notebook_clusters.remember("/my/ended.ipynb", notebook_clusters.Used(nb.id, begun=True))
+        notebook_clusters.remember("/my/ended.ipynb", notebook_clusters.UsedCluster(nb.id, begun=True))
         assert by_rank(mine.run("%%distributed\nprint(world_size)").stdout) == {0: ["2"], 1: ["2"]}
     finally:
         mine.close()
@@ -325,7 +325,7 @@ def test_a_cluster_that_the_panel_has_started_for_a_notebook_is_used_by_its_star
     [running] = [r for r in head_records.living() if not r.warm]
     paths = ["/panel/one.ipynb", "/panel/other.ipynb"]
     for path in paths:  # as the server does
-        notebook_clusters.remember(path, notebook_clusters.Used(running.id, begun=True))
+        notebook_clusters.remember(path, notebook_clusters.UsedCluster(running.id, begun=True))
     one, other = (Notebook(JPY_SESSION_NAME=path) for path in paths)
     try:
         for each in (one, other):

@@ -29,9 +29,9 @@ from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.local import backend as local
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import state as job_state
-from dtrain_lab.machine import local_facts
+from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.capacity import slot_count
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import folder_files
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -802,14 +802,14 @@ def test_a_record_of_a_job_survives_another_version(tmp_path: Path, monkeypatch:
     def files_of(record: JobRecord, backend: Backend) -> dict[str, bytes]:
         return {**known_files(record, backend), "job.json": younger(record)}
 
-    def add(store: Store, record: JobRecord, clashes: Any) -> JobRecord | None:
+    def add(store: JobIndex, record: JobRecord, clashes: Any) -> JobRecord | None:
         other = known_add(store, record, clashes)
         store.put(record, younger(record))
         return other
 
-    known_files, known_add = folder_files.files_of, Store.add
+    known_files, known_add = folder_files.files_of, JobIndex.add
     monkeypatch.setattr(folder_files, "files_of", files_of)
-    monkeypatch.setattr(Store, "add", add)
+    monkeypatch.setattr(JobIndex, "add", add)
     job: Job = dt.submit(write(tmp_path / "v.ipynb", ["1"]), ranks=1)
     assert job.wait(60) == "succeeded", (Path(job.info()["directory"]) / "launcher.log").read_text()
     record = msgspec.json.decode((Path(job.info()["directory"]) / "job.json").read_bytes())

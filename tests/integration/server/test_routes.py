@@ -198,7 +198,7 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     begun = json.loads(answer.body)
     assert begun["state"] in ("starting", "connecting", "ready")
     mine = notebook_clusters.last(str(jp_root_dir / "sub" / "a.ipynb"))
-    assert mine == notebook_clusters.Used(begun["id"], begun=True)
+    assert mine == notebook_clusters.UsedCluster(begun["id"], begun=True)
     notebook_clusters.tell("k1", KernelUse(str(jp_root_dir / "sub" / "a.ipynb")))
     told = json.loads((await jp_fetch("dtrain-lab", "kernels", "k1")).body)
     assert told == {"notebook": str(jp_root_dir / "sub" / "a.ipynb"), "cluster": begun["id"]}

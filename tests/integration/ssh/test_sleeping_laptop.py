@@ -19,9 +19,9 @@ SLEEPER = """
 import sys
 import dtrain_lab as dt
 from dtrain_lab.backends import ssh_liveness
-from dtrain_lab.services.connection import transport
+from dtrain_lab.services.connection import client_socket
 ssh_liveness.ASLEEP_S, ssh_liveness.ANSWER_WITHIN_S = 1.0, 3.0
-transport.HEARTBEAT_MS, transport.SILENT_MS = 1000, 3000
+client_socket.HEARTBEAT_MS, client_socket.SILENT_MS = 1000, 3000
 with dt.start("slept", ranks=2, name="slept") as cluster:
     result = cluster.run({code!r})
     print(result.stdout[0].split() == [str(i) for i in range({count})], flush=True)

@@ -20,7 +20,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.errors import Conflict
-from dtrain_lab.machine import local_facts
+from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.capacity import slot_count
 from tests.books import FAILING_LINE, looping, training, write
 from tests.hosts import Hosts, command_line, listening, need, running_hosts

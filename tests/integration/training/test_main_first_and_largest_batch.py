@@ -55,7 +55,7 @@ def logged() -> list[Any]:
 
     averages.PATIENCE_S = 0.5
     got: list[Any] = []
-    log.to(lambda step, values, at, averaged: got.append((step, values)))
+    log.set_sink(lambda step, values, at, averaged: got.append((step, values)))
     for step in range(4):
         dt.log(step, average=2, loss=torch.tensor(float(step + rank())))
     dt.log(4, plain=float(rank()))

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.backends.slurm import allocation
-from dtrain_lab.backends.transport import Here
+from dtrain_lab.backends.transport import LocalTransport
 from dtrain_lab.machine import processes
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.head_record import Handle
@@ -37,7 +37,7 @@ def test_a_step_is_ended_and_nobody_who_has_its_pid(step: subprocess.Popen[bytes
         replace(handle, system="another boot pid:[1]"),
         replace(handle, started=0.0, system=""),
     ):
-        asyncio.run(allocation.end(replace(cluster, handle=other), Here()))
+        asyncio.run(allocation.end(replace(cluster, handle=other), LocalTransport()))
         assert step.poll() is None, other
-    asyncio.run(allocation.end(cluster, Here()))
+    asyncio.run(allocation.end(cluster, LocalTransport()))
     assert step.wait(5) == -signal.SIGTERM

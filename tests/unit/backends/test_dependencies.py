@@ -12,7 +12,7 @@ from dtrain_lab.backends import registry
 from dtrain_lab.errors import Conflict
 from dtrain_lab.jobs.state import job
 from dtrain_lab.services.jobs import dependencies
-from dtrain_lab.wire.jobs.folder import Found
+from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile, Ssh
@@ -37,7 +37,7 @@ def on(backend: Any, **more: Any) -> JobRecord:
 
 
 def waits(record: JobRecord, first: JobRecord, state: Any = "running") -> str | None:
-    seen = replace(job(first, Found(), Status("running"), 200.0), state=state)
+    seen = replace(job(first, FolderState(), Status("running"), 200.0), state=state)
     backend = registry.backend(record.plan.backend)
     return asyncio.run(dependencies.resolve(record, seen, first, backend)).request.after
 

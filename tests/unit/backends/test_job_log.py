@@ -12,9 +12,9 @@ from typing import Any, cast
 import pytest
 
 from dtrain_lab.backends.base import Place
-from dtrain_lab.backends.local_transport import Here
+from dtrain_lab.backends.local_transport import LocalTransport
 from dtrain_lab.backends.ssh_connections import Done
-from dtrain_lab.backends.ssh_transport import Login
+from dtrain_lab.backends.ssh_transport import SshTransport
 from dtrain_lab.backends.transport import Transport
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.node.sources.job_log import Output
@@ -31,14 +31,14 @@ LINES = (
 )
 
 
-class Beside(Login):
+class Beside(SshTransport):
     """A remote host's commands, run on this machine."""
 
     async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
-        return await Here().run(command, stdin, within_s)
+        return await LocalTransport().run(command, stdin, within_s)
 
 
-@pytest.fixture(params=[Here(), Beside("beside")], ids=["here", "login"])
+@pytest.fixture(params=[LocalTransport(), Beside("beside")], ids=["here", "login"])
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> list[Place]:
     path = tmp_path / job_files.log(0)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ async def test_a_progress_bar_of_any_length_is_shown_in_a_state_of_its_own(tmp_p
     stream.feed_eof()
     await Output(tmp_path, 0)._copy(3, stream, "e")
     record: Any = SimpleNamespace(directory=str(tmp_path))
-    here, at, shown = [Place(cast(Transport, Here()), (0,))], "start", []
+    here, at, shown = [Place(cast(Transport, LocalTransport()), (0,))], "start", []
     while len(shown) < 100:
         lines, at, more = await job_log.read(record, here, at, None)
         shown += [line.text for line in lines]
@@ -169,7 +169,7 @@ async def test_a_progress_bar_is_shown_in_its_last_state(tmp_path: Path) -> None
     )
     (tmp_path / job_files.log(0)).write_bytes(b"".join(row + b"\n" for row in rows))
     record: Any = SimpleNamespace(directory=str(tmp_path))
-    lines, _, _ = await job_log.read(record, [Place(cast(Transport, Here()), (0,))], "start", None)
+    lines, _, _ = await job_log.read(record, [Place(cast(Transport, LocalTransport()), (0,))], "start", None)
     assert [line.text for line in lines] == [
         "before",
         "r0: 100%|##| 2/2",

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from dtrain_lab.backends import registry, ssh_connections
 from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.backends.ssh_connections import Done
-from dtrain_lab.backends.transport import Login
+from dtrain_lab.backends.transport import SshTransport
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
 from dtrain_lab.machine import processes
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import ending as job_ending
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs import status as job_status
@@ -81,7 +81,7 @@ class Host:
     def files(self, record: JobRecord) -> list[Place]:
         return [Place(self, (0,))]  # type: ignore[arg-type]
 
-    async def small(self, *_: Any) -> dict[str, bytes]:
+    async def read_matching(self, *_: Any) -> dict[str, bytes]:
         return self.small_files
 
     async def run(self, words: Any, *_: Any) -> Done:
@@ -95,7 +95,7 @@ class Host:
             raise Unreachable(f"{folder} can't be removed: it is in use.", "Close it.")
         self.removed.append(folder)
 
-    async def ahead(self) -> float:
+    async def clock_offset_s(self) -> float:
         return 0.0
 
 
@@ -112,8 +112,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 usual = folder_reads.LATE_AFTER_S
 
 
-def with_jobs(tmp_path: Path, work: Callable[[Jobs], Coroutine[Any, Any, None]]) -> Store:
-    store = Store(tmp_path / "jobs.sqlite")
+def with_jobs(tmp_path: Path, work: Callable[[Jobs], Coroutine[Any, Any, None]]) -> JobIndex:
+    store = JobIndex(tmp_path / "jobs.sqlite")
     if store.find(TAKEN.id) is None:
         store.put(TAKEN)
     asyncio.run(work(Jobs(store)))
@@ -125,13 +125,13 @@ def test_an_end_that_is_shown_late_is_waited_for(
 ) -> None:
     asked: list[Any] = []
 
-    async def small(_: str, patterns: Any, *__: Any) -> dict[str, bytes]:
+    async def read_matching(_: str, patterns: Any, *__: Any) -> dict[str, bytes]:
         asked.append(patterns)
         late = asked.count(("exit",)) > 1
         return {**host.small_files, "exit": b'{"code": 0, "at": 60.0}'} if late else host.small_files
 
     async def main(ours: Jobs) -> None:
-        monkeypatch.setattr(host, "small", small)
+        monkeypatch.setattr(host, "read_matching", read_matching)
         monkeypatch.setattr(folder_reads, "LATE_AFTER_S", usual)
         began = time.monotonic()
         ended = await ours.wait(TAKEN.id)
@@ -157,7 +157,7 @@ def test_a_lost_job_is_looked_at_again(tmp_path: Path, host: Host) -> None:
 def test_a_job_that_cant_be_looked_at_hides_no_other(
     tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     for number, name in enumerate(("fine", "gone", "broken")):
         store.put(replace(TAKEN, id=name, directory=f"/{name}", created_at=50.0 - number))
     answers = {
@@ -165,12 +165,12 @@ def test_a_job_that_cant_be_looked_at_hides_no_other(
         "/broken": TypeError("ours"),
     }
 
-    async def small(folder: str, *_: Any) -> dict[str, bytes]:
+    async def read_matching(folder: str, *_: Any) -> dict[str, bytes]:
         if folder in answers:
             raise answers[folder]
         return host.small_files
 
-    monkeypatch.setattr(host, "small", small)
+    monkeypatch.setattr(host, "read_matching", read_matching)
     began = time.monotonic()
     listed = {job.id: job for job in asyncio.run(Jobs(store).listing())}
     took = time.monotonic() - began
@@ -237,7 +237,7 @@ def test_what_cant_be_asked_is_neither_ended_nor_deleted(tmp_path: Path, host: H
 
 
 def test_a_cancel_during_the_hand_over_is_kept(tmp_path: Path, host: Host) -> None:
-    elsewhere = Store(tmp_path / "jobs.sqlite")
+    elsewhere = JobIndex(tmp_path / "jobs.sqlite")
 
     async def main(ours: Jobs) -> None:
         host.submitting = lambda record: elsewhere.change(record.id, cancelled_at=9.0)
@@ -396,12 +396,12 @@ def test_a_folder_that_could_not_be_read_is_not_an_empty_one(
         return done
 
     monkeypatch.setattr(ssh_connections, "run", run)
-    way = Login("a")
+    way = SshTransport("a")
     if not isinstance(found, str):
-        assert asyncio.run(way.small("/f", ("exit",))) == found
+        assert asyncio.run(way.read_matching("/f", ("exit",))) == found
         return
     with pytest.raises(Unreachable, match=found):
-        asyncio.run(way.small("/f", ("exit",)))
+        asyncio.run(way.read_matching("/f", ("exit",)))
     if done.code:
         with pytest.raises(Unreachable, match=found):
             asyncio.run(way.read("/f/log.0"))

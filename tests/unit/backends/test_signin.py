@@ -23,7 +23,7 @@ def test_only_the_loop_that_can_ask_a_person_asks(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(signin, "ANSWER_WITHIN_S", 0.0)
     asks, does_not = asyncio.new_event_loop(), asyncio.new_event_loop()
     try:
-        signin.asked_by(asks, _answers)
+        signin.set_asker(asks, _answers)
         assert _ask(asks) == ["login1: Code:"]
         assert _ask(does_not) is None, "the answer has to arrive in another request"
     finally:
@@ -34,7 +34,7 @@ def test_only_the_loop_that_can_ask_a_person_asks(monkeypatch: pytest.MonkeyPatc
 def test_a_loop_that_is_gone_leaves_nobody_who_is_asked() -> None:
     before = len(signin._askers)
     loop = asyncio.new_event_loop()
-    signin.asked_by(loop, _answers)
+    signin.set_asker(loop, _answers)
     loop.close()
     del loop
     gc.collect()

@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRankSet
+from dtrain_lab.text import rank_names
 
 
 @given(st.sets(st.integers(0, 63), min_size=1))
 def test_a_compact_set_reads_back(numbers: set[int]) -> None:
-    assert set(rank_sets.parse(rank_sets.compact(numbers), 64)) == numbers
+    assert set(rank_sets.parse(rank_names.compact(numbers), 64)) == numbers
 
 
 @pytest.mark.parametrize(
@@ -56,4 +57,4 @@ def test_an_empty_list_is_no_rank_set() -> None:
     ],
 )
 def test_names(numbers: list[int], name: str) -> None:
-    assert rank_sets.name(numbers) == name
+    assert rank_names.name(numbers) == name

@@ -6,10 +6,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dtrain_lab.cells import suggestions
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.kernel.options import line_parser
+from dtrain_lab.text import suggestions
 
 
 @pytest.mark.parametrize(

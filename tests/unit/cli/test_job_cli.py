@@ -21,21 +21,21 @@ from dtrain_lab.cli import show
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import BadProfile, BadRankSet, BadRequest
 from dtrain_lab.jobs.state import job
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing
-from dtrain_lab.wire.jobs.folder import End, Found
+from dtrain_lab.wire.jobs.folder import End, FolderState
 from dtrain_lab.wire.jobs.job import Log, LogPiece
 from dtrain_lab.wire.status import Status
 from tests.unit.jobs.test_job_state import RECORD, error
 
 BAD = error(0, 1.0, "prompt ends with [/INST] and [bold]", "ValueError")
-FAILED = job(RECORD, Found(190.0, End(1, 200.0), errors=(BAD,)), Status("ended"), 201.0)
+FAILED = job(RECORD, FolderState(190.0, End(1, 200.0), errors=(BAD,)), Status("ended"), 201.0)
 
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     folder = tmp_path / "jobs" / RECORD.id
     folder.mkdir(parents=True)
     record = replace(RECORD, directory=str(folder), checkpoints=f"{folder}/checkpoints", handle=None)

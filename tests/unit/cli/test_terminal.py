@@ -14,14 +14,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dtrain_lab import machine
 from dtrain_lab.api import prompts
 from dtrain_lab.backends.signin import Question, Questions
 from dtrain_lab.cli import cluster as command
 from dtrain_lab.cli.main import main
 from dtrain_lab.cli.show import reports_errors
 from dtrain_lab.errors import BadRequest, NotFound, StartFailed
-from dtrain_lab.machine import RUNTIME_VARIABLE
+from dtrain_lab.machine import folders
+from dtrain_lab.machine.folders import RUNTIME_VARIABLE
 from dtrain_lab.services import paths
 from dtrain_lab.services.policy import options
 
@@ -69,15 +69,15 @@ def test_a_disk_that_takes_no_record_is_told_before_a_start(monkeypatch: pytest.
 def test_a_path_that_sockets_cant_have_is_told_before_a_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / ("x" * machine.LONGEST)))
+    monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / ("x" * folders.LONGEST)))
     with pytest.raises(StartFailed, match="is too long a path for a cluster's sockets"):
         paths.must_have_room()
 
 
 def test_the_longest_paths_fit_what_sockets_may_have() -> None:
-    base = "/" + "t" * (machine.LONGEST_BASE - 2)  # the longest that is taken
-    assert len(f"{base}/dtrain-lab-4294967295/0123456789ab.job/client.s") <= machine.SOCKET_PATH
-    assert len("/" + "r" * (machine.LONGEST - 1) + "/0123456789ab/client.s") == machine.SOCKET_PATH
+    base = "/" + "t" * (folders.LONGEST_BASE - 2)  # the longest that is taken
+    assert len(f"{base}/dtrain-lab-4294967295/0123456789ab.job/client.s") <= folders.SOCKET_PATH
+    assert len("/" + "r" * (folders.LONGEST - 1) + "/0123456789ab/client.s") == folders.SOCKET_PATH
 
 
 @pytest.mark.parametrize("text", ["abc", "nan", "-1", "inf"])

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import zmq
 
-from dtrain_lab.backends.base import Way
+from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.head.sockets import Router
 from dtrain_lab.services.connection import ClusterConnection, Connection
 from dtrain_lab.services.connection.presence import Presence
@@ -50,7 +50,7 @@ async def test_a_job_is_reached_at_its_path_also_when_its_head_is_another_one(
     tmp_path: Path, again: bool
 ) -> None:
     head = Head(tmp_path)
-    way = Way(f"ipc://{tmp_path / 'client'}")
+    way = HeadAddress(f"ipc://{tmp_path / 'client'}")
     connection = Connection("j", "job", str(tmp_path), lambda c: Presence(c, way))
     await connection.open()
     assert await connection.ask_head(clients.Clock(), 10) > 0

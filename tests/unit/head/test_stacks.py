@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.head.ownership.policy import StackReader
+from dtrain_lab.head.ownership.rank_ownership import StackReader
 from dtrain_lab.head.stacks import Stacks
 from dtrain_lab.wire import links
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dtrain_lab.jobs.attempt import SILENT_S, RankSeen, lost, stand
-from dtrain_lab.wire.links import Stand
+from dtrain_lab.wire.links import AttemptState
 
 DONE, RUNS = RankSeen(1, 0, 99.0), RankSeen(1, None, 1.0)
 SILENT = RankSeen(1, None, SILENT_S + 1)
@@ -25,7 +25,7 @@ SILENT = RankSeen(1, None, SILENT_S + 1)
         ([DONE], SILENT_S, False, "unknown"),  # its agent has no way to the head
     ],
 )
-def test_an_attempt(ranks: list[RankSeen], waited_s: float, failed: bool, expected: Stand) -> None:
+def test_an_attempt(ranks: list[RankSeen], waited_s: float, failed: bool, expected: AttemptState) -> None:
     assert stand(dict(enumerate(ranks)), 2, 1, waited_s, failed=failed) == expected
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.jobs.check import Around, check, imports, portability
+from dtrain_lab.jobs.check import CheckContext, check, imports, portability
 from dtrain_lab.jobs.check.parsed_cells import parse
 from dtrain_lab.jobs.notebook.rank_cells import ranks_missing
 from dtrain_lab.jobs.notebook.source import Cell, read
@@ -20,7 +20,7 @@ def cells(*sources: str) -> tuple[Cell, ...]:
 
 
 def codes(*sources: str, **around: object) -> list[tuple[str, str | None, int | None]]:
-    return [(f.code, f.cell, f.line) for f in check(cells(*sources), Around(**around))]  # type: ignore[arg-type]
+    return [(f.code, f.cell, f.line) for f in check(cells(*sources), CheckContext(**around))]  # type: ignore[arg-type]
 
 
 TRAINS = "import torch\nmodel = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD(model.parameters(), lr=1)\n"
@@ -46,7 +46,7 @@ SAVES = "import dtrain_lab as dt\nwith dt.checkpoint(1) as folder:\n    print(fo
 )
 def test_a_checkpoint_that_is_never_loaded_is_told(sources: list[str], line: int | None) -> None:
     """Found by hand: "Resume from step 2,304" began at epoch 0, and nothing had said so."""
-    found = [f for f in check(cells(*sources), Around()) if f.code == "checkpoint_never_loaded"]
+    found = [f for f in check(cells(*sources), CheckContext()) if f.code == "checkpoint_never_loaded"]
     assert [(f.severity, f.cell, f.line) for f in found] == ([("note", "[1]", line)] if line else [])
     for one in found:
         assert one.message == (
@@ -175,7 +175,7 @@ def test_a_shard_that_is_the_same_on_all_ranks_is_found(shard: str) -> None:
 def test_a_module_may_be_in_a_folder_that_can_not_be_read_or_not_be_needed(
     source: str, severity: str
 ) -> None:
-    around = Around(missing=frozenset({"einops"}), parameters={"f": 1, "folder": "x"})
+    around = CheckContext(missing=frozenset({"einops"}), parameters={"f": 1, "folder": "x"})
     [found] = [f for f in check(cells(source), around) if f.code == "module_missing"]
     assert found.severity == severity
     assert "pip install einops" in found.fix
@@ -197,7 +197,7 @@ def test_modules_and_files_of_the_surroundings() -> None:
 
 def test_separate_models_come_with_a_change_that_mends_it() -> None:
     loader = "loader = torch.utils.data.DataLoader([1], batch_size=2, shuffle=True)\n"
-    (finding,) = check(cells(TRAINS + loader, LOOP), Around(ranks=32))
+    (finding,) = check(cells(TRAINS + loader, LOOP), CheckContext(ranks=32))
     assert (finding.code, finding.severity, finding.cell, finding.line) == (
         "separate_models",
         "warning",
@@ -254,13 +254,13 @@ def init(rank, size, fn):
     ],
 )
 def test_launchers_of_another_size_are_problems(source: str, fits: bool) -> None:
-    found = [f.severity for f in check(cells(source), Around(ranks=2)) if f.code == "launcher_size"]
+    found = [f.severity for f in check(cells(source), CheckContext(ranks=2)) if f.code == "launcher_size"]
     assert found == ([] if fits else ["problem"])
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_our_own_notebooks_have_no_problem(path: Path) -> None:
-    found = check(read(path.read_text(), path.name), Around(ranks=2, shared=True))
+    found = check(read(path.read_text(), path.name), CheckContext(ranks=2, shared=True))
     assert [f for f in found if f.severity == "problem"] == []
 
 
@@ -289,7 +289,9 @@ DDP = "from torch.nn.parallel import DistributedDataParallel\n"
     ],
 )
 def test_ddp_takes_the_place_of_data_parallel(wraps: str, after: str) -> None:
-    found = check(cells(WRAPS + wraps + STEPS, "loader = [1]", LOOP.replace("model", "net")), Around(ranks=2))
+    found = check(
+        cells(WRAPS + wraps + STEPS, "loader = [1]", LOOP.replace("model", "net")), CheckContext(ranks=2)
+    )
     [told] = [f for f in found if f.code == "separate_models"]
     assert told.fix.startswith("Replace nn.DataParallel by DistributedDataParallel")
     lines = [line for line in told.diff.split("\n")[2:] if line[:1] in " +"]
@@ -317,14 +319,14 @@ def test_a_string_for_a_number_is_a_problem_of_its_parameter(
     source = "lr: float = 0.1\nwidth = 2**5\nsure = True\ndims = [1]\nadam = {1: 2}\nopt = 'sgd'"
     source += "\nlong = 9999**9999"
     tagged = Cell("[1]", "a", source, ("parameters",))
-    (found,) = check([tagged], Around(parameters=given))
+    (found,) = check([tagged], CheckContext(parameters=given))
     assert (found.severity, found.code, found.field) == ("problem", "bad_value", "parameters")
     assert found.parameter == next(iter(given))
     assert found.message == said
     assert found.fix.startswith(fix)
     fine = {"long": "x", "lr": 1, "width": 64, "opt": "adam", "sure": 0}
-    assert check([tagged], Around(parameters=fine)) == ()
-    (warned,) = check([tagged], Around(parameters={"sure": "imagenet"}))
+    assert check([tagged], CheckContext(parameters=fine)) == ()
+    (warned,) = check([tagged], CheckContext(parameters={"sure": "imagenet"}))
     assert (warned.severity, warned.code) == ("warning", "string_value")
 
 
@@ -357,7 +359,7 @@ def test_a_parameter_that_the_notebook_lacks_and_a_fraction_of_a_whole_number_ar
     given: dict[str, Any], said: str | None
 ) -> None:
     """Found by hand: `--param lrr=3`, mistyped, was taken in silence."""
-    found = check([PARAMETERS_CELL, Cell("[2]", "b", "print(lr, extra)")], Around(parameters=given))
+    found = check([PARAMETERS_CELL, Cell("[2]", "b", "print(lr, extra)")], CheckContext(parameters=given))
     found = tuple(f for f in found if f.field == "parameters")
     assert [f"{f.message} {f.fix}" for f in found] == ([said] if said else [])
     assert {f.severity for f in found} <= {"warning"}
@@ -380,7 +382,7 @@ def test_a_file_that_does_not_exist_is_told_where_nothing_may_make_it(
 ) -> None:
     read_only = frozenset(portability.read_only([one for one in map(parse, cells(*sources)) if one]))
     assert bool(read_only) is missing
-    found = check(cells(*sources), Around(shared=True, absent=read_only))
+    found = check(cells(*sources), CheckContext(shared=True, absent=read_only))
     told = [f.message for f in found if f.code == "file_missing"]
     assert told == [f"{path} does not exist." for path in read_only]
 
@@ -406,7 +408,7 @@ def test_a_file_that_does_not_exist_is_told_where_nothing_may_make_it(
 def test_a_parameter_that_a_cell_reads_is_the_notebooks(source: str, said: str | None) -> None:
     """In a shell line, too, unless a cell assigns it after the values were set."""
     cells = [Cell("[0]", "0", "wd = 1"), PARAMETERS_CELL, Cell("[2]", "b", source)]
-    found = [f for f in check(cells, Around(parameters={"wd": 3})) if f.field == "parameters"]
+    found = [f for f in check(cells, CheckContext(parameters={"wd": 3})) if f.field == "parameters"]
     assert [f.message for f in found] == ([said] if said else [])
 
 
@@ -415,16 +417,18 @@ def test_a_loop_variable_is_no_parameter_but_a_mistyped_one() -> None:
         Cell("[1]", "a", "epochs = 3", ("parameters",)),
         Cell("[2]", "b", "for epoch in range(epochs): 0"),
     ]
-    (found,) = [f for f in check(cells, Around(parameters={"epoch": 1})) if f.code == "no_such_parameter"]
+    (found,) = [
+        f for f in check(cells, CheckContext(parameters={"epoch": 1})) if f.code == "no_such_parameter"
+    ]
     assert found.fix == "Did you mean epochs?"
 
 
 def test_a_cell_for_ranks_that_the_job_lacks_is_a_problem_in_the_notebooks_words() -> None:
     cells = [Cell("[1]", "a", "1"), Cell("[2]", "b", "\n%%distributed 0,5\n1")]
-    (found,) = [f for f in check(cells, Around(ranks=2)) if f.code == "rank_set"]
+    (found,) = [f for f in check(cells, CheckContext(ranks=2)) if f.code == "rank_set"]
     assert (found.severity, found.cell, found.line) == ("problem", "[2]", 2)
     assert found.message == "There is no rank 5: there are 2 ranks, ranks 0–1."
-    assert not [f for f in check(cells, Around(ranks=6)) if f.code == "rank_set"]
+    assert not [f for f in check(cells, CheckContext(ranks=6)) if f.code == "rank_set"]
 
 
 def test_only_the_conversion_reports_what_is_no_rank_set() -> None:
@@ -433,6 +437,6 @@ def test_only_the_conversion_reports_what_is_no_rank_set() -> None:
 
 
 def test_a_parameter_of_a_notebook_without_a_tagged_cell_is_told() -> None:
-    (found,) = check([Cell("[1]", "a", "print(1)")], Around(parameters={"zz": 3}))
+    (found,) = check([Cell("[1]", "a", "print(1)")], CheckContext(parameters={"zz": 3}))
     assert (found.severity, found.code, found.parameter) == ("warning", "no_such_parameter", "zz")
     assert 'Add the tag "parameters" to the cell that assigns them' in found.fix

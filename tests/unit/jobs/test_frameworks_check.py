@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.jobs.check.frameworks import Chosen
-from dtrain_lab.jobs.check.notebook import Around, check
+from dtrain_lab.jobs.check.notebook import CheckContext, check
 from dtrain_lab.jobs.notebook.source import Cell
 from dtrain_lab.placement.frameworks import names
 from dtrain_lab.wire.jobs.finding import Finding
@@ -19,7 +19,7 @@ DATA = "data = 1"
 
 def found(*sources: str, ranks: int = 2, **chosen: Any) -> list[Finding]:
     cells = [Cell(f"[{n}]", str(n), source) for n, source in enumerate(sources, start=1)]
-    around = Around(ranks=ranks, framework=Chosen(ranks=ranks, **chosen))
+    around = CheckContext(ranks=ranks, framework=Chosen(ranks=ranks, **chosen))
     return [f for f in check(cells, around) if f.code != "framework_unseen"]
 
 

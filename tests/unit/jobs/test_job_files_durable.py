@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.backends.local_transport import Here
+from dtrain_lab.backends.local_transport import LocalTransport
 from dtrain_lab.backends.ssh_connections import Done
-from dtrain_lab.backends.ssh_transport import Login
+from dtrain_lab.backends.ssh_transport import SshTransport
 from dtrain_lab.jobs import file_names as job_files
 
 FILES = {job_files.JOB: b"{}", "code/train.ipynb": b"{}"}
@@ -28,13 +28,13 @@ def test_the_record_and_its_folders_are_synced_here(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "fsync", fsync)
     folder = tmp_path / "jobs" / "j"
-    asyncio.run(Here().write(str(folder), FILES))
+    asyncio.run(LocalTransport().write(str(folder), FILES))
     record = (str(folder / job_files.JOB), b"{}")
     assert record in synced, "with all of its content"
     assert [path for path, _ in synced[synced.index(record) + 1 :]] == [str(folder), str(folder.parent)]
 
 
-class Beside(Login):
+class Beside(SshTransport):
     """A remote host's commands, run on this machine with a `sync` that tells its arguments."""
 
     def __init__(self, commands: Path) -> None:
@@ -43,7 +43,7 @@ class Beside(Login):
 
     async def run(self, command: Sequence[str], stdin: bytes = b"", within_s: float = 60.0) -> Done:
         path = f"PATH={self.commands}:{os.environ['PATH']}"
-        return await Here().run(["env", path, *command], stdin, within_s)
+        return await LocalTransport().run(["env", path, *command], stdin, within_s)
 
 
 def test_the_record_and_its_folder_are_synced_on_a_host(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from dtrain_lab.backends import registry
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, first_error, job, killed_from_outside
-from dtrain_lab.metrics.units import duration
+from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
-from dtrain_lab.wire.jobs.folder import End, Found, Live
+from dtrain_lab.wire.jobs.folder import End, FolderState, Live
 from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobRequest
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.plan import NodePlan, Plan
@@ -50,7 +50,7 @@ LIVE = Live(200.0, (RANK,), (), Metrics(step_s=0.1, even=True))
 
 
 def told(
-    found: Found,
+    found: FolderState,
     status: Status | None,
     now: float = 201.0,
     *,
@@ -73,44 +73,49 @@ RUNS, ENDED = Status("running"), Status("ended")
 @pytest.mark.parametrize(
     ("found", "status", "record", "state"),
     [
-        (Found(), Status("pending", WAITS), {}, "queued"),
-        (Found(waiting=WAITS), RUNS, {}, "queued"),
-        (Found(started_at=190.0), RUNS, {}, "starting"),
-        (Found(started_at=190.0, live=LIVE), RUNS, {}, "running"),
-        (Found(started_at=100.0), RUNS, {}, "running"),
-        (Found(started_at=190.0, live=LIVE), RUNS, {"cancelled_at": 195.0}, "stopping"),
-        (Found(started_at=190.0, exit=End(0, 200.0)), ENDED, {}, "succeeded"),
-        (Found(started_at=190.0, exit=End(0, 200.0)), ENDED, {"cancelled_at": 199.0}, "succeeded"),
-        (Found(started_at=190.0, exit=End(143, 200.0)), ENDED, {"cancelled_at": 199.0}, "cancelled"),
-        (Found(started_at=190.0, exit=End(1, 200.0)), ENDED, {}, "failed"),
-        (Found(started_at=150.0), ENDED, {}, "lost"),
-        (Found(started_at=190.0), ENDED, {}, "running"),
-        (Found(started_at=150.0, live=LIVE), ENDED, {}, "running"),
-        (Found(started_at=150.0), Status("unknown", WAITS), {}, "running"),
-        (Found(), None, {"handle": None, "created_at": 100.0, "cancelled_at": 101.0}, "cancelled"),
-        (Found(), Status("unknown", WAITS), {"handle": None, "created_at": 100.0}, "planned"),
-        (Found(started_at=190.0, errors=(error(0, 195.0),)), ENDED, {}, "failed"),
+        (FolderState(), Status("pending", WAITS), {}, "queued"),
+        (FolderState(waiting=WAITS), RUNS, {}, "queued"),
+        (FolderState(started_at=190.0), RUNS, {}, "starting"),
+        (FolderState(started_at=190.0, live=LIVE), RUNS, {}, "running"),
+        (FolderState(started_at=100.0), RUNS, {}, "running"),
+        (FolderState(started_at=190.0, live=LIVE), RUNS, {"cancelled_at": 195.0}, "stopping"),
+        (FolderState(started_at=190.0, exit=End(0, 200.0)), ENDED, {}, "succeeded"),
+        (FolderState(started_at=190.0, exit=End(0, 200.0)), ENDED, {"cancelled_at": 199.0}, "succeeded"),
+        (FolderState(started_at=190.0, exit=End(143, 200.0)), ENDED, {"cancelled_at": 199.0}, "cancelled"),
+        (FolderState(started_at=190.0, exit=End(1, 200.0)), ENDED, {}, "failed"),
+        (FolderState(started_at=150.0), ENDED, {}, "lost"),
+        (FolderState(started_at=190.0), ENDED, {}, "running"),
+        (FolderState(started_at=150.0, live=LIVE), ENDED, {}, "running"),
+        (FolderState(started_at=150.0), Status("unknown", WAITS), {}, "running"),
+        (FolderState(), None, {"handle": None, "created_at": 100.0, "cancelled_at": 101.0}, "cancelled"),
+        (FolderState(), Status("unknown", WAITS), {"handle": None, "created_at": 100.0}, "planned"),
+        (FolderState(started_at=190.0, errors=(error(0, 195.0),)), ENDED, {}, "failed"),
         (
-            Found(started_at=190.0),
+            FolderState(started_at=190.0),
             Status("ended", Reason("timeout", "The job reached its time limit.")),
             {},
             "failed",
         ),
         (
-            Found(started_at=190.0),
+            FolderState(started_at=190.0),
             Status("ended", Reason("cancelled", "The job was cancelled.")),
             {},
             "cancelled",
         ),
-        (Found(), None, {"handle": None, "created_at": 200.0}, "planned"),
-        (Found(), None, {"handle": None, "created_at": 100.0}, "lost"),
-        (Found(exit=End(0, 200.0), started_at=1.0), None, {"handle": None, "created_at": 100.0}, "succeeded"),
-        (Found(), None, {"problem": ("Slurm refuses.", "")}, "failed"),
-        (Found(started_at=190.0), None, {}, "running"),
-        (Found(started_at=190.0), None, {"cancelled_at": 195.0}, "stopping"),
+        (FolderState(), None, {"handle": None, "created_at": 200.0}, "planned"),
+        (FolderState(), None, {"handle": None, "created_at": 100.0}, "lost"),
+        (
+            FolderState(exit=End(0, 200.0), started_at=1.0),
+            None,
+            {"handle": None, "created_at": 100.0},
+            "succeeded",
+        ),
+        (FolderState(), None, {"problem": ("Slurm refuses.", "")}, "failed"),
+        (FolderState(started_at=190.0), None, {}, "running"),
+        (FolderState(started_at=190.0), None, {"cancelled_at": 195.0}, "stopping"),
     ],
 )
-def test_states(found: Found, status: Status | None, record: dict[str, Any], state: str) -> None:
+def test_states(found: FolderState, status: Status | None, record: dict[str, Any], state: str) -> None:
     made = told(found, status, **record)
     assert made.state == state
     assert made.summary.text
@@ -129,7 +134,7 @@ def test_states(found: Found, status: Status | None, record: dict[str, Any], sta
     ],
 )
 def test_the_exit_file_of_a_run_that_is_requeued_ends_no_job(status: Status, code: int, state: str) -> None:
-    found = Found(started_at=190.0, live=LIVE, exit=End(code, 200.0), preempted=code == 1)
+    found = FolderState(started_at=190.0, live=LIVE, exit=End(code, 200.0), preempted=code == 1)
     assert told(found, status, requeues=True).state == state
     cancelled = told(found, status, requeues=True, cancelled_at=195.0)
     assert cancelled.state == ("cancelled" if code else "succeeded")
@@ -139,7 +144,7 @@ def test_the_exit_file_of_a_run_that_is_requeued_ends_no_job(status: Status, cod
 
 @pytest.mark.parametrize(("here", "after_s"), [(True, LATE_HERE_S), (False, LATE_S)])
 def test_a_job_without_processes_and_exit_code_is_lost_after_a_while(here: bool, after_s: float) -> None:
-    found, over = Found(started_at=100.0), Status("ended")
+    found, over = FolderState(started_at=100.0), Status("ended")
     waits = job(RECORD, found, over, 100 + after_s - 0.5, here=here)
     assert (waits.state, waits.reason and waits.reason.code) == ("running", "ending")
     assert waits.reason is not None
@@ -151,7 +156,7 @@ def test_over_ssh_the_ends_of_all_hosts_count() -> None:
     two = (NodePlan("a", "", 0, 1, 0, 1), NodePlan("b", "", 1, 1, 0, 1))
     plan = msgspec.structs.replace(PLAN, backend="ssh", nodes=two, traits=Traits())
     done, runs, over = End(0, at=150.0), Status("running"), Status("ended")
-    alone = Found(started_at=100.0, exit=done)
+    alone = FolderState(started_at=100.0, exit=done)
     later = told(alone, runs, now=900.0, plan=plan)
     assert (later.state, later.reason and later.reason.code, later.ended_at) == ("running", "ending", None)
     assert told(alone, over, now=160.0, plan=plan).state == "running", "its file is on the way"
@@ -171,7 +176,7 @@ def test_the_first_error_is_the_earliest_that_no_other_explains() -> None:
     assert first_error((closed, later, real, stopped)) == real
     assert first_error((closed, stopped)) == stopped
     assert first_error(()) is None
-    made = told(Found(190.0, End(1, 200.0), errors=(closed, real)), ENDED)
+    made = told(FolderState(190.0, End(1, 200.0), errors=(closed, real)), ENDED)
     assert made.summary.text == "Failed after 10 s: rank 3 failed in cell [2], line 3: ValueError: boom."
     assert made.failed_rank == 3
 
@@ -180,18 +185,18 @@ def test_ranks_that_ended_with_their_script_have_not_failed() -> None:
     stopped = tuple(error(rank, 195.0, "was ended with the others", "Stopped") for rank in (0, 1))
     closed = error(0, 195.1, "Connection closed by peer [127.0.0.1]:3", "RuntimeError")
     for errors in (stopped, (closed, stopped[1])):
-        found = Found(started_at=150.0, errors=errors)
+        found = FolderState(started_at=150.0, errors=errors)
         assert told(found, ENDED, now=171.0).state == "lost", "its script was killed: a sweep goes on with it"
         code = told(msgspec.structs.replace(found, exit=End(143, 196.0)), ENDED)
         assert code.summary.text == "Failed after 46 s: its ranks were ended from outside."
         assert (code.state, code.error, code.exit_code) == ("failed", None, 143)
-    real = told(Found(started_at=150.0, errors=(*stopped, error(1, 196.0))), ENDED)
+    real = told(FolderState(started_at=150.0, errors=(*stopped, error(1, 196.0))), ENDED)
     assert real.summary.text.endswith("rank 1 failed in cell [2], line 3: ValueError: boom.")
 
 
 def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
-    fresh = told(Found(190.0, live=LIVE), RUNS, now=205.0)
-    stale = told(Found(190.0, live=LIVE), RUNS, now=300.0)
+    fresh = told(FolderState(190.0, live=LIVE), RUNS, now=205.0)
+    stale = told(FolderState(190.0, live=LIVE), RUNS, now=300.0)
     assert fresh.summary.code == "training"
     assert stale.summary.code == "job_running"
 
@@ -199,14 +204,14 @@ def test_figures_that_are_old_are_not_shown_as_of_now() -> None:
 def test_a_job_whose_ranks_stand_in_the_debugger_does_not_run() -> None:
     first, *others = LIVE.ranks
     live = msgspec.structs.replace(LIVE, ranks=(msgspec.structs.replace(first, state="paused"), *others))
-    paused = told(Found(190.0, live=live), RUNS, now=205.0)
+    paused = told(FolderState(190.0, live=live), RUNS, now=205.0)
     assert (paused.state, paused.summary.code) == ("running", "paused")
     assert paused.summary.text == "Paused on 1 rank."
 
 
 def test_when_its_time_is_over() -> None:
-    assert told(Found(190.0, live=LIVE), RUNS, limit_s=1800.0).ends_at == 190.0 + 1800
-    assert told(Found(), Status("pending", WAITS), limit_s=1800.0).ends_at is None
+    assert told(FolderState(190.0, live=LIVE), RUNS, limit_s=1800.0).ends_at == 190.0 + 1800
+    assert told(FolderState(), Status("pending", WAITS), limit_s=1800.0).ends_at is None
     profile = Profile(slurm=Slurm(time="00:30:00", options=("--requeue",)))
     slurm = registry.backend("slurm")
     assert (slurm.time_limit_s(profile), slurm.requeues(profile)) == (1800.0, True)
@@ -218,8 +223,8 @@ def test_files_that_cant_be_read_count_as_none() -> None:
     found = found_in(
         {"exit": b"{", "started": b"soon", "error.0.json": b"[]", "live.json": b"", "attempt": b"2\n"}
     )
-    assert found == Found(attempt=2)
-    assert found_in({"exit": b'{"code": 3, "at": 5.5}', "started": b"4.5\n"}) == Found(4.5, End(3, 5.5))
+    assert found == FolderState(attempt=2)
+    assert found_in({"exit": b'{"code": 3, "at": 5.5}', "started": b"4.5\n"}) == FolderState(4.5, End(3, 5.5))
 
 
 @pytest.mark.parametrize(
@@ -234,19 +239,19 @@ def test_durations(seconds: float, text: str) -> None:
     ("found", "status", "killed"),
     [
         (
-            Found(150.0, End(1, 196.0), errors=(error(1, 195.0, "was killed by SIGKILL", "Killed"),)),
+            FolderState(150.0, End(1, 196.0), errors=(error(1, 195.0, "was killed by SIGKILL", "Killed"),)),
             ENDED,
             True,
         ),
-        (Found(150.0, End(1, 196.0), errors=(error(1, 195.0),)), ENDED, False),
-        (Found(150.0, End(143, 196.0)), ENDED, True),
-        (Found(150.0, End(1, 196.0)), ENDED, False),
-        (Found(150.0, End(1, 196.0), preempted=True), ENDED, True),
-        (Found(150.0), Status("ended", Reason("node_fail", "Its node failed.")), True),
-        (Found(150.0), Status("ended", Reason("timeout", "Its time was over.")), False),
+        (FolderState(150.0, End(1, 196.0), errors=(error(1, 195.0),)), ENDED, False),
+        (FolderState(150.0, End(143, 196.0)), ENDED, True),
+        (FolderState(150.0, End(1, 196.0)), ENDED, False),
+        (FolderState(150.0, End(1, 196.0), preempted=True), ENDED, True),
+        (FolderState(150.0), Status("ended", Reason("node_fail", "Its node failed.")), True),
+        (FolderState(150.0), Status("ended", Reason("timeout", "Its time was over.")), False),
     ],
 )
 def test_a_sweep_tells_jobs_that_were_killed_from_those_that_failed(
-    found: Found, status: Status, killed: bool
+    found: FolderState, status: Status, killed: bool
 ) -> None:
     assert killed_from_outside(told(found, status)) is killed

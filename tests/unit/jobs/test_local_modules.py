@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.jobs.check import Around, check, local_modules
+from dtrain_lab.jobs.check import CheckContext, check, local_modules
 from dtrain_lab.jobs.check.frameworks import Chosen
 from dtrain_lab.jobs.check.notebook import imports, running
 from dtrain_lab.jobs.notebook.script import convert
@@ -197,7 +197,7 @@ def findings(sources: list[str], files: dict[str, str], **chosen: Any) -> list[t
     parsed = running(made)
     modules = local_modules.modules(parsed, files.get)
     assert local_modules.imported(imports(made), modules)
-    around = Around(ranks=2, framework=Chosen(ranks=2, **chosen), modules=modules)
+    around = CheckContext(ranks=2, framework=Chosen(ranks=2, **chosen), modules=modules)
     found = [f for f in check(made, around) if f.code in ("framework", "keras_strategy")]
     return [(f.severity, f.code, f.cell) for f in found]
 
@@ -233,7 +233,7 @@ def test_a_strategy_and_a_fit_that_are_both_in_a_file_name_it() -> None:
     helper = f"{WORKERS}\n{FIT}made().fit(1)\n"
     made = cells("import helper")
     modules = local_modules.modules(running(made), {"helper.py": helper}.get)
-    around = Around(ranks=2, framework=Chosen("tensorflow", 2), modules=modules)
+    around = CheckContext(ranks=2, framework=Chosen("tensorflow", 2), modules=modules)
     [told] = [f for f in check(made, around) if f.code == "keras_strategy"]
     assert (told.severity, told.cell) == ("problem", None)
     assert told.message.startswith("helper.py, line 2: Keras 3 can't fit")

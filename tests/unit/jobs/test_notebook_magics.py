@@ -13,7 +13,7 @@ from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.script import Script, convert
 from dtrain_lab.jobs.notebook.sections import Section, sections
 from dtrain_lab.jobs.notebook.source import Cell
-from dtrain_lab.rank.job.script import Runner
+from dtrain_lab.rank.job.runner import Runner
 from dtrain_lab.wire.jobs.finding import problems
 
 GET = "def get(url):\n    out = !echo fetching {url} $url {len(url)}\n    return out"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dtrain_lab.errors import Forbidden
-from dtrain_lab.machine import atomic_files, private
+from dtrain_lab.machine import atomic_files
+from dtrain_lab.machine.folders import private
 
 
 def test_a_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.metrics.units import counted, size_text
+from dtrain_lab.text.units import counted, size_text
 
 
 @pytest.mark.parametrize(

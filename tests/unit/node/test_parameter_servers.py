@@ -27,9 +27,9 @@ pytestmark = pytest.mark.asyncio
 class Head:
     """A head that answers each question with the next of its words; after the last it is silent."""
 
-    def __init__(self, words: Sequence[links.Stand | None]) -> None:
+    def __init__(self, words: Sequence[links.AttemptState | None]) -> None:
         self._words = list(words)
-        self.stand: links.Stand | None = None
+        self.stand: links.AttemptState | None = None
         self.heard_at = 0.0
         self.asked = 0
 
@@ -74,7 +74,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_they_end_when_the_chief_has_succeeded_and_not_before(
-    words: list[links.Stand | None], server: SpawnedRank
+    words: list[links.AttemptState | None], server: SpawnedRank
 ) -> None:
     head = Head(words)
     assert await Serving([server]).wait_for_chief(head)
@@ -86,7 +86,7 @@ async def test_they_end_when_the_chief_has_succeeded_and_not_before(
 
 @pytest.mark.parametrize("word", ["runs", "unknown", None])
 async def test_they_serve_as_long_as_the_head_tells_no_end(
-    word: links.Stand | None, server: SpawnedRank
+    word: links.AttemptState | None, server: SpawnedRank
 ) -> None:
     waiting = asyncio.ensure_future(Serving([server]).wait_for_chief(Head([word] * 10_000)))
     with pytest.raises(TimeoutError):
@@ -107,7 +107,7 @@ async def test_they_have_not_served_a_chief_that_failed(server: SpawnedRank) -> 
     ids=["it ran", "it did not know", "gone since an earlier attempt"],
 )
 async def test_a_head_that_was_there_and_is_silent_for_long_is_lost(
-    words: list[links.Stand | None],
+    words: list[links.AttemptState | None],
     attempt: int,
     server: SpawnedRank,
     tmp_path: Path,
@@ -145,7 +145,7 @@ async def test_a_late_chief_is_unknown_to_the_head_and_asked_for_again(
         ({0: began, 1: late}, 0.0),
         ({0: done, 1: late}, 0.0),
     ]
-    said: list[links.Stand] = []
+    said: list[links.AttemptState] = []
     of_job: Any = SimpleNamespace(node=1, children=[], attempt=0, folder=Path(), end_with_peers=lambda: None)
     monkeypatch.setattr(spawned_source, "ASK_S", 0.001)
     head = spawned_source.SpawnedRanksSource(of_job)

@@ -62,7 +62,7 @@ def test_the_main_thread_is_not_cut_short_and_its_stack_is_there_with_the_gil_he
 BUSY = f"""
 import faulthandler, signal, sys, threading, time
 from functools import partial
-from dtrain_lab.rank.job.script import dtrain_write_stacks
+from dtrain_lab.rank.job.runner import dtrain_write_stacks
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 faulthandler.register({int(STACKS_SIGNAL)}, file=sys.stderr, all_threads=True, chain=False)
 signal.signal({int(ASK_SIGNAL)}, partial(dtrain_write_stacks, 2))

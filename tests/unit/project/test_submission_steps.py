@@ -25,7 +25,7 @@ from dtrain_lab.backends import registry
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.services import paths
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.head_record import Handle
@@ -123,7 +123,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Steps:
     monkeypatch.setattr(asyncio, "to_thread", _at_once)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     book = write(tmp_path / "train.ipynb", ["import numpy"])
-    backend, jobs, found = Accepts(), Jobs(Store(tmp_path / "jobs.sqlite")), Steps()
+    backend, jobs, found = Accepts(), Jobs(JobIndex(tmp_path / "jobs.sqlite")), Steps()
     before = sys.getprofile()
 
     async def submit() -> None:

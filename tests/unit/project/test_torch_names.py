@@ -78,7 +78,7 @@ OTHERS = {
     "rank/link/location.py": {"_current_frames"},
     "rank/child_processes.py": {"_default_context", "_actual_context"},
     "rank/launchers.py": {"_args", "_kwargs", "_MultiProcessingLauncher", "_strategy"},
-    "rank/job/script.py": {"_shutdown", "_run_exitfuncs", "_exit"},
+    "rank/job/runner.py": {"_shutdown", "_run_exitfuncs", "_exit"},
     "rank/cells/backward_threads.py": {"_DummyThread", "_active", "_current_frames"},
     "rank/group/main_thread.py": {"_current_frames"},
     "rank/debugger/tracing.py": {"_translate_id_to_dap", "_thread_events"},

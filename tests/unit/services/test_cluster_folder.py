@@ -11,7 +11,7 @@ from dtrain_lab.backends import registry
 from dtrain_lab.services.worlds.cluster_folder import prepared
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
-from dtrain_lab.wire.processes.settings import HeadSettings, RemoteHead
+from dtrain_lab.wire.processes.settings import HeadSettings, SubmittedHead
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
 
@@ -23,7 +23,7 @@ def cluster(profile: Profile, directory: str = "") -> ClusterRecord:
     node = NodePlan("a", "", 0, 2, 0, 1)
     plan = Plan("p", profile.backend, (node,), "/v/python", {}, "/", "gloo", monitor=True, traits=traits)
     launch = clients.Launch(plan, Request(ranks=2), "mine", "me")
-    remote = None if traits.one_machine else RemoteHead(launch, "")
+    remote = None if traits.one_machine else SubmittedHead(launch, "")
     settings = HeadSettings("c0de", directory, "", "", NodeFacts("a", "", 1, 0, 0), remote=remote)
     return ClusterRecord("c0de", "mine", profile, plan, directory, settings=settings)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dtrain_lab.services import notebook_clusters
-from dtrain_lab.services.notebook_clusters import Used, of_kernel
+from dtrain_lab.services.notebook_clusters import UsedCluster, of_kernel
 from dtrain_lab.wire.site import KernelUse
 
 
@@ -18,12 +18,12 @@ def test_a_kernel_uses_its_last_cluster_or_one_that_the_panel_has_started_since(
     assert of_kernel("k", {"a"}) == KernelUse(), "it has not loaded the magics"
     used = KernelUse("/n.ipynb", "a")
     notebook_clusters.tell("k", used)
-    notebook_clusters.remember("/n.ipynb", Used("a"))
+    notebook_clusters.remember("/n.ipynb", UsedCluster("a"))
     assert of_kernel("k", ()) == used, "also where it has ended"
-    notebook_clusters.remember("/n.ipynb", Used("b", begun=True))
+    notebook_clusters.remember("/n.ipynb", UsedCluster("b", begun=True))
     assert of_kernel("k", {"b"}) == KernelUse("/n.ipynb", "b")
     assert of_kernel("k", {"c"}) == used, "one that has ended before it was used"
-    notebook_clusters.remember("/n.ipynb", Used("b"))
+    notebook_clusters.remember("/n.ipynb", UsedCluster("b"))
     notebook_clusters.tell("k", KernelUse("/n.ipynb"))
     assert of_kernel("k", {"b"}).cluster == "b", "the kernel was restarted"
     notebook_clusters.forget("k")

@@ -16,12 +16,12 @@ from dtrain_lab.backends.base import Place
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.backends.ssh import backend as ssh_backend
 from dtrain_lab.backends.ssh.backend import SshBackend
-from dtrain_lab.backends.transport import Here
+from dtrain_lab.backends.transport import LocalTransport
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.placement.policy import Policy
 from dtrain_lab.services import paths
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.jobs.resumption import continued_record
 from dtrain_lab.services.plans import packing, plan_store
@@ -80,7 +80,7 @@ REQUEST = JobRequest("train.ipynb", ranks=2)
 
 
 def with_jobs(tmp_path: Path, work: Callable[[Jobs], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(work(Jobs(Store(tmp_path / "jobs.sqlite"))))
+    asyncio.run(work(Jobs(JobIndex(tmp_path / "jobs.sqlite"))))
 
 
 def test_what_was_looked_at_is_handed_over(tmp_path: Path, host: Host, book: Path) -> None:
@@ -166,7 +166,7 @@ class Hosts(SshBackend):
         return "/home/me/.dtrain-lab"
 
     def files(self, submission: Any) -> list[Place]:
-        return [Place(Here(), (0,))]
+        return [Place(LocalTransport(), (0,))]
 
 
 def test_only_hosts_of_the_plan_need_the_network_interface(

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from dtrain_lab.backends.base import Way
+from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.machine import atomic_files, supervision
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, Connection, head_records
@@ -18,7 +18,7 @@ from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.worlds import endings, heads
 from dtrain_lab.wire import VERSION, clients
 from dtrain_lab.wire.endings import Ending
-from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, Remote
+from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, SubmittedWorld
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile
 from tests.fakes.head import plan
@@ -79,7 +79,7 @@ async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
             raise NotFound("There is no such job.")
 
     monkeypatch.setattr(heads.registry, "backend", lambda name: SimpleNamespace(cancel=cancel))
-    remote = Remote(Profile(backend="slurm"), plan(1, 1), Handle("7", "login"), "me")
+    remote = SubmittedWorld(Profile(backend="slurm"), plan(1, 1), Handle("7", "login"), "me")
     head = Head(SILENT)
     head.record = msgspec.structs.replace(head.record, remote=remote)
     assert not await heads.end(cast(ClusterConnection, head), Ending())
@@ -89,7 +89,7 @@ async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
 async def test_a_request_to_stop_that_a_lost_connection_may_have_cost_is_sent_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    way = Way("ipc:///nowhere")
+    way = HeadAddress("ipc:///nowhere")
     connection = Connection("1", "it", "/d", lambda c: Presence(c, way))
     sent: list[clients.Request] = []
     monkeypatch.setattr(connection, "send", sent.append)

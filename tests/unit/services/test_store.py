@@ -26,18 +26,18 @@ from dtrain_lab.jobs.state import job
 from dtrain_lab.machine import filesystems
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.index.rebuild import bound
-from dtrain_lab.services.index.store import Filed, Store
+from dtrain_lab.services.index.store import Filed, JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.wire.jobs.folder import End, Found
+from dtrain_lab.wire.jobs.folder import End, FolderState
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.status import Status
 from tests.unit.jobs.test_job_state import RECORD
 
-FAILED = job(RECORD, Found(190.0, End(143, 200.0)), Status("ended"), 201.0)
+FAILED = job(RECORD, FolderState(190.0, End(143, 200.0)), Status("ended"), 201.0)
 
 
 def test_a_look_that_began_before_a_cancel_counts_for_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
     cancelled = replace(RECORD, cancelled_at=195.0)
     store.put(cancelled)
@@ -50,7 +50,7 @@ def test_a_look_that_began_before_a_cancel_counts_for_nothing(tmp_path: Path) ->
 
 
 def test_of_two_that_clash_one_gets_in(tmp_path: Path) -> None:
-    store, elsewhere = Store(tmp_path / "jobs.sqlite"), Store(tmp_path / "jobs.sqlite")
+    store, elsewhere = JobIndex(tmp_path / "jobs.sqlite"), JobIndex(tmp_path / "jobs.sqlite")
     twin = replace(RECORD, id="5678efab")
     assert store.add(RECORD, lambda other: other.name == RECORD.name) is None
     assert elsewhere.add(twin, lambda other: other.name == twin.name) == RECORD
@@ -61,7 +61,7 @@ def test_of_two_that_clash_one_gets_in(tmp_path: Path) -> None:
 
 
 def test_a_look_brings_no_deleted_job_back(tmp_path: Path) -> None:
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
     store.remove(RECORD.id)
     store.see(RECORD, FAILED)
@@ -70,7 +70,7 @@ def test_a_look_brings_no_deleted_job_back(tmp_path: Path) -> None:
 
 def test_what_two_change_at_once_is_both_kept(tmp_path: Path) -> None:
     """A cancel during a submission: whoever hands over writes the handle later, and nothing else."""
-    store, elsewhere = Store(tmp_path / "jobs.sqlite"), Store(tmp_path / "jobs.sqlite")
+    store, elsewhere = JobIndex(tmp_path / "jobs.sqlite"), JobIndex(tmp_path / "jobs.sqlite")
     assert store.add(replace(RECORD, handle=None)) is None
     elsewhere.change(RECORD.id, cancelled_at=195.0)
     assert store.change(RECORD.id, handle=RECORD.handle) == replace(RECORD, cancelled_at=195.0)
@@ -80,7 +80,7 @@ def test_what_two_change_at_once_is_both_kept(tmp_path: Path) -> None:
 
 def test_it_is_opened_by_the_first_question_in_a_folder_of_its_own(tmp_path: Path) -> None:
     folder = tmp_path / "data" / "dtrain-lab"
-    store = Store(folder / "jobs.sqlite")
+    store = JobIndex(folder / "jobs.sqlite")
     assert not folder.exists()
     assert store.active() == []
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -90,7 +90,7 @@ def test_it_is_opened_by_the_first_question_in_a_folder_of_its_own(tmp_path: Pat
 @pytest.mark.parametrize("damage", ["header", "pages", "truncated"])
 def test_a_damaged_file_is_set_aside_and_made_again(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "jobs.sqlite"
-    first = Store(path)
+    first = JobIndex(path)
     for number in range(300):
         first.put(replace(RECORD, id=f"{number:08x}", name="x" * 200))
     with closing(sqlite3.connect(path)) as base:
@@ -98,11 +98,11 @@ def test_a_damaged_file_is_set_aside_and_made_again(tmp_path: Path, damage: str)
     data = path.read_bytes()
     broken = {"header": b"x" * 4096 + data[4096:], "truncated": data[: len(data) // 2 + 100]}
     path.write_bytes(broken.get(damage) or data[:8192] + b"\xff" * (len(data) - 8192))
-    store = Store(path, lambda: [(RECORD, msgspec.json.encode(RECORD))])
+    store = JobIndex(path, lambda: [(RECORD, msgspec.json.encode(RECORD))])
     assert store.active() == [RECORD]
     assert [p for p in tmp_path.glob("jobs.sqlite.damaged-*") if p.suffix not in (".lock",)]
     store.see(RECORD, FAILED)
-    assert Store(path).seen() == [FAILED]
+    assert JobIndex(path).seen() == [FAILED]
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty file", "a part of its tables"])
@@ -119,10 +119,10 @@ def test_an_index_that_is_gone_is_made_again(tmp_path: Path, left: str) -> None:
         filled.append(1)
         return [(RECORD, msgspec.json.encode(RECORD))]
 
-    assert Store(path, refill).active() == [RECORD]
-    again = Store(path, refill)
+    assert JobIndex(path, refill).active() == [RECORD]
+    again = JobIndex(path, refill)
     again.remove(RECORD.id)
-    assert Store(path, refill).active() == []
+    assert JobIndex(path, refill).active() == []
     assert filled == [1], "what was deleted does not come back"
     # under the feet of a process that goes on: a file system gives the number of its inode away again
     for part in tmp_path.glob("jobs.sqlite*"):
@@ -133,7 +133,7 @@ def test_an_index_that_is_gone_is_made_again(tmp_path: Path, left: str) -> None:
 
 
 def test_a_row_that_cant_be_read_hides_no_other_and_is_kept(tmp_path: Path) -> None:
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
     store.see(RECORD, FAILED)
     other = replace(RECORD, id="5678efab", name="other", created_at=300.0)
@@ -153,7 +153,7 @@ def test_a_row_that_cant_be_read_hides_no_other_and_is_kept(tmp_path: Path) -> N
 
 
 def test_fields_of_another_version_stay(tmp_path: Path) -> None:
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     written = msgspec.json.decode(msgspec.json.encode(RECORD)) | {"color": "red"}
     written["request"] |= {"urgent": {"since": 3}}
     written["profile"]["slurm"] |= {"reservation": "mine"}
@@ -165,7 +165,7 @@ def test_fields_of_another_version_stay(tmp_path: Path) -> None:
 
 
 def test_what_is_as_it_was_is_not_written(tmp_path: Path) -> None:
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
     store.see(RECORD, FAILED)
     with closing(sqlite3.connect(tmp_path / "jobs.sqlite")) as base:
@@ -181,7 +181,7 @@ def test_no_write_ahead_log_on_a_network_file_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: bool, mode: str
 ) -> None:
     monkeypatch.setattr("dtrain_lab.services.index.file.filesystems.is_local", lambda _: local)
-    Store(tmp_path / "jobs.sqlite").put(RECORD)
+    JobIndex(tmp_path / "jobs.sqlite").put(RECORD)
     with closing(sqlite3.connect(tmp_path / "jobs.sqlite")) as base:
         assert base.execute("PRAGMA journal_mode").fetchone() == (mode,)
 
@@ -202,7 +202,7 @@ def test_a_file_that_cant_be_used_is_told_and_the_loop_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dtrain_lab.services.index.file.WAIT_S", 0.5)
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
 
     async def main() -> float:
@@ -221,7 +221,7 @@ def test_a_file_that_cant_be_used_is_told_and_the_loop_goes_on(
     assert asyncio.run(main()) < 0.3
 
     (tmp_path / "file").write_text("")
-    nowhere = Store(tmp_path / "file" / "jobs.sqlite")
+    nowhere = JobIndex(tmp_path / "file" / "jobs.sqlite")
     with pytest.raises(Unreachable, match="The index of jobs"):
         nowhere.put(RECORD)
 
@@ -230,7 +230,7 @@ def test_who_waits_for_a_locked_file_waits_once(tmp_path: Path, monkeypatch: pyt
     """Ten who ask at once are not told after ten times as long; and whoever gives up holds up no end."""
     monkeypatch.setattr("dtrain_lab.services.index.file.WAIT_S", 0.5)
     monkeypatch.setattr("dtrain_lab.services.index.async_index.PATIENT_S", 0.3)
-    store = Store(tmp_path / "jobs.sqlite")
+    store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
 
     async def main() -> float:
@@ -253,10 +253,10 @@ def test_an_index_that_stands_keeps_no_process_from_its_end(tmp_path: Path) -> N
     code = """if True:
         import asyncio, threading
         from dtrain_lab.services.index.async_index import AsyncJobIndex
-        from dtrain_lab.services.index.store import Store
+        from dtrain_lab.services.index.store import JobIndex
 
         async def main():
-            stands = asyncio.create_task(AsyncJobIndex(Store('none'))._ask(threading.Event().wait))
+            stands = asyncio.create_task(AsyncJobIndex(JobIndex('none'))._ask(threading.Event().wait))
             await asyncio.sleep(0.1)
             print(stands.done())
 
@@ -269,10 +269,10 @@ def test_an_index_that_stands_keeps_no_process_from_its_end(tmp_path: Path) -> N
 
 
 def test_an_index_that_cant_be_written_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Store(tmp_path / "jobs.sqlite").put(RECORD)
+    JobIndex(tmp_path / "jobs.sqlite").put(RECORD)
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # the tests may run as root
-    assert Store(tmp_path / "jobs.sqlite").active() == [RECORD]
-    assert Store(tmp_path / "none" / "jobs.sqlite").active() == []
+    assert JobIndex(tmp_path / "jobs.sqlite").active() == [RECORD]
+    assert JobIndex(tmp_path / "none" / "jobs.sqlite").active() == []
     assert not (tmp_path / "none").exists()
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends import registry
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.services import paths
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.wire.jobs.job import JobSize
@@ -47,7 +47,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
 
 @pytest.fixture
 def sweeps(tmp_path: Path, host: Host) -> Sweeps:
-    return Sweeps(Jobs(Store(tmp_path / "jobs.sqlite")))
+    return Sweeps(Jobs(JobIndex(tmp_path / "jobs.sqlite")))
 
 
 def of_objective(plan: SweepPlan) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.state import NOT_ASKED
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import jobs
 from dtrain_lab.services.jobs import status as job_status
 from dtrain_lab.wire.cluster import Reason
@@ -46,13 +46,13 @@ class SilentHost:
     def files(self, record: Any) -> list[Place]:
         return [Place(self, (0,))]  # type: ignore[arg-type]
 
-    async def small(self, *_: Any) -> dict[str, bytes]:
+    async def read_matching(self, *_: Any) -> dict[str, bytes]:
         if self.gone is not None:
             raise self.gone
         await self.speaks.wait()
         return {"started": b"190.0"}
 
-    async def ahead(self) -> float:
+    async def clock_offset_s(self) -> float:
         return 0.0
 
 
@@ -62,7 +62,7 @@ def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(registry, "backend", lambda _: host)
         monkeypatch.setattr(job_status, "LOOK_WITHIN_S", 0.01)
         monkeypatch.setattr(job_status, "FAR_S", 0.0)
-        store = Store(tmp_path / "jobs.sqlite")
+        store = JobIndex(tmp_path / "jobs.sqlite")
         store.put(RECORD)
         ours = jobs.Jobs(store)
         first = asyncio.create_task(ours.job(RECORD.id))

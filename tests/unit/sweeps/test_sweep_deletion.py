@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import Conflict, NotFound, Unreachable
-from dtrain_lab.services.index.store import Store
+from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import deletion
 from dtrain_lab.services.sweeps import folder as folders
@@ -37,12 +37,12 @@ SWEEP = SweepRecord(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "jobs.sqlite")
+def store(tmp_path: Path) -> JobIndex:
+    return JobIndex(tmp_path / "jobs.sqlite")
 
 
 @pytest.fixture
-def add(tmp_path: Path, store: Store) -> Add:
+def add(tmp_path: Path, store: JobIndex) -> Add:
     """Adds a job that has ended to the index, with its folder; `of`: the job that it continues."""
 
     def add(identity: str, of: str | None = None) -> Path:
@@ -69,7 +69,9 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-async def test_the_sweep_goes_with_its_trials_jobs_and_no_other(sweep: Path, store: Store, add: Add) -> None:
+async def test_the_sweep_goes_with_its_trials_jobs_and_no_other(
+    sweep: Path, store: JobIndex, add: Add
+) -> None:
     theirs = [add("c0ffee00"), add("c0ffee01", "c0ffee00"), add("c0ffee02")]
     other = add("feedface")
     sweeps = Sweeps(Jobs(store))
@@ -85,7 +87,7 @@ async def test_the_sweep_goes_with_its_trials_jobs_and_no_other(sweep: Path, sto
 
 
 async def test_nothing_is_deleted_while_another_job_needs_a_trials_checkpoints(
-    sweep: Path, store: Store, add: Add
+    sweep: Path, store: JobIndex, add: Add
 ) -> None:
     came_from = {"c0ffee00": None, "c0ffee01": "c0ffee00", "c0ffee02": None, "feedface": "c0ffee02"}
     for identity, of in came_from.items():
@@ -98,7 +100,7 @@ async def test_nothing_is_deleted_while_another_job_needs_a_trials_checkpoints(
 
 
 async def test_a_sweep_that_runs_or_was_asked_to_go_on_is_not_deleted(
-    sweep: Path, store: Store, add: Add, monkeypatch: pytest.MonkeyPatch
+    sweep: Path, store: JobIndex, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add("c0ffee00")
     sweeps = Sweeps(Jobs(store))
@@ -118,7 +120,7 @@ async def test_a_sweep_that_runs_or_was_asked_to_go_on_is_not_deleted(
 
 
 async def test_a_sweep_stays_while_a_job_of_it_can_not_be_deleted(
-    sweep: Path, store: Store, add: Add, monkeypatch: pytest.MonkeyPatch
+    sweep: Path, store: JobIndex, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add("c0ffee00")
     add("c0ffee02")
@@ -138,7 +140,7 @@ async def test_a_sweep_stays_while_a_job_of_it_can_not_be_deleted(
 
 
 def test_the_terminal_asks_first(
-    sweep: Path, store: Store, add: Add, monkeypatch: pytest.MonkeyPatch
+    sweep: Path, store: JobIndex, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add("c0ffee00")
     add("c0ffee02")

@@ -23,7 +23,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Record]:
     found: list[Record] = []
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setattr(logging, "_sink", [])
-    logging.to(lambda step, values, *_: found.append((step, values)))
+    logging.set_sink(lambda step, values, *_: found.append((step, values)))
     return found
 
 

@@ -104,7 +104,7 @@ def test_without_room_it_says_how_much_is_needed(
     monkeypatch.setattr(stage, "ROOM", 1e-9)
     source, place = made(tmp_path), far / "place"
     place.mkdir()
-    with pytest.raises(stage.Failed) as error:
+    with pytest.raises(stage.StagingFailed) as error:
         stage.copy({"set": source}, place, lambda *_: None, threading.Event())
     assert "200.0 kB" in error.value.args[0]
     assert not list(place.iterdir())
@@ -134,7 +134,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o755)
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("open", "link"):
-        with pytest.raises(stage.Failed, match="not private to you"):
+        with pytest.raises(stage.StagingFailed, match="not private to you"):
             stage.private(tmp_path / name)
-    with pytest.raises(stage.Failed, match=os.strerror(errno.ENOENT)):
+    with pytest.raises(stage.StagingFailed, match=os.strerror(errno.ENOENT)):
         stage.private(tmp_path / "no" / "such")

@@ -62,13 +62,13 @@ def test_a_batch_smaller_than_the_world_is_refused(eight: None) -> None:
 def test_the_batch_that_the_monitor_saw_counts_where_none_was_chosen(eight: None) -> None:
     with pytest.raises(BadRequest, match="no per-rank batch is known"):
         dt.global_batch()
-    sizes.seen_by(lambda: 4, lambda: None)
+    sizes.set_batch_source(lambda: 4, lambda: None)
     assert dt.global_batch() == 32
 
 
 def test_a_chosen_batch_counts_until_training_goes_on_with_another(eight: None) -> None:
     seen = LastTraining()
-    sizes.seen_by(lambda: seen.batch, seen.forget_batch)
+    sizes.set_batch_source(lambda: seen.batch, seen.forget_batch)
     model = torch.nn.DataParallel(torch.nn.Linear(2, 1))  # has its module as DDP has
 
     def train(batch: int) -> None:

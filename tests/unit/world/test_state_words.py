@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
+from dtrain_lab.text.state_words import word
 from dtrain_lab.wire.kinds import JobState, RankPhase, WorldPhase
 from dtrain_lab.wire.sweeps import SweepState, TrialState
-from dtrain_lab.world.state_words import word
 from tests.faults import ROOT
 
 

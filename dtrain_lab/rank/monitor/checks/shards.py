@@ -38,7 +38,7 @@ MOST = 4
 log = logging.getLogger("dtrain_lab.rank")
 
 
-class Likeness(NamedTuple):
+class SyncChecks(NamedTuple):
     """The checks of what has to be the same on all ranks."""
 
     missing_sync: MissingSync

@@ -20,10 +20,10 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from dtrain_lab.cells import rank_sets
 from dtrain_lab.rank.monitor.checks.missing_sync import MOST, NAMED, names_of
 from dtrain_lab.rank.torch import ddp
 from dtrain_lab.rank.torch.compiler import untraced
+from dtrain_lab.text import rank_names
 
 PART = 1 << 16
 """Maximum number of elements compared per parameter, so that a large model costs little."""
@@ -228,9 +228,9 @@ def _named(differ: list[str]) -> str:
 
 def _diverged(first: int, ranks: list[int], differ: list[str]) -> str:
     return (
-        f"The parameters of {rank_sets.name(ranks)} differ from those of rank {first} ({_named(differ)}): "
+        f"The parameters of {rank_names.name(ranks)} differ from those of rank {first} ({_named(differ)}): "
         "the interrupt may have come between the same step of two ranks. To make them equal: "
-        f"%distributed restart {rank_sets.compact(ranks)} --from {first}, or load a checkpoint on all ranks."
+        f"%distributed restart {rank_names.compact(ranks)} --from {first}, or load a checkpoint on all ranks."
     )
 
 

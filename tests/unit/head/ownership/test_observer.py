@@ -12,7 +12,7 @@ import pytest
 from dtrain_lab.head.app import Head
 from dtrain_lab.head.metrics import collector
 from dtrain_lab.head.ownership.observer import Observer
-from dtrain_lab.head.ownership.policy import Parts
+from dtrain_lab.head.ownership.rank_ownership import Parts
 from dtrain_lab.head.stacks import Stacks
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.metrics.verdicts.hang import STUCK_AFTER_S

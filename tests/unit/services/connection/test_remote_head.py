@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.backends.base import Status, Way
+from dtrain_lab.backends.base import HeadAddress, Status
 from dtrain_lab.errors import BadRequest, Conflict, Unreachable
 from dtrain_lab.services.connection import head_records, remote_head
 from dtrain_lab.services.connection.cluster_connection import ClusterConnection
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
-from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, Remote
+from dtrain_lab.wire.processes.head_record import Handle, HeadRecord, SubmittedWorld
 from dtrain_lab.wire.profile import Profile
 from tests.fakes.head import plan
 
@@ -29,10 +29,10 @@ class Backend:
     status_now = Status("running")
     refused: Exception | None = None
 
-    async def reach(self, *_: Any) -> Way:
+    async def reach(self, *_: Any) -> HeadAddress:
         if self.refused is not None:
             raise self.refused
-        return Way("ipc:///c")
+        return HeadAddress("ipc:///c")
 
     async def status(self, _: Any) -> Status:
         return self.status_now
@@ -53,7 +53,7 @@ class Client:
         self.told: asyncio.Queue[Cluster] = asyncio.Queue()
         self.over = asyncio.Event()
 
-    def connect(self, _: Way) -> None:
+    def connect(self, _: HeadAddress) -> None:
         self.connects += 1
         monitor = SimpleNamespace()
         self.socket = SimpleNamespace(get_monitor_socket=lambda _: monitor, disable_monitor=lambda: None)
@@ -98,13 +98,15 @@ def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Backend:
     monkeypatch.setattr(remote_head.registry, "backend", lambda _: found)
     monkeypatch.setattr(remote_head, "POLL_S", 0.0)
     monkeypatch.setattr(remote_head, "STATUS_S", -1.0)
-    monkeypatch.setattr(remote_head.RemoteHead, "_watch_link", lambda _: None)
+    monkeypatch.setattr(remote_head.RemoteHeadPresence, "_watch_link", lambda _: None)
     monkeypatch.setattr(head_records, "forget", lambda _: None)
     return found
 
 
 def record(endpoints: Endpoints | None = ENDPOINTS) -> HeadRecord:
-    remote = Remote(Profile(backend="slurm"), plan(1, 2), Handle("7", "login", endpoints=endpoints), "me")
+    remote = SubmittedWorld(
+        Profile(backend="slurm"), plan(1, 2), Handle("7", "login", endpoints=endpoints), "me"
+    )
     return HeadRecord("w", "far", "/d", 0.0, 1, remote=remote)
 
 
@@ -114,7 +116,7 @@ async def test_a_world_that_can_not_be_reached_any_more_has_ended_as_its_back_en
 ) -> None:
     backend.refused = Unreachable("No route to node1.", "")
     client = Client(record())
-    presence = remote_head.RemoteHead(client)
+    presence = remote_head.RemoteHeadPresence(client)
     looking = asyncio.ensure_future(presence._come_up())
     shown = await asyncio.wait_for(client.told.get(), 20)
     assert shown.reason is not None
@@ -129,7 +131,7 @@ async def test_an_error_of_a_head_that_was_connected_to_disconnects_and_keeps_le
     backend: Backend,
 ) -> None:
     client = Client(record())
-    presence = remote_head.RemoteHead(client)
+    presence = remote_head.RemoteHeadPresence(client)
     hold = clients.AcquireLease(lease=clients.Lease("kernel", "here", 1, 0.0), attach=True)
     await presence.stand_in(hold)
     client.answers = [Unreachable("It did not answer.", ""), BadRequest("Not a lease.", "")]

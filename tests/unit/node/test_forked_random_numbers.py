@@ -1,4 +1,4 @@
-"""What a rank makes its own after the fork."""
+"""What a forked rank makes its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from dtrain_lab.rank import main
+from dtrain_lab.node.forkserver import children
 
 
 def test_a_forked_rank_has_random_numbers_of_its_own() -> None:
@@ -17,7 +17,7 @@ def test_a_forked_rank_has_random_numbers_of_its_own() -> None:
         for _ in range(2):
             random.seed(1)
             np.random.seed(1)
-            main.reseed()
+            children.reseed()
             drawn.append((random.random(), np.random.random()))
         assert drawn[0][0] != drawn[1][0]
         assert drawn[0][1] != drawn[1][1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import zmq
 
-from dtrain_lab.backends.base import Way
+from dtrain_lab.backends.base import HeadAddress
 from dtrain_lab.machine.net import listener
 from dtrain_lab.machine.net.curve import introduce
 from dtrain_lab.machine.net.streams import Stream
@@ -21,7 +21,7 @@ HEARTBEAT_MS, SILENT_MS = 15_000, 90_000
 """Network connections only: the heartbeat interval, and the silence after which ZeroMQ reconnects."""
 
 
-class Transport:
+class ClientSocket:
     """Carries encoded messages between a client and a head.
 
     Args:
@@ -30,7 +30,9 @@ class Transport:
             itself.
     """
 
-    def __init__(self, received: Callable[[list[bytes]], None], broken: Callable[[Way], None]) -> None:
+    def __init__(
+        self, received: Callable[[list[bytes]], None], broken: Callable[[HeadAddress], None]
+    ) -> None:
         self.socket: Any = None
         """ZeroMQ's socket, where it leads to the head."""
         self._received, self._broken = received, broken
@@ -42,7 +44,7 @@ class Transport:
         """Whether a stream leads to the head, so that a thread can send without the loop."""
         return self._stream is not None
 
-    def connect(self, way: Way, *, stream: bool = False) -> None:
+    def connect(self, way: HeadAddress, *, stream: bool = False) -> None:
         """Connect to the head; its messages are received in the running loop.
 
         Args:

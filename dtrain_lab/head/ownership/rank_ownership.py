@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from dtrain_lab.head.cells.client_queues import ClientQueues
 from dtrain_lab.head.cells.journal import Journal
 from dtrain_lab.head.debug_broker import DebugBroker
-from dtrain_lab.head.listen import Listening
+from dtrain_lab.head.listen import ListenSettings
 from dtrain_lab.head.metrics.collector import MetricsCollector
 from dtrain_lab.head.metrics.snapshot import Snapshot
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
@@ -48,7 +48,7 @@ class StackReader(NamedTuple):
     within_s: float | None = None
 
 
-class Policy(Protocol):
+class RankOwnership(Protocol):
     """What a head does depending on who owns its ranks."""
 
     tick_s: float
@@ -59,7 +59,7 @@ class Policy(Protocol):
     """The same while nothing trains, for charts; None for no such points."""
     stack_readers: tuple[StackReader, ...]
     """Who reads stacks; each but the first is asked for ranks that those before it could not read in time."""
-    listens: Listening | None
+    listens: ListenSettings | None
     """Where other nodes and users' machines find the head; None if only this node needs it."""
 
     @property

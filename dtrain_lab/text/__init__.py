@@ -1,0 +1,1 @@
+"""How values read in sentences: lists, ranks, durations, sizes, shares, states. Pure; for every process."""
