@@ -12,6 +12,9 @@ const at = (
   waiting
 });
 
+const run = (point: ReturnType<typeof at>): ReturnType<typeof at>[] =>
+  Array<ReturnType<typeof at>>(12).fill(point);
+
 it('draws a share with the part of it that is transfer', () => {
   const lines = communicationLines(
     [at(0.44, 0.06, 0.04), at(null, null)],
@@ -24,23 +27,37 @@ it('draws a share with the part of it that is transfer', () => {
 });
 
 it('draws a bound where the heading has only a bound, and no estimate there', () => {
-  const points = [at(0.44, 0.06), at(0.02, 0.08), at(0.9, 0.2)];
-  const lines = communicationLines(points, false);
-  expect(lines.whole).toEqual([0.44, null, null]);
-  expect(lines.transfer).toEqual([0.44, null, null]);
-  expect(lines.bound).toEqual([null, 0.1, 0.7]);
-  expect(lines.bounds).toBe('both');
-  expect(communicationLines(points.slice(0, 2), false).bounds).toBe('most');
-  expect(communicationLines(points.slice(2), false).bounds).toBe('least');
+  const low = run(at(0.02, 0.08));
+  const high = run(at(0.9, 0.2));
+  const lines = communicationLines([...run(at(0.44, 0.06)), ...low], false);
+  expect(lines.whole[0]).toBe(0.44);
+  expect(lines.bound[0]).toBeNull();
+  expect(lines.whole.at(-1)).toBeNull();
+  expect(lines.transfer.at(-1)).toBeNull();
+  expect(lines.bound.at(-1)).toBeCloseTo(0.1);
+  expect(lines.bounds).toBe('most');
+  expect(communicationLines(high, false).bounds).toBe('least');
+  expect(communicationLines(high, false).bound[0]).toBeCloseTo(0.7);
+  expect(communicationLines([...low, ...high], false).bounds).toBe('both');
+});
+
+it('leaves out no single points of a share whose error varies around a limit', () => {
+  const points = [0.27, 0.31, 0.28, 0.33, 0.26, 0.29, 0.31, 0.28].map(error =>
+    at(0.58, error)
+  );
+  expect(communicationLines(points, false).whole).toEqual(
+    points.map(() => 0.58)
+  );
 });
 
 it('draws nothing where the heading has no number, and says so if there is nothing else', () => {
   const vague = communicationLines([at(0.5, 0.4), at(null, null)], false);
   expect([...vague.whole, ...vague.bound].some(v => v !== null)).toBe(false);
   expect(vague.vague).toBe(true);
-  expect(communicationLines([at(0.5, 0.4), at(0.4, 0)], false).vague).toBe(
-    false
-  );
+  expect(
+    communicationLines([...run(at(0.5, 0.4)), ...run(at(0.4, 0.02))], false)
+      .vague
+  ).toBe(false);
   expect(communicationLines([at(null, null)], false).vague).toBe(false);
 });
 

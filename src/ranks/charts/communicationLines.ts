@@ -1,5 +1,12 @@
 import { IPoint } from '../../tokens';
+import { median } from '../../ui/metrics/ownTime';
 import { boundOf, isVague } from '../../ui/metrics/share';
+
+/**
+ * Points on each side that decide, with it, how a point is drawn. A single share and its error vary by a few percent:
+ * near a limit, every other point would be left out.
+ */
+const AROUND = 5;
 
 /** What the chart of communication draws: shares of the step, null where there is nothing to draw. */
 export interface ICommunicationLines {
@@ -33,16 +40,20 @@ export function communicationLines(
     vague: false
   };
   let unclear = 0;
-  for (const { overhead, overheadError, waiting } of points) {
-    const error = exact ? null : overheadError;
-    const vague = overhead !== null && isVague(error);
-    const bound =
-      overhead === null || !error || vague ? null : boundOf(overhead, error);
+  for (const [index, { overhead, waiting }] of points.entries()) {
+    const typical = typicalPoint(points, index);
+    const error = exact || overhead === null ? null : typical.error;
+    const vague = isVague(error);
+    const bound = !error || vague ? null : boundOf(typical.overhead, error);
     const drawn = vague || bound ? null : overhead;
     found.whole.push(drawn);
     found.transfer.push(drawn === null ? null : drawn - (waiting ?? 0));
     found.bound.push(
-      bound && ('most' in bound ? bound.most : bound.least) / 100
+      bound === null || overhead === null || error === null
+        ? null
+        : 'most' in bound
+          ? Math.min(1, overhead + error)
+          : Math.max(0, overhead - error)
     );
     if (bound) {
       const kind = 'most' in bound ? 'most' : 'least';
@@ -53,4 +64,18 @@ export function communicationLines(
   const shown = [...found.whole, ...found.bound].some(v => v !== null);
   found.vague = unclear > 0 && !shown;
   return found;
+}
+
+/** Medians of the points around one. */
+function typicalPoint(
+  points: readonly Pick<IPoint, 'overhead' | 'overheadError'>[],
+  index: number
+): { overhead: number; error: number | null } {
+  const near = points.slice(Math.max(0, index - AROUND), index + AROUND + 1);
+  const known = (values: (number | null)[]): number | null =>
+    median(values.filter(value => value !== null));
+  return {
+    overhead: known(near.map(point => point.overhead)) ?? 0,
+    error: known(near.map(point => point.overheadError))
+  };
 }
