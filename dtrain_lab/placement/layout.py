@@ -10,6 +10,7 @@ from dtrain_lab.errors import BadSize, Conflict
 from dtrain_lab.placement.capacity import capacity, default_ranks, slot_count
 from dtrain_lab.placement.frameworks import ascend
 from dtrain_lab.text import rank_names
+from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts, NodePlan, Plan, Request
 from dtrain_lab.wire.profile import Profile
 
@@ -81,7 +82,7 @@ def _too_many(what: str, rooms: Sequence[int], asked: int, field: str = "ranks")
     below = [n for n in possible if n < asked][-1:]
     above = [n for n in possible if n > asked][:1]
     nearest = [str(n) for n in below + above]
-    hint = f"Ask for {' or '.join(nearest)} ranks." if nearest else "No node of the partition is up."
+    hint = f"Ask for {listed(nearest, 'or')} ranks." if nearest else "No node of the partition is up."
     return BadSize(
         f"{what}: it has {_has(rooms)}.",
         hint,

@@ -13,6 +13,7 @@ from dtrain_lab.jobs.check.known_packages import PLAIN
 from dtrain_lab.jobs.check.local_modules import TORCH
 from dtrain_lab.jobs.check.parsed_cells import Parsed, dotted
 from dtrain_lab.placement.frameworks import names
+from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.jobs.finding import Finding
 
 PACKAGE = "dtrain_lab"
@@ -103,7 +104,7 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
             line,
             "objective",
         )
-    others = f", or optimize {' or '.join(seen.names)}" if seen.names else ""
+    others = f", or optimize {listed(seen.names, 'or')}" if seen.names else ""
     return Finding(
         "problem",
         "no_objective",

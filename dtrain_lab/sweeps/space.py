@@ -16,7 +16,7 @@ from dtrain_lab.text import suggestions
 
 ENDLESS = frozenset({"nan", "inf", "infinity"})
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
-LOW_HIGH = 'Write it as "{name}(low, high)", with two numbers.'
+LOW_HIGH = 'Write it as "{name}(low, high)".'
 
 
 class Uniform(Struct, frozen=True):

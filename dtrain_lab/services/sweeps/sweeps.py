@@ -23,6 +23,7 @@ from dtrain_lab.services.sweeps.check import check_sweep
 from dtrain_lab.services.sweeps.creation import Warned, create
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import can_resume, shown
+from dtrain_lab.text.state_words import word
 from dtrain_lab.wire.profile import Environment
 from dtrain_lab.wire.sweeps import (
     SWEEP_ENDED,
@@ -116,7 +117,9 @@ class Sweeps:
         folder = await self._find(name)
         record = await asyncio.to_thread(folders.read, folder)
         if record.state in SWEEP_ENDED:
-            raise Conflict(f"{record.name} is not running: it is {record.state}.", "", code="not_running")
+            raise Conflict(
+                f"{record.name} is not running: it is {word(record.state)}.", "", code="not_running"
+            )
         return await self._wish(folder, "stop")
 
     async def resume(self, name: str) -> Sweep:

@@ -59,11 +59,11 @@ def test_an_objective_that_a_call_passes_is_found(code: str, modules: Mapping[st
 
 
 def test_an_objective_that_no_call_passes_is_a_problem_with_its_place() -> None:
-    found = look(HEAD + "dt.log(1, loss=2, step_s=3)", objective="accuracy")
+    found = look(HEAD + "dt.log(1, loss=2, step_s=3, top5=1)", objective="accuracy")
     assert found is not None
     assert (found.severity, found.code, found.field) == ("problem", "no_objective", "objective")
-    assert found.message == 'No trial would report "accuracy": dt.log is called with loss, step_s.'
-    assert found.fix == "Call dt.log(step, accuracy=…) in the notebook, or optimize loss or step_s."
+    assert found.message == 'No trial would report "accuracy": dt.log is called with loss, step_s, top5.'
+    assert found.fix == "Call dt.log(step, accuracy=…) in the notebook, or optimize loss, step_s or top5."
     assert (found.cell, found.line) == ("[1]", 3)
 
 
