@@ -117,10 +117,10 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
         data = _check([(r.real, r.with_sync) for r in timings], step_s, loop_s, text_of.data)
     text = text_of.verdict(communication, data, size, own, asleep)
     own = own if text_of.own_leads(communication, data, own) else 0.0
-    if slow is not None and step_s:
-        late = min(1.0, slow.values["over_s"] / step_s)
-        if late > max(c.share if c is not None else 0.0 for c in (communication, data)):
-            text, notes[slow.hint], own = text_of.slow_rank(slow, late), None, 0.0  # waiting, not code
+    shares = (c.share if c is not None else 0.0 for c in (communication, data))
+    if slow is not None and text_of.slow_leads(slow, step_s, *shares):
+        text = text_of.slow_rank(slow, text_of.late_share(slow, step_s))
+        notes[slow.hint], own = None, 0.0  # waiting, not code
     return Diagnosis(text, "replayed", communication, data, tuple(notes), own)
 
 
@@ -158,7 +158,7 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
     text = text_of.verdict(communication, data, 2, asleep=asleep)
     slow = next((v for v in metrics.verdicts if v.kind == "slow"), None)
     if slow is not None and step:
-        text = text_of.slow_rank(slow, min(1.0, slow.values["over_s"] / step))
+        text = text_of.slow_rank(slow, text_of.late_share(slow, step))
         notes.append(slow.hint)
     return Diagnosis(text, "live", communication, data, tuple(notes))
 

@@ -115,6 +115,36 @@ def own_leads(communication: Check | None, data: Check | None, own: float) -> bo
     return own > max((c.share for c in (communication, data) if c is not None), default=0.0)
 
 
+def late_share(slow: Verdict | None, step_s: float | None) -> float:
+    """Part of a step by which a slow rank is later than the others, 0 to 1; 0 without such a rank.
+
+    Args:
+        slow: Names the rank.
+        step_s: Time of a step, seconds; None if unknown.
+    """
+    return min(1.0, slow.values["over_s"] / step_s) if slow is not None and step_s else 0.0
+
+
+def slow_leads(slow: Verdict | None, step_s: float | None, communication: float, data: float) -> bool:
+    """Whether waiting for a slow rank takes more of a step than communication, and than waiting for data.
+
+    If the rank's data loader makes it slow, the others wait as long as it does: the part of `data` by which
+    it is later must be more than the rest, for which all ranks wait.
+
+    Args:
+        slow: Names the rank; None without one.
+        step_s: Time of a step, seconds; None if unknown.
+        communication, data: Shares of a step, 0 to 1, without that waiting.
+    """
+    late = late_share(slow, step_s)
+    return late > communication and (2 * late if by_loader(slow) else late) > data
+
+
+def by_loader(slow: Verdict | None) -> bool:
+    """Whether its data loader makes a slow rank slow."""
+    return slow is not None and "data" in str(slow.values.get("cause", ""))
+
+
 def slow_rank(slow: Verdict, share: float) -> str:
     """The verdict on a loop with a slow rank.
 

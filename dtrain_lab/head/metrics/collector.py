@@ -164,7 +164,7 @@ class MetricsCollector:
         if (current or over) and metrics.step_s is not None:
             self._last = diagnosis.last(metrics)
         advice = self._advised.update(
-            measured(metrics, samples, size, self.hosts.values()) if current or over else None,
+            measured(metrics, samples, size, self.hosts.values(), self.slow) if current or over else None,
             self.loops.code,
             diagnosed if metrics.measured else None,
             sure=found is None or found.code != TOO_BUSY,

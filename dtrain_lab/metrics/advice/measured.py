@@ -13,6 +13,7 @@ from dtrain_lab.metrics.diagnosis import scaled
 from dtrain_lab.metrics.diagnosis_text import TELLING
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import HostUse
 
@@ -32,7 +33,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     each of its cores, at least 1. `cores`: for each rank of the node that has fewest. `rank_batch`: samples
     of one pass on each rank. `epoch_steps`: batches of an epoch on each rank. `own`: share of a step that the
     loop's own code takes, if a diagnosis found that it takes the most; else 0. `asleep`: share of a step in
-    which ranks wait for something that is not seen, if that is most of it; else 0.
+    which ranks wait for something that is not seen, if that is most of it; else 0. `slow`: the verdict on a
+    rank for which the others wait; None without one.
     """
 
     ranks: int
@@ -61,6 +63,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     gpu: bool = False
     own: float = 0.0
     asleep: float = 0.0
+    slow: Verdict | None = None
 
 
 def known(value: float | None) -> float | None:
@@ -97,7 +100,11 @@ def gain_error(gain: float, doubt: float) -> float:
 
 
 def measured(
-    metrics: Metrics, samples: Sequence[RankSample], size: int, hosts: Iterable[HostUse] = ()
+    metrics: Metrics,
+    samples: Sequence[RankSample],
+    size: int,
+    hosts: Iterable[HostUse] = (),
+    slow: Verdict | None = None,
 ) -> Measured:
     """Collect the metrics from which advice is derived.
 
@@ -106,6 +113,7 @@ def measured(
         samples: the latest samples of its ranks.
         size: number of ranks.
         hosts: utilization of the nodes.
+        slow: the verdict on a slow rank; None without one.
     """
     nodes = list(hosts)
     step, rate = known(metrics.step_s), known(metrics.samples_per_s)
@@ -141,6 +149,7 @@ def measured(
             crowd=max([1.0, *((known(n.runnable) or 0.0) / n.cores for n in nodes)]),
             cores=min((n.cores for n in nodes), default=0) * len(nodes) / size or None if size else None,
             gpu=any(s.device_memory_bytes is not None for s in samples),
+            slow=slow,
         )
     )
 

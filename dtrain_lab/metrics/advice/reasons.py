@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
-from dtrain_lab.metrics.diagnosis_text import waits_elsewhere
+from dtrain_lab.metrics.diagnosis_text import late_share, slow_leads, slow_rank, waits_elsewhere
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
 TOO_SHORT = (
@@ -28,6 +28,9 @@ def why_none(of: Measured | None, busy: str) -> str:
     if busy:
         return f"{busy} {MEASURE}"
     reading = (of.data_s or 0.0) / of.step_s
+    transfer = (of.share or 0.0) if of.transfer_s is None else of.transfer_s / of.step_s
+    if of.slow is not None and slow_leads(of.slow, of.step_s, transfer, reading):
+        return f"{slow_rank(of.slow, late_share(of.slow, of.step_s))} It takes {of.slow.hint}"
     if of.asleep > max(of.share or 0.0, reading):
         return waits_elsewhere(of.asleep)
     if reading >= data.FROM_SHARE and reading <= of.data_error:

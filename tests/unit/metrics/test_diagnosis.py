@@ -169,6 +169,14 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
         [timings(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01})
     )
     assert other.text == "Communication-bound: 90 % of a step.", "which takes more than the slow rank"
+    # both are measurements of the same wait, of which the one or the other is longer by chance
+    loader = replace(SLOW, values={"over_s": 0.078, "cause": ", in every step: data"})
+    waits = conclude([timings(r, 20, 19, 100) for r in (0, 1)], loader)
+    assert waits.text == "Rank 1 is slow: rank 0 waits for it, 78 % of a step."
+    rather = conclude(
+        [timings(r, 20, 19, 100) for r in (0, 1)], replace(loader, values=loader.values | {"over_s": 0.02})
+    )
+    assert rather.text == "Input-bound: 80 % of a step waits for data.", "all ranks do"
     live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
     assert live.text == "Rank 1 is slow: the others wait for it, 30 % of a step."
 

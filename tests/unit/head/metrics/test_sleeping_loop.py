@@ -10,6 +10,7 @@ from dtrain_lab.metrics.advice.reasons import why_none
 from dtrain_lab.metrics.history import point, to_csv
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.links import RankSample
+from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis
 from dtrain_lab.wire.node_use import HostUse
 from tests.unit.head.metrics.test_headline import TICK_S, World
 
@@ -56,7 +57,8 @@ def test_a_loop_that_computes_has_no_such_part(world: World) -> None:
     assert "something else" not in why_none(world.collector.measured, "")
 
 
-def test_a_slow_rank_that_sleeps_has_it_as_its_verdict_says(world: World) -> None:
+def trains_with_a_slow_rank(world: World) -> Cluster:
+    """Rank 1 sleeps for most of a step of 100 ms, rank 0 waits for it."""
     for _ in range(48):
         world.now += TICK_S
         world.steps += 3
@@ -66,8 +68,30 @@ def test_a_slow_rank_that_sleeps_has_it_as_its_verdict_says(world: World) -> Non
             synced=True, batch=32, data_s=0.0, starved=0.0, on_processor=1.0, cpu_utilization=0.2,
         )  # fmt: skip
         world.collector.sampled([waits, slow], 0, HostUse(2, 0.2))
-        seen = world.look()
+        world.look()
+    return world.look()
+
+
+def test_a_slow_rank_that_sleeps_has_it_as_its_verdict_says(world: World) -> None:
+    seen = trains_with_a_slow_rank(world)
     assert [v.code for v in seen.metrics.verdicts] == ["slow"]
     assert "sleeps" in seen.metrics.verdicts[0].hint
     assert [r.asleep_s for r in seen.ranks] == [None, pytest.approx(0.076)]
     assert seen.metrics.asleep_s == pytest.approx(0.038), "the mean over the ranks"
+
+
+@pytest.mark.parametrize("diagnosed", [False, True])
+def test_the_reason_for_no_advice_on_a_loop_with_a_slow_rank_names_it(
+    world: World, *, diagnosed: bool
+) -> None:
+    """The newcomer was told that computation takes the time, of 7 in 94 ms."""
+    trains_with_a_slow_rank(world)
+    world.ends()
+    world.look()
+    if diagnosed:  # the steps that are repeated leave out the sleep
+        found = Diagnosis("", "replayed", Check(0.03, 0.02, 0.01, 0.007, ""), Check(0.0, 0.01, 0.1, 0.1, ""))
+        world.collector.diagnosed(found, 2)
+    assert world.look().metrics.no_advice == (
+        "Rank 1 is slow: rank 0 waits for it, 76 % of a step. It takes 76 ms a step longer than rank 0: "
+        "its own code sleeps, or waits for a file or a network."
+    )
