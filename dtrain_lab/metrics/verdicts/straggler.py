@@ -22,6 +22,11 @@ FULL = 0.85
 CROWD_SHARE = 0.2
 """Share of a node's cores above which other processes that use them are named as a cause."""
 PLAIN_SHARE = 0.5
+BESIDE = 0.2
+"""Share of the time by which a rank is later from which a second cause is named, or the rest is mentioned."""
+LOADER = "data"
+"""Cause of a slow rank whose data loader takes longer."""
+SLEEPS = "its own code sleeps, or waits for a file or a network"
 WANTED = 1.25
 """Runnable threads per core above which threads wait for cores, and step times become unreliable."""
 
@@ -205,9 +210,14 @@ def _cause(
     """
     mine = next(s for s in known if s.rank == rank)
     others = [s for s in known if s.rank != rank]
-    data = (mine.data_s or 0.0) - median(s.data_s or 0.0 for s in others)
+    data = _later_data_s(known, rank)
+    asleep = min(_asleep_s(mine), over - max(0.0, data))  # the rest of it the others may sleep, too
+    both = min(data, asleep) >= BESIDE * over and data + asleep > over / 2
+    takes = f"its data loader takes {data * 1e3:.3g} ms of that"
     if data > over / 2:
-        return "data", ": its data loader"
+        if both:
+            return f"{LOADER}, {CAUSE}", f": {takes}, and {SLEEPS}"
+        return LOADER, ": its data loader" if data >= (1 - BESIDE) * over else f": {takes}"
     if mine.throttled and not all(s.throttled for s in others):
         return "gpu", f": its GPU is slowed down ({mine.throttled})"
     host = hosts.get(rank)
@@ -220,13 +230,24 @@ def _cause(
         crowd = _crowd(known, rank, host, hosts) if host is not None else ""
         text = f": it waits for a free core for {mine.starved * 100:.0f} % of the time{crowd}"
         return "crowded" if crowd else "starved", text
+    if both:
+        return f"{CAUSE}, {LOADER}", f": {SLEEPS}, and {takes}"
+    return (CAUSE, f": {SLEEPS}") if asleep > over / 2 else ("", "")
+
+
+def _later_data_s(known: Sequence[RankSample], rank: int) -> float:
+    """Time by which a rank waits longer for its data loader than the others, seconds; may be negative."""
+    mine = next(s for s in known if s.rank == rank)
+    return (mine.data_s or 0.0) - median(s.data_s or 0.0 for s in known if s.rank != rank)
+
+
+def _asleep_s(mine: RankSample) -> float:
+    """Time of a step in which a rank is asleep, seconds; 0 if it is not known.
+
+    A process also waits for a kernel on its GPU.
+    """
     on_gpu = mine.device_memory_total_bytes is not None
-    asleep = asleep_s(mine)
-    if asleep is None or on_gpu:  # of a kernel on the GPU its process waits, too
-        return "", ""
-    if asleep > over / 2:
-        return CAUSE, ": its own code sleeps, or waits for a file or a network"
-    return "", ""
+    return 0.0 if on_gpu else max(0.0, asleep_s(mine) or 0.0)
 
 
 def _throttled(hosts: Mapping[int, HostUse], rank: int) -> bool:

@@ -126,6 +126,34 @@ def test_a_rank_that_sleeps_is_not_said_to_lack_a_processor() -> None:
         assert found.hint == "40 ms a step longer than rank 0."
 
 
+def test_a_rank_with_a_slow_loader_that_also_sleeps_has_both_named_with_the_loaders_part() -> None:
+    """The newcomer read that 193 ms were the loader's, which takes 113: 80 ms were `time.sleep`."""
+    waiting = replace(step(0, 0.2, 0.193), data_s=0.0005, cpu_utilization=0.05, starved=0.0)
+
+    def cause(data_s: float, cpu: float = 0.03) -> tuple[str, str]:
+        late = replace(step(1, 0.2, 0.0), data_s=data_s, cpu_utilization=cpu, starved=0.0)
+        found = slow([waiting, late], 0.05)
+        assert found is not None
+        return found.values["cause"], found.hint.removeprefix("193 ms a step longer than rank 0: ")
+
+    both = "its data loader takes 113 ms of that, and its own code sleeps, or waits for a file or a network."
+    assert cause(0.1135) == (": data, asleep", both)
+    sleeps = "its own code sleeps, or waits for a file or a network"
+    assert cause(0.0605) == (": asleep, data", f"{sleeps}, and its data loader takes 60 ms of that.")
+    assert cause(0.0105) == (": asleep", f"{sleeps}."), "its loader matters little"
+    assert cause(0.1135, cpu=0.5) == (": data", "its data loader takes 113 ms of that."), "it computes, too"
+    assert cause(0.0455, cpu=0.55) == (": ", "193 ms a step longer than rank 0."), "most is neither"
+    assert cause(0.185) == (": data", "its data loader.")
+
+
+def test_a_rank_that_sleeps_as_long_as_the_others_is_slow_for_its_loader_only() -> None:
+    others = replace(step(0, 0.2, 0.1), cpu_utilization=0.03, starved=0.0)
+    late = replace(step(1, 0.2, 0.0), data_s=0.1, cpu_utilization=0.03, starved=0.0)
+    found = slow([others, late], 0.05)
+    assert found is not None
+    assert found.hint == "100 ms a step longer than rank 0: its data loader."
+
+
 def test_a_machine_with_more_threads_to_run_than_cores_is_too_busy_to_tell() -> None:
     full = HostUse(2, 1.0, runnable=7.2)
     assert saturated({"box": full}) == "box"
