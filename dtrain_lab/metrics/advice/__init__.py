@@ -23,7 +23,8 @@ def advise(of: Measured) -> tuple[Advice, ...]:
     Returns:
         Advice with its gain as throughput over today's (1.6 is 60 % more), without changes that gain little,
         or less than `REAL_GAIN` and than their error; last what would not help, with a gain of 1. What was
-        diagnosed to be the loop's own code comes before all of them, also with a gain of 1.
+        diagnosed to be the loop's own code, and the data loader that makes a rank slow, come before all of
+        them, also with a gain of 1.
     """
     of = clean(of)
     found = (
@@ -37,6 +38,6 @@ def advise(of: Measured) -> tuple[Advice, ...]:
         for a in found
         if a is not None and a.gain - 1 >= min(REAL_GAIN, max(LEAST_GAIN, a.gain_error))
     ]
-    first, last = own_code(of), data.more_ranks(of)
-    ranked = (first, *sorted(worth, key=lambda a: -a.gain), last)
+    first, last = (own_code(of), data.slow_loader(of)), data.more_ranks(of)
+    ranked = (*first, *sorted(worth, key=lambda a: -a.gain), last)
     return tuple(a for a in ranked if a is not None)

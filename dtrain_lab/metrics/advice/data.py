@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import hypot
 
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
-from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
+from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE, by_loader, slow_leads
 from dtrain_lab.text.units import counted
 from dtrain_lab.wire.metrics.verdicts import Advice
 
@@ -71,10 +71,33 @@ def _most(of: Measured) -> float:
     return max(1.0, of.cores * (WAITING_PER_CORE if waits else 1))
 
 
+def slow_loader(of: Measured) -> Advice | None:
+    """Say which rank's data loader all others wait for, if that takes the time: theirs are not slow."""
+    slow = of.slow
+    if slow is None or of.step_s is None or not by_loader(slow):
+        return None
+    transfer = (of.share or 0.0) if of.transfer_s is None else of.transfer_s / of.step_s
+    share = min(1.0, slow.values.get("data_s", slow.values["over_s"]) / of.step_s)
+    if share < FROM_SHARE or not slow_leads(slow, of.step_s, transfer, (of.data_s or 0.0) / of.step_s):
+        return None
+    rank, alone = slow.ranks[0], len(slow.peers) == 1
+    waits = f"rank {slow.peers[0]} waits" if alone else "the others wait"
+    return Advice(
+        id="slow_loader",
+        change=f"Make the data loader of rank {rank} faster: {waits} for it, {100 * share:.0f} % of a step",
+        gain=1.0,
+        gain_error=0.0,
+        cost="All ranks wait for the slowest loader in each step, so more ranks will not help: look for what "
+        "this one does and the others do not, such as reading from a slower disk, or larger files.",
+        diff="",
+        values={"rank": rank, "share": share, **({"peer": slow.peers[0]} if alone else {})},
+    )
+
+
 def more_ranks(of: Measured) -> Advice | None:
     """Advise against more ranks if training is input-bound: they would wait, too."""
     share = _share(of)
-    if share is None or share < INPUT_BOUND:
+    if share is None or share < INPUT_BOUND or slow_loader(of) is not None:
         return None
     return Advice(
         id="more_ranks",

@@ -108,6 +108,7 @@ def slow(
             "count": len(others),
             "over_s": over,
             "usual_s": usual,
+            "data_s": min(over, max(0.0, _later_data_s(known, rank))),
             "cause": f"{often}: {cause}",
         },
         text=f"Rank {rank} is slow. {rank_names.count(len(others))} {wait} for it.",

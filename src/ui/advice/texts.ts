@@ -78,6 +78,25 @@ export function words(
           'It is neither the model, nor averaging, nor the loader: look for logging, sleeps, files, and metrics computed at each step.'
         )
       };
+    case 'slow_loader':
+      return {
+        change:
+          advice.values?.peer === undefined
+            ? trans.__(
+                'Make the data loader of rank %1 faster: the others wait for it, %2 of a step',
+                number('rank'),
+                formatShare(number('share'))
+              )
+            : trans.__(
+                'Make the data loader of rank %1 faster: rank %2 waits for it, %3 of a step',
+                number('rank'),
+                number('peer'),
+                formatShare(number('share'))
+              ),
+        cost: trans.__(
+          'All ranks wait for the slowest loader in each step, so more ranks will not help: look for what this one does and the others do not, such as reading from a slower disk, or larger files.'
+        )
+      };
     case 'more_ranks':
       return {
         change: trans.__('More ranks will not help: training is input-bound'),

@@ -374,6 +374,21 @@ def test_sentences_say_what_is_won_and_what_changes() -> None:
     assert last[0].startswith("More ranks will not help: training is input-bound. Each rank")
 
 
+def test_the_loader_of_a_slow_rank_is_named_where_the_others_wait_for_that_rank_not_for_data() -> None:
+    """The newcomer was told that each rank waits for data 78 % of a step: rank 0 did not."""
+    values = {"over_s": 0.078, "data_s": 0.078, "cause": ", in every step: data"}
+    slow = Verdict("slow-1", "slow", "slow", values, "", ranks=(1,), peers=(0,), hint="78 ms: its loader.")
+    one = replace(HUNGRY, data_s=0.078, slow=slow)  # a diagnosis measures it on all ranks: they wait, too
+    assert ids(one) == ["slow_loader", "workers"]
+    found = advise(one)[0]
+    assert found.change == ("Make the data loader of rank 1 faster: rank 0 waits for it, 78 % of a step")
+    assert "Each rank waits" not in found.cost
+    asleep = replace(slow, values=values | {"cause": ", in every step: asleep"})
+    assert ids(replace(one, slow=asleep)) == ["workers", "more_ranks"], "its loader is like the others'"
+    little = replace(slow, values=values | {"over_s": 0.02, "data_s": 0.02})
+    assert ids(replace(one, slow=little)) == ["workers", "more_ranks"], "all wait, this one a little longer"
+
+
 def test_what_was_measured_replaces_what_was_promised() -> None:
     first = advise(replace(BOUND, gpu=True))[0]
     unsure = replace(first, gain_error=0.9)

@@ -18,7 +18,7 @@ from dtrain_lab.metrics.advice import advise, text, wording
 from dtrain_lab.metrics.advice.measured import Measured
 from dtrain_lab.wire.metrics.diagnosis import Tried
 from dtrain_lab.wire.metrics.thresholds import FEW_BATCHES
-from dtrain_lab.wire.metrics.verdicts import Advice
+from dtrain_lab.wire.metrics.verdicts import Advice, Verdict
 from tests.ui.states.worlds import cluster_of, ranks_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "advice_wording.json"
@@ -27,6 +27,9 @@ BOUND = Measured(
     gradient_bytes=24_000_000, gradient_item=4, global_batch=256, averaging_s=0.05, gpu=True, workers=0,
     cores=16,
 )  # fmt: skip
+SLOW = Verdict(
+    "slow-1", "slow", "slow", {"over_s": 0.07, "data_s": 0.06, "cause": ": data"}, "", ranks=(1,), peers=(0,)
+)
 LOOPS = {
     "communication": BOUND,
     "accumulating already": replace(BOUND, batches=2, global_batch=1024),
@@ -34,6 +37,10 @@ LOOPS = {
     "float64": replace(BOUND, gradient_item=8),
     "data": replace(BOUND, share=0.02, transfer_s=0.002, data_s=0.06),
     "data, one worker": replace(BOUND, share=0.02, transfer_s=0.002, data_s=0.03, workers=1),
+    "slow loader": replace(BOUND, share=0.02, transfer_s=0.002, data_s=0.06, slow=SLOW),
+    "slow loader of many": replace(
+        BOUND, share=0.02, transfer_s=0.002, data_s=0.02, slow=replace(SLOW, peers=(0, 2))
+    ),
     "own code": replace(BOUND, own=0.6, share=0.02, transfer_s=0.002),
 }
 """Loops about which something is advised."""
@@ -90,7 +97,7 @@ def test_the_examples_are_those_that_the_page_is_compared_with() -> None:
         "run: python -m tests.unit.metrics.test_advice_wording"
     )
     kinds = {advice.id for advice in examples()}
-    assert kinds == {"accumulate", "bf16", "float32", "workers", "more_ranks", "own_code"}
+    assert kinds == {"accumulate", "bf16", "float32", "workers", "more_ranks", "own_code", "slow_loader"}
 
 
 @pytest.mark.parametrize(
