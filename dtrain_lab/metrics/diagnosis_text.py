@@ -13,6 +13,9 @@ TELLING = 0.10
 """Share of a step below which neither matters, however rough the estimate is."""
 WORTH_A_CHANGE = 0.20
 """Share of a step from which verdicts and advice consider communication, or waiting for data."""
+AGAIN = "Diagnose again when the machine is less busy."
+Share = tuple[float, float]
+"""A share of a step, 0 to 1, and its error."""
 Say = Callable[[float, float, float, float, float], str]
 """Returns a sentence, given share, error, and the seconds of a step with it, without it, and as a whole."""
 
@@ -76,11 +79,9 @@ def verdict(
         return f"Your loop's own code takes the time: {own * 100:.0f} % of a step."
     if asleep > max(shared, fed):
         return waits_elsewhere(asleep)
-    if (unsteady := _unsteady(communication, data)) is not None:
-        return (
-            f"{UNSTEADY.capitalize()} how much of a step {unsteady} takes. "
-            "Diagnose again when the machine is less busy."
-        )
+    shares = ((check.share, check.error) if check is not None else None for check in (communication, data))
+    if (unsteady := too_unsteady(*shares)) is not None:
+        return f"{UNSTEADY.capitalize()} how much of a step {unsteady} takes. {AGAIN}"
     if max(shared, fed) < WORTH_A_CHANGE:
         neither = "neither communication nor data is" if size > 1 else "data is not"
         return f"Computation takes the time: {neither} worth a change."
@@ -89,15 +90,22 @@ def verdict(
     return f"Communication-bound: {shared * 100:.0f} % of a step."
 
 
-def _unsteady(communication: Check | None, data: Check | None) -> str | None:
-    """The share that is too uncertain for a verdict: the larger one, or one that might be the larger."""
+def too_unsteady(communication: Share | None, data: Share | None) -> str | None:
+    """Name the share that is too uncertain for a verdict: the larger one, or one that might be the larger.
+
+    Args:
+        communication, data: Shares of a step with their errors; None if unknown.
+
+    Returns:
+        "communication" or "waiting for data"; None if both are known well enough, or neither is known.
+    """
     named = (("communication", communication), ("waiting for data", data))
-    known = [(what, check) for what, check in named if check is not None]
-    what, most = max(known, key=lambda one: one[1].share)
-    if vague(most.share, most.error) or TELLING <= most.share <= most.error:
+    known = [(what, *share) for what, share in named if share is not None]
+    what, most, error = max(known, key=lambda one: one[1], default=("", 0.0, 0.0))
+    if vague(most, error) or TELLING <= most <= error:
         return what
-    others = (name for name, check in known if vague(check.share, check.error))
-    return next(others, None) if most.share < WORTH_A_CHANGE else None
+    others = (name for name, share, error in known if vague(share, error))
+    return next(others, None) if most < WORTH_A_CHANGE else None
 
 
 def vague(share: float, error: float) -> bool:

@@ -34,7 +34,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     of one pass on each rank. `epoch_steps`: batches of an epoch on each rank. `own`: share of a step that the
     loop's own code takes, if a diagnosis found that it takes the most; else 0. `asleep`: share of a step in
     which ranks wait for something that is not seen, if that is most of it; else 0. `slow`: the verdict on a
-    rank for which the others wait; None without one.
+    rank for which the others wait; None without one. `diagnosed`: shares were measured by a diagnosis.
     """
 
     ranks: int
@@ -64,6 +64,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     own: float = 0.0
     asleep: float = 0.0
     slow: Verdict | None = None
+    diagnosed: bool = False
 
 
 def known(value: float | None) -> float | None:
@@ -165,7 +166,7 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
     if found is None or step is None:
         return of
     check, data = found.communication, found.data
-    of = replace(of, own=found.own)
+    of = replace(of, own=found.own, diagnosed=True)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dtrain_lab.metrics.advice import communication, data
 from dtrain_lab.metrics.advice.measured import Measured, unknown
-from dtrain_lab.metrics.diagnosis_text import late_share, slow_leads, slow_rank, waits_elsewhere
+from dtrain_lab.metrics.diagnosis_text import (
+    AGAIN,
+    late_share,
+    slow_leads,
+    slow_rank,
+    too_unsteady,
+    waits_elsewhere,
+)
 
 MEASURE = "Advice would be a guess: run Diagnose between cells to measure it."
 TOO_SHORT = (
     "The last training loop was too short to measure. Train at least 5 steps in a cell, or run Diagnose."
 )
-AGAIN = "Diagnose again when the machine is less busy."
 
 
 def why_none(of: Measured | None, busy: str) -> str:
@@ -33,8 +39,11 @@ def why_none(of: Measured | None, busy: str) -> str:
         return f"{slow_rank(of.slow, late_share(of.slow, of.step_s))} It takes {of.slow.hint}"
     if of.asleep > max(of.share or 0.0, reading):
         return waits_elsewhere(of.asleep)
-    if reading >= data.FROM_SHARE and reading <= of.data_error:
-        return f"How long waiting for data takes is too unsteady to promise a gain. {AGAIN}"
+    shares = {"waiting for data": (reading, of.data_error)}
+    if of.share is not None:
+        shares["communication"] = of.share, of.error
+    if of.diagnosed and (what := too_unsteady(shares.get("communication"), shares["waiting for data"])):
+        return _unsteady(what, *shares[what])
     if missing := unknown(of):
         return missing[0]
     if of.share is not None and of.transfer_s is not None and of.share >= communication.FROM_SHARE:
@@ -52,6 +61,15 @@ def why_none(of: Measured | None, busy: str) -> str:
     return (
         f"Computation takes the time: communication is {_percent(of.share)} of a step, waiting for data "
         f"{_percent(reading)}."
+    )
+
+
+def _unsteady(what: str, share: float, error: float) -> str:
+    """What a diagnosis has found of a share that it could not measure well enough."""
+    least, most = max(0.0, share - error), min(1.0, share + error)
+    return (
+        "The last diagnosis was too unsteady to promise a gain: its steps differed so much that "
+        f"{what} may take from {100 * least:.0f} to {100 * most:.0f} % of a step. {AGAIN}"
     )
 
 

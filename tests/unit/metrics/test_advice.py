@@ -111,8 +111,8 @@ def test_a_share_of_waiting_for_data_that_is_too_unsure_promises_nothing() -> No
     unsure = with_diagnosis(hungry, Diagnosis("", "replayed", None, Check(0.24, 0.47, 0.1, 0.076, "")))
     assert ids(unsure) == []
     assert reasons.why_none(unsure, "") == (
-        "How long waiting for data takes is too unsteady to promise a gain. "
-        "Diagnose again when the machine is less busy."
+        "The last diagnosis was too unsteady to promise a gain: its steps differed so much that waiting "
+        "for data may take from 0 to 71 % of a step. Diagnose again when the machine is less busy."
     )
     rough = with_diagnosis(hungry, Diagnosis("", "replayed", None, Check(0.3, 0.2, 0.1, 0.07, "")))
     found = by_id(rough)
@@ -372,6 +372,22 @@ def test_sentences_say_what_is_won_and_what_changes() -> None:
     assert ended[-1] == "Each rank averages 1.0 kB of gradients a step."
     last = advice_text.lines(told(advise(HUNGRY)[-1]), cluster())
     assert last[0].startswith("More ranks will not help: training is input-bound. Each rank")
+
+
+@pytest.mark.parametrize(("share", "error"), [(0.21, 0.3), (0.12, 0.15), (0.02, 0.98)])
+def test_after_an_unsteady_diagnosis_advice_says_so_instead_of_asking_for_one(
+    share: float, error: float
+) -> None:
+    """The newcomer was sent from the one to the other."""
+    found = Diagnosis("", "replayed", Check(share, error, 0.1, 0.1 * (1 - share), ""), None)
+    why = reasons.why_none(with_diagnosis(BOUND, found), "")
+    assert why == (
+        "The last diagnosis was too unsteady to promise a gain: its steps differed so much that "
+        f"communication may take from 0 to {min(100, round(100 * (share + error)))} % of a step. "
+        "Diagnose again when the machine is less busy."
+    )
+    seen = replace(cluster(), metrics=Metrics(last=Last(), no_advice=why))
+    assert advice_text.lines([], seen)[:2] == [why, "    %distributed diagnose"]
 
 
 def test_the_loader_of_a_slow_rank_is_named_where_the_others_wait_for_that_rank_not_for_data() -> None:
