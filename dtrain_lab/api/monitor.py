@@ -142,7 +142,7 @@ def _table(info: ClusterInfo) -> str:
 
 def _row(rank: Rank) -> str:
     memory = rank.device_memory_bytes if rank.device_memory_bytes is not None else rank.memory_bytes
-    share = least_share(rank.comm_overhead, rank.comm_bound)
+    share = least_share(rank.comm_overhead, rank.comm_bound, rank.comm_overhead_error)
     values: tuple[Any, ...] = (
         rank.rank,
         f"{GLYPHS[rank.state]} {word(rank.state)}",

@@ -234,7 +234,7 @@ def _print_ranks(info: ClusterInfo) -> None:
             rank.doing or "–",
             "–" if rank.step is None else f"{rank.step:,}",
             "–" if rank.samples_per_s is None else f"{rank.samples_per_s:,.1f}",
-            least_share(rank.comm_overhead, rank.comm_bound),
+            least_share(rank.comm_overhead, rank.comm_bound, rank.comm_overhead_error),
             *((least_share(part_share(rank), ""),) if waits else ()),
             "–" if rank.memory_bytes is None else f"{rank.memory_bytes / 2**30:.1f}",
         )

@@ -108,7 +108,8 @@ def rank_lines(info: ClusterInfo) -> list[str]:
     """Return the ranks as a text table, whose columns are as wide as their texts; without absent metrics."""
     rows = []
     for rank in info.ranks:
-        share, asleep = least_share(rank.comm_overhead, rank.comm_bound), part_share(rank)
+        share = least_share(rank.comm_overhead, rank.comm_bound, rank.comm_overhead_error)
+        asleep = part_share(rank)
         rows.append(
             (
                 f"rank {rank.rank}",

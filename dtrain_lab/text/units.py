@@ -69,13 +69,16 @@ def share_as_known(share: float, error: float) -> str:
     return share_text(share, error) if error else least_share(share, "")
 
 
-def least_share(share: float | None, bound: str) -> str:
-    """A share as text for a table: "4 %", "≥ 4 %" for a lower bound, "–" if unknown.
+def least_share(share: float | None, bound: str, error: float | None = None) -> str:
+    """A share as text for a table: "4 %", "≥ 4 %" for a lower bound, "–" if unknown, "too unsteady to tell".
 
     Args:
         share: 0 to 1; None if unknown.
         bound: "lower" if it is a lower bound.
+        error: its error, which is not written; None if unknown.
     """
     if share is None:
         return "–"
+    if error is not None and error >= VAGUE_SHARE:
+        return UNSTEADY
     return f"{'≥ ' if bound else ''}{share * 100:.0f} %"

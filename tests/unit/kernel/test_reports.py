@@ -19,3 +19,10 @@ def test_a_rank_that_waits_for_something_else_is_said_to_do_so() -> None:
         "  rank 1   busy   cpu   step 7   communication 4 %   other waits 67 %",
     ]
     assert "other waits" not in "".join(rank_lines(training("c", (RANK,))))
+
+
+def test_a_share_that_may_be_anything_has_no_number() -> None:
+    """Other views said "too unsteady to tell", `%distributed status` "communication 21 %"."""
+    vague = replace(RANK, comm_overhead=0.21, comm_overhead_error=0.6)
+    [line] = rank_lines(training("c", (vague,)))
+    assert line.endswith("communication too unsteady to tell")
