@@ -47,6 +47,16 @@ class ExecuteRequest:
         match = re.fullmatch(r"kernel-(.+)\.json", os.path.basename(file or ""))
         return match[1] if match else None
 
+    def heads_code(self, magic: str) -> bool:
+        """Return whether the cell is code below a line that is only this magic.
+
+        Args:
+            magic: The line magic, such as %time.
+        """
+        first, *lines = self.code.strip().splitlines() or [""]
+        code = any(line.strip() and not line.lstrip().startswith(("#", "%", "!")) for line in lines)
+        return first.strip() == magic and code
+
     def first_line(self, body: str) -> int:
         """Return the notebook's line number of the line below the magic, which may itself be below `%%time`.
 

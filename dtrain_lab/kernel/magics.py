@@ -11,7 +11,14 @@ from dtrain_lab.api.measurements import check_advise
 from dtrain_lab.api.start import clusters
 from dtrain_lab.cells import cell_options
 from dtrain_lab.kernel import cluster_choice, command_output, options, variables
+from dtrain_lab.kernel.execute_request import ExecuteRequest
 from dtrain_lab.kernel.session import MagicsSession
+
+MEANT_CELL = (
+    f"Did you mean {cell_options.CELL}, with two %? It runs the cell on the ranks. With one %, "
+    "the code below runs in the notebook's kernel."
+)
+"""What `%distributed` alone says at the head of a cell with code."""
 
 
 class CommandInterrupted(KeyboardInterrupt):
@@ -37,7 +44,10 @@ class DistributedMagics(Magics):  # type: ignore[misc]
         try:
             asked = cell_options.parse(self._lines if cell is None else self._cells, line)
         except cell_options.HelpAsked as asks:
-            print(asks)
+            heads = (
+                cell is None and not line.strip() and ExecuteRequest(self.shell).heads_code(cell_options.LINE)
+            )
+            print(MEANT_CELL if heads else asks)
             return
         try:
             if cell is None:

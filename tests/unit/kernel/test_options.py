@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from dtrain_lab.cells import cell_options
@@ -99,3 +101,26 @@ def test_an_interrupted_command_shows_none_of_our_frames(monkeypatch: pytest.Mon
     with pytest.raises(magics.CommandInterrupted) as raised:
         made.distributed("status")
     assert raised.value._render_traceback_() == ["KeyboardInterrupt: the command was interrupted."]
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"),
+    [
+        ("%distributed\nprint(rank)", True),
+        ("\n%distributed \n\n# train\nfor _ in range(3):\n    step()\n", True),
+        ("%distributed", False),
+        ("%distributed\n# the commands\n%distributed status", False),
+        ("x = 1\n%distributed\nprint(x)", False),
+    ],
+)
+def test_one_percent_sign_above_code_asks_for_two(
+    code: str, meant: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = magics.DistributedMagics.__new__(magics.DistributedMagics)
+    made._lines = LINES
+    kernel = SimpleNamespace(get_parent=lambda _: {"content": {"code": code}})
+    made.shell = SimpleNamespace(kernel=kernel)
+    made.distributed("")
+    told = capsys.readouterr().out
+    assert told.startswith("Did you mean %%distributed, with two %?") == meant
+    assert ("%distributed COMMAND" in told) != meant
