@@ -117,7 +117,7 @@ class _LoaderHooks:
         try:
             batch = following(iterator)
         except StopIteration:
-            recorder.epoch_ended()
+            recorder.epoch_ended(began, iterator)
             raise
         finally:
             recorder.doing(0)

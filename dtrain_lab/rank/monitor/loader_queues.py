@@ -86,8 +86,28 @@ class LoaderQueues:
             return 0, 0
         batches = list(queue.batches)
         for each in self.queues.values():
-            each.batches.clear()
+            if each.batches:
+                each.batches.clear()
+                each.trains = True
         return sum(b.samples for b in batches), sum(b.tokens for b in batches)
+
+    def trains(self, iterator: object) -> bool:
+        """Whether training has computed with a batch of an iterator."""
+        queue = self.queues.get(id(iterator))
+        return queue is not None and queue.trains and queue.iterator() is iterator
+
+    def asked_between(self, first: int, end: int) -> int:
+        """When training's loader was asked for a batch that still waits.
+
+        Args:
+            first: the earliest such time, ns.
+            end: a time that is later than such a time, ns.
+
+        Returns:
+            The earliest such time, ns; 0 without such a batch.
+        """
+        waiting = (batch for queue in self.queues.values() if queue.trains for batch in queue.batches)
+        return min((batch.asked for batch in waiting if first <= batch.asked < end), default=0)
 
     def after_others(self) -> int:
         """Start of training after a loader that was read without training; drops that loader's batches.

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from dtrain_lab.metrics import ring
 from dtrain_lab.rank.monitor.loader_queues import LoaderQueues
 from dtrain_lab.rank.monitor.waits import Waits, now
+
+
+class _BodyRest(NamedTuple):
+    """What the body of a loop's last pass did after its training step; times in ns."""
+
+    wall: int
+    data: int
+    exposed: int
+    processor: int
 
 
 class Loop(Waits):
@@ -28,11 +38,16 @@ class Loop(Waits):
         """Whether training has resumed since the last step."""
         self._between = False
         """Whether an epoch has ended, and the next one has not begun."""
+        self._body_rest: _BodyRest | None = None
+        """Rest of the last pass of a loop that has ended; the next step has it, as each step has the rest of
+        the pass before it, also where validation or a checkpoint ran between the two."""
         self._data = self._loader_samples = self._tokens = 0
         """This step's time in loaders, and samples and tokens of its batches."""
         self._probe = 0
         self._passes = self._forwards = 0
         """Backward passes of this step, and forward passes since the last of them."""
+        self._computes: tuple[int, int] | None = None
+        """When this step's forward began, and the time spent outside computation until then, ns."""
         self._free = self._began, 0
         """The latest time after which computation may have begun without a hook, and the time that this step
         had spent outside computation until then, ns."""
@@ -92,15 +107,45 @@ class Loop(Waits):
             self._aside = False
             self._restart(began)
 
-    def epoch_ended(self) -> None:
-        """Called when a loader had no batch left; what follows may not be training."""
+    def epoch_ended(self, began: int, iterator: object) -> None:
+        """Called when a loader had no batch left; what follows may not be training.
+
+        Args:
+            began: when it was asked for one, ns.
+            iterator: the loader's iterator.
+        """
         self._entered = bool(self._passes or self._forwards)
         self._between = not self._entered
+        if self._between and not self._aside and self._fetches.trains(iterator):
+            self._keep_rest(began, self._data, self.exposed)
+
+    def _keep_rest(self, ended: int, data: int, exposed: int) -> None:
+        """Keep what the loop has done since its last step for the next step.
+
+        Args:
+            ended: when the loop ended, ns.
+            data: its time in loaders since that step, ns.
+            exposed: its time in collectives since that step, ns.
+        """
+        if self._body_rest is None:
+            wall = ended - self._began
+            processor = min(time.thread_time_ns() - self._ran, wall)
+            self._body_rest = _BodyRest(wall, data, exposed, processor)
 
     def _restart(self, began: int) -> None:
-        """Set the start of the current step, and clear its sums."""
+        """Set the start of the current step, and clear its sums, except for the rest of the last pass."""
+        asked = self._fetches.asked_between(self._began, began)
+        if asked:  # a batch that the loop left with `break`; its waits until then are not known apart
+            self._keep_rest(asked, 0, 0)
+        rest = self._body_rest
         self._began, self._ran = began, time.thread_time_ns()
         self._clear()
+        if rest is not None:
+            self._body_rest = rest
+            self._began -= rest.wall
+            self._ran -= rest.processor
+            self._data, self.exposed = rest.data, rest.exposed
+            self._free = began, rest.data + rest.exposed
 
     def _consume(self) -> None:
         """Count the next fetched batch, with which training computes now."""

@@ -60,8 +60,7 @@ class Recorder(Loop):
         self._flags = self._probe = 0
         self._gradients = self._synced = 0
         self._passes = self._forwards = 0
-        self._computes: tuple[int, int] | None = None
-        """When this step's forward began, and the time spent outside computation until then, ns."""
+        self._computes = self._body_rest = None
         self._free = self._began, 0
 
     @contextmanager

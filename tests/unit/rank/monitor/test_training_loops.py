@@ -242,7 +242,7 @@ def rate(name, loop):
     new = reader.in_cell
     figures = rank_metrics(reader.last(new), time.monotonic_ns(), new)
     found[name] = [figures.samples_per_s, samples / seconds]
-def epochs(m, batches, steps_of, between=lambda m: None, every=1, most=9):
+def epochs(m, batches, between=lambda m: None, every=1, most=9, rest=lambda m, i: None):
     o = sgd(m); samples = 0; trained = 0.0
     for _ in range(3):
         began = time.perf_counter()
@@ -251,10 +251,11 @@ def epochs(m, batches, steps_of, between=lambda m: None, every=1, most=9):
                 break
             F.cross_entropy(m(x), y).backward(); samples += len(x)
             if i % every == every - 1:
-                o.step(); o.zero_grad()
-        trained += time.perf_counter() - began
+                o.step(); stepped = time.perf_counter(); o.zero_grad()
+            lost = rest(m, i) or 0.0; trained -= lost
+        ended = time.perf_counter(); trained += ended - began
         between(m)
-    return samples, trained
+    return samples, trained - (ended - stepped - lost)  # no step follows that has the last rest
 def validate(m):
     m.eval()
     for x, y in loader():
@@ -280,30 +281,51 @@ class StartsSlowly:
         return iter([list(range(i, i + 8)) for i in range(0, 64, 8)])
 def starts_slowly():
     return DataLoader(data, batch_sampler=StartsSlowly())
-rate("slow", lambda: epochs(DDP(Slow()), loader, 1))
-rate("after another cell", lambda: epochs(DDP(nn.Linear(8, 2)), loader, 1))
-rate("accumulated without DDP", lambda: epochs(Slow(), loader, 1, every=4))
-rate("validation", lambda: epochs(DDP(Slow()), loader, 1, validate))
-rate("validation without DDP", lambda: epochs(Slow(), loader, 1, validate))
-rate("validation under no_grad", lambda: epochs(Slow(), loader, 1, validate_without_gradients))
-rate("checkpoints", lambda: epochs(Slow(), loader, 1, save))
-rate("a peer's checkpoints", lambda: epochs(DDP(Slow()), loader, 1, wait_for_a_peer))
-rate("validation of a loop that is left", lambda: epochs(DDP(Slow()), loader, 1, validate_slowly, most=6))
-rate("checkpoints of one that is left", lambda: epochs(Slow(), loader, 1, save, most=6))
-rate("a peer's in one that is left", lambda: epochs(DDP(Slow()), loader, 1, wait_for_a_peer, most=6))
-rate("workers start each epoch", lambda: epochs(DDP(Slow()), starts_slowly, 1, validate))
+rate("slow", lambda: epochs(DDP(Slow()), loader))
+rate("after another cell", lambda: epochs(DDP(nn.Linear(8, 2)), loader))
+rate("accumulated without DDP", lambda: epochs(Slow(), loader, every=4))
+rate("validation", lambda: epochs(DDP(Slow()), loader, validate))
+rate("validation without DDP", lambda: epochs(Slow(), loader, validate))
+rate("validation under no_grad", lambda: epochs(Slow(), loader, validate_without_gradients))
+rate("checkpoints", lambda: epochs(Slow(), loader, save))
+rate("a peer's checkpoints", lambda: epochs(DDP(Slow()), loader, wait_for_a_peer))
+rate("validation of a loop that is left", lambda: epochs(DDP(Slow()), loader, validate_slowly, most=6))
+rate("checkpoints of one that is left", lambda: epochs(Slow(), loader, save, most=6))
+rate("a peer's in one that is left", lambda: epochs(DDP(Slow()), loader, wait_for_a_peer, most=6))
+rate("workers start each epoch", lambda: epochs(DDP(Slow()), starts_slowly, validate))
+def larger():
+    return DataLoader(data, batch_size=16)
+def works(m, i):
+    time.sleep(0.012)
+def evaluates_with_gradients(m):
+    for x, y in loader():
+        m(x); time.sleep(0.004)
+def saves_last(m, i):
+    began = time.perf_counter()
+    if i == 3:
+        save(m)
+    return time.perf_counter() - began
+work = {"rest": works}
+rate("work after the step", lambda: epochs(DDP(Slow()), larger, **work))
+rate("work, then validation", lambda: epochs(DDP(Slow()), larger, validate_slowly, **work))
+rate("work, then validation with gradients", lambda: epochs(Slow(), larger, evaluates_with_gradients, **work))
+rate("work, then a checkpoint", lambda: epochs(Slow(), larger, save, **work))
+rate("work, then a peer's", lambda: epochs(DDP(Slow()), larger, wait_for_a_peer, **work))
+rate("work in a loop that is left", lambda: epochs(DDP(Slow()), larger, validate_slowly, most=3, **work))
+rate("the same with gradients", lambda: epochs(Slow(), larger, evaluates_with_gradients, most=3, **work))
+rate("a checkpoint in the last pass", lambda: epochs(Slow(), larger, validate_slowly, rest=saves_last))
 print("FOUND", json.dumps(found), flush=True)
 os._exit(0)
 """
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(240)
 def test_rates_are_those_of_the_loop_itself(tmp_path: Path) -> None:
     """A rate that is wrong is wrong each time; a process that lost its core for a moment is not."""
     off: Counter[str] = Counter()
     for _ in range(5):
         found = _run(tmp_path, PRELUDE + RATES)
-        assert len(found) == 12
+        assert len(found) == 20
         wrong = [name for name, (told, true) in found.items() if told != pytest.approx(true, rel=0.05)]
         off.update(wrong)
         assert max(off.values(), default=0) < 2, (off, found)
