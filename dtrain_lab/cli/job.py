@@ -28,6 +28,7 @@ from dtrain_lab.cli.show import (
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
+from dtrain_lab.text import job_facts
 from dtrain_lab.text.state_words import job_word
 from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.jobs.job import Job as JobInfo
@@ -83,7 +84,8 @@ def show(identity: str, as_json: bool) -> None:
     if info.error is not None:
         for line in info.error.traceback:
             click.echo(f"  {line}")
-    console.print(f"Folder: {info.directory}")
+    for name, value in job_facts.facts(info, time.time()):
+        console.print(f"{name}: {value}")
 
 
 @job_group.command(short_help="Print the ranks' output.")
@@ -147,7 +149,10 @@ def cancel(identity: str, wait: bool, as_json: bool) -> None:
 @reports_errors
 def resume(identity: str, force: bool, as_json: bool) -> None:
     """Submit a job again, from its last complete checkpoint."""
-    _done(job(identity).resume(force=force), as_json)
+    old = job(identity)
+    _done(old.resume(force=force), as_json)
+    if not as_json:
+        console.print(job_facts.start_of_continuation(old.last_info))
 
 
 @job_group.command(short_help="Submit a job's notebook again, as it is now.")

@@ -59,6 +59,58 @@ def test_brackets_in_messages_are_no_markup(jobs: Jobs) -> None:
         assert "prompt ends with [/INST] and [bold]" in shown
 
 
+def test_a_job_is_shown_as_its_view_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = replace(
+        FAILED.metrics, values={"step": 1200, "loss": 0.51234567, "lr": 0.01}, averaged=("loss",)
+    )
+    world = replace(FAILED.world, size=4)
+    parameters = {"lr": 0.01, "name": "[digits]"}
+    trained = replace(
+        FAILED, metrics=metrics, world=world, parameters=parameters, checkpoint_step=2304, parent="older000"
+    )
+
+    async def answer(self: Jobs, *_: Any) -> Any:
+        return trained
+
+    monkeypatch.setattr(Jobs, "job", answer)
+    shown = terminal("job", "show", "n").stdout.splitlines()
+    for line in (
+        "State: failed",
+        f"Profile: {trained.profile}",
+        f"Size: {trained.size.nodes} × {trained.size.ranks_per_node} = 4 ranks",
+        "Parameters: lr 0.01, name [digits]",
+        "Time: 10 s",
+        "Started again from: older000",
+        "Logged by rank 0: lr 0.01 (step 1,200)",
+        "Logged, mean over ranks: loss 0.5123 (step 1,200)",
+        "Checkpoint: step 2,304",
+        f"Folder: {trained.directory}",
+    ):
+        assert line in shown
+    assert {line.split(":")[0] for line in shown} >= {"Submitted", "Started", "Ended"}
+    assert not any("None" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("known", "begins"),
+    [
+        ({"checkpoint_step": 2304}, "It starts from the checkpoint of step 2,304."),
+        ({"checkpoint_step": None}, "n has no complete checkpoint: it starts from the beginning."),
+        ({"checkpoint_step": 2304, "begins_again": True}, "It starts from the beginning: the notebook"),
+    ],
+)
+def test_a_resumed_job_says_where_it_starts(
+    known: dict[str, Any], begins: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answer(self: Jobs, *_: Any, **__: Any) -> Any:
+        return replace(FAILED, **known)
+
+    monkeypatch.setattr(Jobs, "job", answer)
+    monkeypatch.setattr(Jobs, "resume", answer)
+    assert terminal("job", "resume", "n").stdout.splitlines()[-1].startswith(begins)
+    json.loads(terminal("job", "resume", "n", "--json").stdout)
+
+
 def test_deleting_asks_first(jobs: Jobs, tmp_path: Path) -> None:
     folder = tmp_path / "jobs" / RECORD.id
     for words in (("job", "delete", "n"), ("job", "prune"), ("job", "delete", "n", "--json")):
