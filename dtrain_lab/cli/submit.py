@@ -18,6 +18,7 @@ from dtrain_lab.cli.show import (
     reports_errors,
 )
 from dtrain_lab.errors import BadRequest, NotFound
+from dtrain_lab.jobs.check.parameter_values import whole
 from dtrain_lab.jobs.command_line_values import once, typed_value
 from dtrain_lab.jobs.notebook.script import convert
 from dtrain_lab.jobs.notebook.source import read
@@ -148,7 +149,7 @@ def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:
     made = convert(
         cells,
         title=file.name,
-        parameters=_parameters(params),
+        parameters=whole(cells, _parameters(params)),
         framework=told[0] if told else "torch",
         local_torch_text=code.torch_text,
         makes_group=code.makes_group,

@@ -13,11 +13,13 @@ from dtrain_lab.jobs.check import parameter_values, parameters
 from dtrain_lab.jobs.check.parsed_cells import parse
 from dtrain_lab.jobs.notebook.magics import convert_cell
 from dtrain_lab.jobs.notebook.source import PARAMETERS, Cell
-from dtrain_lab.sweeps.space import KINDS, Choices, Domain, LogUniform, Space, Uniform
+from dtrain_lab.sweeps.space import KINDS, Choices, LogUniform, RandInt, Range, Space, Uniform
 from dtrain_lab.wire.jobs.finding import Finding
 
 RANGE = re.compile(rf"\s*({'|'.join(KINDS)})\s*\(")
 """A text that begins like a range; a list was split at its comma."""
+
+NO_LISTS = "Lists can't vary: vary a number, and choose by it in the notebook."
 
 
 def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
@@ -52,7 +54,7 @@ def check_names(cells: Sequence[Cell], names: Iterable[str], file: str) -> None:
 def check_values(
     cells: Sequence[Cell], space: Space, fixed: Mapping[str, Any] | None = None
 ) -> list[Finding]:
-    """Find values of parameters whose type differs from the number that the tagged cell assigns.
+    """Find values of parameters whose type differs from that of the value that the tagged cell assigns.
 
     Args:
         cells: Code cells of the notebook.
@@ -60,20 +62,20 @@ def check_values(
         fixed: Values that are the same in all trials.
 
     Returns:
-        Warnings of `parameter_values.strings` and `parameters.unknown`, and one for each parameter that is an
-        integer in the notebook and gets fractions, whose effect only the notebook knows.
+        Warnings of `parameter_values.mismatches` and `parameters.unknown`, and one for each parameter that
+        varies over a range of another type: fractions for an integer, or numbers for a string.
 
     Raises:
         BadRequest: A string is given for a number, or looks like a boolean, a range or a list.
     """
     usual = parameter_values.usual(cells)
     both = [(name, domain) for name, domain in space.items() if name in usual]
-    found = [one for name, domain in both if (one := _of_fractions(name, domain, usual[name])) is not None]
+    ranges = [(name, domain) for name, domain in both if not isinstance(domain, Choices)]
+    found = [one for name, domain in ranges if (one := _of_range(name, domain, usual[name])) is not None]
     varied = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
     same = {name: (value,) for name, value in (fixed or {}).items()}
     for given, field in ((varied, "space"), (same, "parameters")):
-        found += parameter_values.fractions(usual, given, field)
-        for one in parameter_values.strings(usual, given, field):
+        for one in parameter_values.mismatches(usual, given, field):
             if one.severity == "problem":
                 name = one.parameter or ""
                 details = {"field": field, "parameter": name}
@@ -86,19 +88,29 @@ def check_values(
 def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:
     """Return a hint for a part of a range or of a list; "" for other values."""
     if isinstance(usual, parameter_values.COLLECTIONS):
-        return "Lists can't vary: vary a number, and choose by it in the notebook. A fixed one: [1, 2]."
+        return f"{NO_LISTS} A fixed one: [1, 2]."
     called = next((found for text in given if isinstance(text, str) and (found := RANGE.match(text))), None)
     if called is None:
         return ""
     return f"Choose the range {called[1]} instead of a list." if varies else "Let it vary over that range."
 
 
-def _of_fractions(name: str, domain: Domain, usual: float) -> Finding | None:
-    """Warn of a range of fractions for an integer, if the range contains integers.
+def _of_range(name: str, domain: Range, usual: Any) -> Finding | None:
+    """Warn of a range of numbers for another type, and of fractions for an integer, if it contains integers.
 
     Between 0 and 1 there is no other integer: `dropout = 0` and `lr = 1` are probably meant as fractions.
+    0 and 1 may stand for booleans.
     """
-    if isinstance(usual, bool) or not isinstance(usual, int) or not isinstance(domain, Uniform | LogUniform):
+    kind = parameter_values.kind_of(usual)
+    if kind != parameter_values.kind_of(0) and not (isinstance(usual, bool) and domain == RandInt(0, 1)):
+        said = f"{name} takes numbers from {domain}; the notebook has {parameter_values.shown(usual)}."
+        fix = (
+            NO_LISTS
+            if isinstance(usual, parameter_values.COLLECTIONS)
+            else f"Give a list of values if {kind} was meant."
+        )
+        return Finding("warning", "other_type", said, fix, field="space", parameter=name)
+    if not isinstance(usual, int) or not isinstance(domain, Uniform | LogUniform):
         return None
     low, high = math.ceil(domain.low), math.floor(domain.high)
     if high - low < 2:

@@ -77,8 +77,7 @@ def check(cells: Sequence[Cell], around: CheckContext) -> tuple[Finding, ...]:
     given = {name: (value,) for name, value in around.parameters.items()}
     found = [
         *_ranks(cells, around.ranks),
-        *parameter_values.strings(parameter_values.usual(cells), given, "parameters"),
-        *parameter_values.fractions(parameter_values.usual(cells), given, "parameters"),
+        *parameter_values.mismatches(parameter_values.usual(cells), given, "parameters"),
         *parameters.unknown(cells, around.parameters, "parameters"),
         *undefined_names.undefined(
             parsed, around.kernel, around.parameters, torch=around.framework.name == "torch"

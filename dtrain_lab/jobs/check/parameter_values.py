@@ -1,4 +1,4 @@
-"""Check of the parameters given at submission: names that the notebook lacks, and values of another type."""
+"""Check of the values given at submission for parameters that have another type in the notebook."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import math
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,8 @@ LARGEST_OPERAND = 1e4
 """Powers of larger operands could take long to compute."""
 MOST_BITS = 1000
 """Longer integers are not realistic parameters, and can't be written in a message."""
+MOST_WHOLE = 2**53
+"""Floats up to this one represent every integer, so that 1e3 is 1000 and nothing else."""
 
 
 def tagged(cells: Sequence[Cell]) -> Cell | None:
@@ -36,7 +39,7 @@ def tagged(cells: Sequence[Cell]) -> Cell | None:
 
 
 def usual(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return the numbers, booleans and collections that the tagged cell assigns, by name.
+    """Return the numbers, booleans, strings and collections that the tagged cell assigns, by name.
 
     Args:
         cells: cells of the notebook.
@@ -51,8 +54,42 @@ def usual(cells: Sequence[Cell]) -> dict[str, Any]:
         for target in targets:
             if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AnnAssign):
                 found[target.id] = _literal(node.value)
-    kinds = (bool, int, float, *COLLECTIONS)
+    kinds = (bool, int, float, str, *COLLECTIONS)
     return {name: value for name, value in found.items() if isinstance(value, kinds)}
+
+
+def whole(cells: Sequence[Cell], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return given values, with 1e3 as the integer 1000 where the notebook has an integer.
+
+    Args:
+        cells: cells of the notebook.
+        given: value of each parameter.
+
+    Returns:
+        The values; those that differ only in type are replaced. `range(1000.0)` is an error in Python.
+    """
+    notebook = usual(cells)
+    made = dict(given)
+    for name, value in given.items():
+        has = notebook.get(unicodedata.normalize("NFKC", name))  # as Python reads names
+        if _is_integer(has) and isinstance(value, float) and value.is_integer() and abs(value) <= MOST_WHOLE:
+            made[name] = int(value)
+    return made
+
+
+def mismatches(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
+    """Find values whose type differs from the one that the parameter has in the notebook.
+
+    Args:
+        notebook: its values, as `usual` returns them.
+        given: values that each parameter gets.
+        field: the request's field that contains them.
+
+    Returns:
+        What `strings`, `fractions` and `other_types` find.
+    """
+    kinds = (strings, fractions, other_types)
+    return [one for find in kinds for one in find(notebook, given, field)]
 
 
 def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
@@ -69,10 +106,10 @@ def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], fie
     """
     found = []
     for name, values in given.items():
-        texts = [value for value in values if isinstance(value, str)] if name in notebook else []
-        if not texts:
+        has = notebook.get(name)
+        texts = [value for value in values if isinstance(value, str)]
+        if not texts or has is None or isinstance(has, str):
             continue
-        has = notebook[name]
         wrong = next((text for text in texts if _is_wrong(text, has)), None)
         text = texts[0] if wrong is None else wrong
         said = f'{name} is set to the string "{text}"; the notebook has {has!r}.'
@@ -80,7 +117,7 @@ def strings(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], fie
             fix = _instead(text, has)
             found.append(Finding("problem", "bad_value", said, fix, field=field, parameter=name))
         else:
-            fix = f"The notebook will receive the string. Correct it if {_kind(has)} was meant."
+            fix = f"The notebook will receive the string. Correct it if {kind_of(has)} was meant."
             found.append(Finding("warning", "string_value", said, fix, field=field, parameter=name))
     return found
 
@@ -101,7 +138,7 @@ def fractions(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], f
     found = []
     for name, values in given.items():
         has = notebook.get(name)
-        if isinstance(has, bool) or not isinstance(has, int):
+        if not _is_integer(has):
             continue
         parts = [v for v in values if isinstance(v, float) and not v.is_integer() and math.isfinite(v)]
         odd = next((value for value in parts if has not in (0, 1) or abs(value) > 1), None)
@@ -110,6 +147,70 @@ def fractions(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], f
             fix = "Correct it if a whole number was meant, as for epochs or layers."
             found.append(Finding("warning", "fractions", said, fix, field=field, parameter=name))
     return found
+
+
+def other_types(notebook: Mapping[str, Any], given: Mapping[str, Iterable[Any]], field: str) -> list[Finding]:
+    """Find values other than strings given to parameters that have another type in the notebook.
+
+    0 and 1 may stand for booleans, and booleans for them.
+
+    Args:
+        notebook: its values, as `usual` returns them.
+        given: values that each parameter gets.
+        field: the request's field that contains them.
+
+    Returns:
+        At most one warning per parameter: what the notebook does with such a value, only it knows.
+    """
+    found = []
+    for name, values in given.items():
+        has = notebook.get(name)
+        others = [v for v in values if not isinstance(v, str) and kind_of(v) != kind_of(has)]
+        if has is None or not (odd := [v for v in others if not (_is_truth(v) and _is_truth(has))]):
+            continue
+        value = odd[0]
+        said = f"{name} is set to {value!r}; the notebook has {shown(has)}."
+        quotes = isinstance(has, str) and isinstance(value, int | float) and not isinstance(value, bool)
+        fix = f'Write "{value!r}", in quotes,' if quotes else "Correct it"
+        fix = f"{fix} if {kind_of(has)} was meant."
+        found.append(Finding("warning", "other_type", said, fix, field=field, parameter=name))
+    return found
+
+
+def kind_of(value: Any) -> str:
+    """Return the type of a value as messages have it: "a number", "true or false".
+
+    Args:
+        value: value of a parameter, in the notebook or given.
+    """
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if value is None:
+        return "None"
+    return "a dictionary" if isinstance(value, dict) else "a list"
+
+
+def shown(value: Any) -> str:
+    """Return a value as messages have it: a string in double quotes, others as Python writes them.
+
+    Args:
+        value: value of a parameter in the notebook.
+    """
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether a value is an integer, and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether a value is a boolean, or a number that may stand for one."""
+    return isinstance(value, int | float) and value in (0, 1)
 
 
 def _is_wrong(text: str, has: Any) -> bool:
@@ -124,7 +225,7 @@ def _is_wrong(text: str, has: Any) -> bool:
 def _instead(text: str, has: Any) -> str:
     """Hint on what to give instead of a string."""
     if isinstance(has, bool | list | tuple | dict | set):
-        return f"Give {_kind(has)}."
+        return f"Give {kind_of(has)}."
     try:
         number = json.loads(text)
     except ValueError:
@@ -132,13 +233,6 @@ def _instead(text: str, has: Any) -> str:
     if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
         return f"Give {text.strip()} without quotes."
     return f"Give a number, such as {has!r}."
-
-
-def _kind(has: Any) -> str:
-    """The type of a boolean or collection, for messages."""
-    if isinstance(has, bool):
-        return "true or false"
-    return "a dictionary" if isinstance(has, dict) else "a list"
 
 
 def _literal(node: ast.expr | None) -> Any:

@@ -17,7 +17,7 @@ from dtrain_lab.backends import registry
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadSize, DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs.check import check, checkpoints
+from dtrain_lab.jobs.check import check, checkpoints, parameter_values
 from dtrain_lab.jobs.check import frameworks as framework_check
 from dtrain_lab.jobs.check.notebook import CheckContext
 from dtrain_lab.jobs.notebook.script import Script, convert
@@ -85,6 +85,7 @@ async def prepare(
         DtrainError: The notebook, profile, size, name or environment is unusable.
     """
     book = await read_book(file, sources, recent)
+    request = replace(request, parameters=parameter_values.whole(book.cells, request.parameters))
     backend = registry.backend(sources.profile.backend)
     asked = settings(request, sources.profile, backend)
     profile, framework = asked.allowed.profile, asked.allowed.profile.framework or "torch"

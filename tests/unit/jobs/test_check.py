@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.jobs.check import CheckContext, check, imports, portability
+from dtrain_lab.jobs.check import CheckContext, check, imports, parameter_values, portability
 from dtrain_lab.jobs.check.parsed_cells import parse
 from dtrain_lab.jobs.notebook.rank_cells import ranks_missing
 from dtrain_lab.jobs.notebook.source import Cell, read
@@ -328,6 +328,48 @@ def test_a_string_for_a_number_is_a_problem_of_its_parameter(
     assert check([tagged], CheckContext(parameters=fine)) == ()
     (warned,) = check([tagged], CheckContext(parameters={"sure": "imagenet"}))
     assert (warned.severity, warned.code) == ("warning", "string_value")
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "fix"),
+    [
+        ({"lr": None}, "lr is set to None; the notebook has 0.1.", "Correct it if a number was meant."),
+        ({"lr": True}, "lr is set to True; the notebook has 0.1.", "Correct it if a number was meant."),
+        ({"dims": 3}, "dims is set to 3; the notebook has [1].", "Correct it if a list was meant."),
+        ({"lr": [0.1]}, "lr is set to [0.1]; the notebook has 0.1.", "Correct it if a number was meant."),
+        ({"sure": 2}, "sure is set to 2; the notebook has True.", "Correct it if true or false was meant."),
+        (
+            {"data": 3},
+            'data is set to 3; the notebook has "digits".',
+            'Write "3", in quotes, if a string was meant.',
+        ),
+        (
+            {"data": None},
+            'data is set to None; the notebook has "digits".',
+            "Correct it if a string was meant.",
+        ),
+    ],
+)
+def test_a_value_of_another_type_is_a_warning(given: dict[str, object], said: str, fix: str) -> None:
+    """Found by hand: `lr = None` and `name = 3` had no remark."""
+    source = "lr = 0.1\nsure = True\ndims = [1]\ndata = 'digits'\nmost = None\nflag = 1"
+    tagged = Cell("[1]", "a", source, ("parameters",))
+    (found,) = check([tagged], CheckContext(parameters=given))
+    assert (found.severity, found.code, found.field) == ("warning", "other_type", "parameters")
+    assert (found.message, found.fix) == (said, fix)
+    fine = {"sure": 0, "dims": [2, 3], "data": "cifar", "most": 3, "flag": True}
+    assert check([tagged], CheckContext(parameters=fine)) == ()
+
+
+def test_a_whole_float_is_an_integer_where_the_notebook_has_one() -> None:
+    """Found by hand: `--param epochs=1e3` became 1000.0, which `range` refuses."""
+    source = "epochs = 3\nlr = 0.1\nsure = True\nname = 'a'\n\ufb01 = 3"
+    given = {"epochs": 1e3, "lr": 2.0, "sure": 1.0, "name": 3.0, "other": 1.0, "\ufb01": 2.0}
+    made = parameter_values.whole([Cell("[1]", "a", source, ("parameters",))], given)
+    assert made == given
+    assert {name for name, value in made.items() if isinstance(value, int)} == {"epochs", "\ufb01"}
+    for kept in (2.5, 1e300, float("inf"), None, "1e3", True):
+        assert parameter_values.whole([PARAMETERS_CELL], {"epochs": kept})["epochs"] is kept
 
 
 PARAMETERS_CELL = Cell("[1]", "a", "lr = 0.1\nepochs = 3\ndropout = 0", ("parameters",))

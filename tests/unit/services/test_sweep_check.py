@@ -139,3 +139,32 @@ async def test_a_string_that_is_no_mistyped_number_is_a_warning(tmp_path: Path, 
     (found,) = [f for f in plan.findings if f.code == "string_value"]
     assert (found.severity, found.field, found.parameter) == ("warning", "parameters", "weights")
     assert not [f for f in plan.findings if f.severity == "problem"]
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        ({"lr": [0.1, None]}, "lr is set to None; the notebook has 0.1."),
+        ({"data": [3, 4]}, 'data is set to 3; the notebook has "digits".'),
+        ({"data": "uniform(0, 1)"}, 'data takes numbers from uniform(0.0, 1.0); the notebook has "digits".'),
+        ({"sure": "randint(0, 2)"}, "sure takes numbers from randint(0, 2); the notebook has True."),
+        ({"sure": "randint(0, 1)"}, None),
+    ],
+)
+async def test_values_of_another_type_are_told_as_for_a_job(
+    tmp_path: Path, sweeps: Sweeps, space: dict[str, Any], said: str | None
+) -> None:
+    source = "lr = 0.1\ndata = 'digits'\nsure = True"
+    file = write(tmp_path / "book" / "train.ipynb", [(source, "parameters"), LOGS])
+    plan = await sweeps.plan(replace(REQUEST, space=space, sampler="random"), file)
+    found = [f for f in plan.findings if f.code == "other_type"]
+    assert [(f.message, f.severity, f.field) for f in found] == ([(said, "warning", "space")] if said else [])
+
+
+async def test_a_trial_has_an_integer_where_the_notebook_has_one(tmp_path: Path, sweeps: Sweeps) -> None:
+    file = write(tmp_path / "book" / "train.ipynb", [("epochs = 3", "parameters"), LOGS])
+    plan = await sweeps.plan(replace(REQUEST, space={"epochs": [1e3, 2e3]}), file)
+    (script,) = [f for f in plan.files if f.path == "code/dtrain_main.py"]
+    assert script.text is not None
+    assert "\nepochs = 1000\n" in script.text
+    assert not plan.findings

@@ -176,7 +176,9 @@ def test_strings_that_may_be_meant_are_warnings() -> None:
     assert found.message == 'sure is set to the string "2024-01-01"; the notebook has True.'
     assert found.fix == "The notebook will receive the string. Correct it if true or false was meant."
     assert [f.parameter for f in check_values(cells, space.parse({"sure": ["tree", "forest"]}))] == ["sure"]
-    plain = {"opt": ["a", "b"], "n": ["1x", "b"], "lr": [None, 1], "sure": [0, 1]}
+    (other,) = check_values(cells, space.parse({"lr": [None, 1]}))
+    assert other.message == "lr is set to None; the notebook has 0.1."
+    plain = {"opt": ["a", "b"], "n": ["1x", "b"], "lr": [0.5, 1], "sure": [0, 1]}
     assert check_values(cells, space.parse(plain)) == []
     assert check_values(cells, {}, {"lr": 1, "opt": "1e-3x", "n": "text"}) == []
 
@@ -194,7 +196,6 @@ def test_strings_that_may_be_meant_are_warnings() -> None:
         ("drop=uniform(0, 1)", ""),
         ("drop=uniform(0, 0.5)", ""),
         ("lr=uniform(0, 8)", ""),
-        ("sure=uniform(0, 8)", ""),
     ],
 )
 def test_fractions_for_a_whole_number_are_a_warning(parameter: str, warned: str) -> None:
