@@ -120,7 +120,7 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     shares = (c.share if c is not None else 0.0 for c in (communication, data))
     if slow is not None and text_of.slow_leads(slow, step_s, *shares):
         text = text_of.slow_rank(slow, text_of.late_share(slow, step_s))
-        notes[slow.hint], own = None, 0.0  # waiting, not code
+        own = 0.0  # waiting, not code
     return Diagnosis(text, "replayed", communication, data, tuple(notes), own)
 
 
@@ -159,7 +159,6 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
     slow = next((v for v in metrics.verdicts if v.kind == "slow"), None)
     if slow is not None and step:
         text = text_of.slow_rank(slow, text_of.late_share(slow, step))
-        notes.append(slow.hint)
     return Diagnosis(text, "live", communication, data, tuple(notes))
 
 

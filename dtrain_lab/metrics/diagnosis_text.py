@@ -154,14 +154,16 @@ def by_loader(slow: Verdict | None) -> bool:
 
 
 def slow_rank(slow: Verdict, share: float) -> str:
-    """The verdict on a loop with a slow rank.
+    """The verdict on a loop with a slow rank, and what that rank takes longer for.
 
     Args:
-        slow: Names the rank, and those that wait for it.
+        slow: Names the rank, and those that wait for it; its hint says how much longer a step takes, and why.
         share: Part of a step by which this rank is later, 0 to 1.
     """
     waits = f"rank {slow.peers[0]} waits" if len(slow.peers) == 1 else "the others wait"
-    return f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step."
+    return (
+        f"Rank {slow.ranks[0]} is slow: {waits} for it, {share * 100:.0f} % of a step. It takes {slow.hint}"
+    )
 
 
 def step_time(seconds: float) -> str:

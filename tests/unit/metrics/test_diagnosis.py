@@ -10,6 +10,7 @@ from dtrain_lab.metrics.advice import advise
 from dtrain_lab.metrics.advice.measured import measured, with_diagnosis
 from dtrain_lab.metrics.diagnosed_loop import Loops
 from dtrain_lab.metrics.diagnosis import (
+    RUNS,
     StepTimings,
     conclude,
     denies_waiting_for_data,
@@ -163,8 +164,12 @@ SLOW = Verdict(
 
 def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
     found = conclude([timings(r, 20, 15, loop_s=0.05) for r in (0, 1)], SLOW)
-    assert found.text == "Rank 1 is slow: rank 0 waits for it, 60 % of a step."
-    assert (found.notes[-1], found.own) == ("30 ms a step longer than rank 0: its own code sleeps.", 0.0)
+    assert found.text == (
+        "Rank 1 is slow: rank 0 waits for it, 60 % of a step. "
+        "It takes 30 ms a step longer than rank 0: its own code sleeps."
+    ), "in one paragraph, with its subject"
+    assert found.own == 0.0
+    assert SLOW.hint not in found.notes
     other = conclude(
         [timings(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01})
     )
@@ -178,7 +183,8 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
     )
     assert rather.text == "Input-bound: 80 % of a step waits for data.", "all ranks do"
     live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
-    assert live.text == "Rank 1 is slow: the others wait for it, 30 % of a step."
+    assert live.text == f"Rank 1 is slow: the others wait for it, 30 % of a step. It takes {SLOW.hint}"
+    assert live.notes == (RUNS,)
 
 
 def test_what_does_not_show_is_said_without_times_that_contradict_it() -> None:
