@@ -156,7 +156,7 @@ def from_live(metrics: Metrics, note: str = RUNS, asleep: float = 0.0) -> Diagno
             "of a step, or more."
         )
     text = text_of.verdict(communication, data, 2, asleep=asleep)
-    slow = next((v for v in metrics.verdicts if v.kind == "slow"), None)
+    slow = next((v for v in metrics.verdicts if v.code == "slow"), None)  # a rank that compiles has no pace
     if slow is not None and step:
         text = text_of.slow_rank(slow, text_of.late_share(slow, step))
     return Diagnosis(text, "live", communication, data, tuple(notes))

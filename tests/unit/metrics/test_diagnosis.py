@@ -185,6 +185,8 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
     live = from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(replace(SLOW, peers=(0, 2)),)))
     assert live.text == f"Rank 1 is slow: the others wait for it, 30 % of a step. It takes {SLOW.hint}"
     assert live.notes == (RUNS,)
+    compiles = replace(SLOW, code="behind", values={"count": 1})
+    assert from_live(Metrics(step_s=0.1, comm_overhead=0.3, verdicts=(compiles,))).text.startswith("Comm")
 
 
 def test_what_does_not_show_is_said_without_times_that_contradict_it() -> None:
