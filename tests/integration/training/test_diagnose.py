@@ -97,7 +97,8 @@ def test_before_any_training_it_says_what_to_do(world: dt.Cluster) -> None:
     assert world.advise() == []
 
 
-ATTEMPTS = 4
+ATTEMPTS = 6
+"""Of a measurement, on a machine with other work."""
 
 
 @pytest.mark.parametrize(
@@ -230,13 +231,18 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
     ended = world.info()["metrics"]
     assert not ended["current"]
     assert ended["last"]["samples_per_s"] > 0
-    diagnosed = world.diagnose().communication
+    for attempt in range(ATTEMPTS):
+        diagnosis, again, advised = world.diagnose(), asyncio.run(train(loop)), world.advise()
+        if again["measured"] and [a["id"] for a in advised] == ["accumulate"]:
+            break
+        # other work on the machine has changed the step time, so that it counts as another loop, or the times
+        assert attempt < ATTEMPTS - 1, (again, advised)
+        wait_until(lambda: world.state == "ready", 20, "the world to be ready")
+    diagnosed = diagnosis.communication
     assert diagnosed is not None
-    again = asyncio.run(train(loop))
-    assert (again["measured"], again["comm_overhead"]) == (True, pytest.approx(diagnosed.share))
+    assert again["comm_overhead"] == pytest.approx(diagnosed.share)
     assert again["comm_overhead_error"] == pytest.approx(diagnosed.error)
-    [advice] = world.advise()
-    assert advice["id"] == "accumulate"
+    [advice] = advised
     assert world.info()["metrics"]["advice"] == [advice], "it is of use when the loop has ended"
     assert "dt.optimize(model, optimizer, gradient_accumulation_steps=" in advice["diff"], (
         "in an earlier cell"
@@ -274,7 +280,7 @@ def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) 
     async def train(then: Callable[[], Awaitable[object]]) -> None:
         running = asyncio.ensure_future(world.run_async("for _ in range(1000): train(16)", check=False))
         try:
-            while not (await world.info_async())["metrics"]["current"]:
+            while not (found := (await world.info_async())["metrics"])["current"] or not found["step_s"]:
                 await asyncio.sleep(0.1)
             await then()
         finally:
@@ -288,13 +294,19 @@ def test_workers_are_tried_on_the_loader_that_training_reads(world: dt.Cluster) 
         with pytest.raises(Conflict, match="A cell is running"):
             await world.try_advice_async("workers")
 
-    asyncio.run(train(nothing))
-    world.diagnose()  # estimates promise nothing on a busy machine
-    asyncio.run(train(refused))
-    with pytest.raises(BadRequest, match="can't be tried by itself"):
-        world.try_advice("more_ranks")
-    before = world.run("print(mark())").stdout
-    tried = world.try_advice("workers")
+    for attempt in range(ATTEMPTS):
+        asyncio.run(train(nothing))
+        world.diagnose()  # estimates promise nothing on a busy machine
+        try:
+            asyncio.run(train(refused))
+            with pytest.raises(BadRequest, match="can't be tried by itself"):
+                world.try_advice("more_ranks")
+            before = world.run("print(mark())").stdout
+            tried = world.try_advice("workers")
+            break
+        except NotFound:  # other work on the machine takes the cores, or has changed the step time
+            if attempt == ATTEMPTS - 1:
+                raise
     assert 1.2 < tried["gain"] < 6, "a step waited 60 of its 80 ms for data"
     assert tried["steps"] >= 4
     assert world.run("print(mark())").stdout == before
