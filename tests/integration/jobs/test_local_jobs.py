@@ -86,6 +86,13 @@ def named(job: str, module: str) -> list[psutil.Process]:
     return [p for p in of_job(job) if module in " ".join(command_line(p))]
 
 
+def account(job: Job) -> str:
+    """All that is known of a job that ended otherwise than it should: its log may be empty."""
+    launcher = Path(job.info()["directory"]) / "launcher.log"
+    said = launcher.read_text(errors="replace") if launcher.exists() else "no launcher.log"
+    return f"{job.info()['summary']['text']}\nlog:\n{job.logs()}\nlauncher.log:\n{said}"
+
+
 LEAVES = """import atexit, ctypes, threading, time
 atexit.register(print, 'said at the exit')
 threading.Thread(target=lambda: (time.sleep(0.5), print('a thread ends'))).start()
@@ -251,7 +258,7 @@ for step in range(3):
 )
 def test_means_over_its_ranks_are_its_values(tmp_path: Path, imports: str, level: float, told: bool) -> None:
     job: Job = dt.submit(write(tmp_path / "averaged.ipynb", [imports + AVERAGED]), ranks=2)
-    assert job.wait(60) == "succeeded", job.logs()
+    assert job.wait(60) == "succeeded", account(job)
     assert job.info()["metrics"]["values"] == {"level": level, "step": 2}
     logged = [(call["step"], call["values"]["level"]) for call in job.metrics()["logged"]]
     assert logged == [(0, level - 2), (1, level - 1), (2, level)], (
@@ -375,9 +382,9 @@ def test_a_gang_waits_for_its_slots_and_says_for_whom(tmp_path: Path) -> None:
     assert [w["name"] for w in slots["waiting"]] == ["second", "third"]
     second.cancel()
     assert second.wait(30) == "cancelled"
-    assert third.wait(60) == "succeeded"
+    assert third.wait(60) == "succeeded", account(third)
     first.cancel()
-    assert first.wait(30) == "cancelled"
+    assert first.wait(30) == "cancelled", account(first)
     wait_until(lambda: not of_job(first.id), 15, "its end")
     with pytest.raises(BadSize):
         dt.submit(sleep, ranks=10_000)
