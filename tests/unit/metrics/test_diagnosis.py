@@ -177,7 +177,7 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
     # both are measurements of the same wait, of which the one or the other is longer by chance
     loader = replace(SLOW, values={"over_s": 0.078, "cause": ", in every step: data"})
     waits = conclude([timings(r, 20, 19, 100) for r in (0, 1)], loader)
-    assert waits.text == "Rank 1 is slow: rank 0 waits for it, 78 % of a step."
+    assert waits.text.startswith("Rank 1 is slow: rank 0 waits for it, 78 % of a step. ")
     rather = conclude(
         [timings(r, 20, 19, 100) for r in (0, 1)], replace(loader, values=loader.values | {"over_s": 0.02})
     )
