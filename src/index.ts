@@ -1,7 +1,10 @@
 import {
   actionsPlugin,
+  advicePlugin,
   clustersPlugin,
-  selectionPlugin
+  preferencesPlugin,
+  selectionPlugin,
+  sitePlugin
 } from './cluster/plugin';
 import { debugPlugin } from './debug/plugin';
 import { verdictMarksPlugin } from './debug/marks/verdictsPlugin';
@@ -17,8 +20,11 @@ import { statusPlugin } from './status/plugin';
 import { sweepsPlugin } from './sweeps/plugin';
 
 export default [
+  preferencesPlugin,
+  sitePlugin,
   clustersPlugin,
   selectionPlugin,
+  advicePlugin,
   actionsPlugin,
   panelPlugin,
   notebookPlugin,

@@ -81,8 +81,8 @@ export interface IPoint {
   values: Readonly<Record<string, number>>;
 }
 
-/** The user's settings. */
-export interface IPreferences {
+/** The values of the user's settings. */
+export interface IPreferenceValues {
   updatesPerSecond: number;
   notifyTrouble: boolean;
   notifyCells: boolean;
@@ -90,35 +90,38 @@ export interface IPreferences {
   notifyCellsAfter: number;
 }
 
-/** All clusters and jobs of this user, live while somebody looks. */
-export type Endings = Readonly<Record<string, Cluster['summary']>>;
+/** The user's settings. */
+export interface IPreferences {
+  readonly values: IPreferenceValues;
+  /** Change some of them, at once. */
+  configure(values: Partial<IPreferenceValues>): void;
+}
 
-export interface IClusters {
-  readonly preferences: IPreferences;
-  /** Settings are applied at once. */
-  configure(preferences: Partial<IPreferences>): void;
-  /** Emitted at each change, at most a few times a second. */
-  readonly changed: ISignal<IClusters, void>;
-  readonly clusters: readonly Cluster[];
-  /** Show a cluster that was just requested before the next frame. */
-  add(cluster: Cluster): void;
-  /**
-   * Ignore what holds a cluster up, in this browser, until that changes or ends: it is then not among its
-   * verdicts.
-   */
-  ignore(id: string): void;
-  /** Show the ignored verdicts of a cluster again. */
-  showIgnored(id: string): void;
-  /** The ignored verdict of a cluster; null for none. */
-  ignored(id: string): Verdict | null;
-  /** The last state of clusters that have ended, by id: its values say who has stopped one, and when. */
-  readonly endings: Endings;
-  /** Jobs that run or ended recently, newest first; ended ones without their ranks. */
-  readonly jobs: readonly Job[];
-  readonly site: Site | null;
+export const IPreferences = new Token<IPreferences>(
+  'dtrain-lab:IPreferences',
+  "The user's settings."
+);
+
+/** What the server has: its machine, and the profiles of this user. */
+export interface ISite {
+  /** Emitted when the server has answered, and when a profile is written. */
+  readonly changed: ISignal<ISite, void>;
+  /** The machine, and what this user may do there; null until the server has answered. */
+  readonly facts: Site | null;
   readonly profiles: readonly Profile[];
   /** Set all profiles, after they were written. */
-  takeProfiles(profiles: readonly Profile[]): void;
+  setProfiles(profiles: readonly Profile[]): void;
+  /** Ask the server, again if it has answered before. */
+  load(): Promise<void>;
+}
+
+export const ISite = new Token<ISite>(
+  'dtrain-lab:ISite',
+  "The server's machine and profiles."
+);
+
+/** The connection to the server. */
+export interface IConnection {
   readonly link: Link;
   /** Time of the last frame; null before the first. */
   readonly seen: Date | null;
@@ -127,6 +130,32 @@ export interface IClusters {
   /** Without a connection: the server's announcement of its own end; null if it was not stopped. */
   readonly stopped: Stopped | null;
   reconnect(): void;
+}
+
+/** Verdicts that the user ignores in this browser: each until it changes or ends. */
+export interface IIgnoredVerdicts {
+  /** Ignore what holds a cluster up: it is then not among its verdicts. */
+  ignore(id: string): void;
+  /** Show the ignored verdicts of a cluster again. */
+  showIgnored(id: string): void;
+  /** The ignored verdict of a cluster; null for none. */
+  ignored(id: string): Verdict | null;
+}
+
+/** The last state of clusters that have ended, by id: its values say who has stopped one, and when. */
+export type Endings = Readonly<Record<string, Cluster['summary']>>;
+
+/** All clusters and jobs of this user, live while somebody looks. */
+export interface ILiveState extends IConnection, IIgnoredVerdicts {
+  /** Emitted at each change, at most a few times a second. */
+  readonly changed: ISignal<ILiveState, void>;
+  /** Those that run or start; without verdicts that the user ignores. */
+  readonly clusters: readonly Cluster[];
+  /** Show a cluster that was just requested before the next frame. */
+  add(cluster: Cluster): void;
+  readonly endings: Endings;
+  /** Jobs that run or ended recently, newest first; ended ones without their ranks. */
+  readonly jobs: readonly Job[];
   /** Recent metrics of a cluster, oldest first. */
   history(id: string): readonly IPoint[];
   /**
@@ -136,9 +165,26 @@ export interface IClusters {
   setVisible(visible: boolean, viewer: string): void;
 }
 
-export const IClusters = new Token<IClusters>(
-  'dtrain-lab:IClusters',
+export const ILiveState = new Token<ILiveState>(
+  'dtrain-lab:ILiveState',
   'All clusters and jobs of this user, live while somebody looks.'
+);
+
+/** What the user has done with advice. */
+export interface IAdviceState {
+  /** Emitted when advice is dismissed or applied, or this is undone. */
+  readonly changed: ISignal<IAdviceState, void>;
+  /** Whether advice on a cluster is dismissed. */
+  isDismissed(id: string, advice: string): boolean;
+  dismiss(id: string, advice: string, dismissed?: boolean): void;
+  /** Whether a change that advice suggests was applied to its cell, and is still there. */
+  isKept(id: string, diff: string): boolean;
+  keep(id: string, diff: string, kept: boolean): void;
+}
+
+export const IAdviceState = new Token<IAdviceState>(
+  'dtrain-lab:IAdviceState',
+  'Advice that the user has dismissed or applied.'
 );
 
 /** The current notebook, to which new ranks belong. */
@@ -155,9 +201,7 @@ export interface ICurrentNotebook {
   lacks: boolean;
 }
 
-/**
- * Selection that all views share: a cluster, one of its ranks, the current notebook, and dismissed advice.
- */
+/** Selection that all views share: a cluster, one of its ranks, and the current notebook. */
 export interface ISelection {
   /** Emitted when the selection changes, not with each frame. */
   readonly changed: ISignal<ISelection, void>;
@@ -174,12 +218,6 @@ export interface ISelection {
   /** The rank that sidebar and Ranks view show; null for none. */
   readonly rank: number | null;
   selectRank(rank: number | null): void;
-  /** Dismissed advice on a cluster. */
-  isDismissed(id: string, advice: string): boolean;
-  dismiss(id: string, advice: string, dismissed?: boolean): void;
-  /** Whether a change that advice suggests was applied to its cell, and is still there. */
-  isKept(id: string, diff: string): boolean;
-  keep(id: string, diff: string, kept: boolean): void;
   readonly notebook: ICurrentNotebook;
   setNotebook(notebook: ICurrentNotebook): void;
 }

@@ -4,9 +4,10 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { makeCluster, makeFrame, makeVerdict } from '../testing/clusters';
+import { makeLiveState } from '../testing/liveState';
 import { CellRecord, Cluster } from '../tokens';
-import { ClustersModel } from './model/model';
 import { announceCells, announceLimit, announceTrouble } from './notices';
+import { Preferences } from './model/preferences';
 import { ClusterRequests } from './model/requests';
 
 afterEach(() => {
@@ -17,7 +18,7 @@ afterEach(() => {
 it("tells that the scheduler's limit is near, twice for each limit", () => {
   vi.useFakeTimers({ now: 0 });
   const told = vi.spyOn(Notification, 'warning').mockReturnValue('');
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const model = makeLiveState();
   announceLimit(model, nullTranslator.load('x'));
   let limit: number | null = 3600;
   const at = (seconds: number): string[] => {
@@ -56,9 +57,9 @@ function stuck(id: string, generation = 0): Cluster {
 
 it('tells trouble once an episode, and not to somebody who sees it', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const model = makeLiveState();
   let seen = false;
-  announceTrouble(model, trans, () => seen);
+  announceTrouble(model, new Preferences(), trans, () => seen);
   const look = (cluster: Cluster): number => {
     model.receive(makeFrame([cluster]));
     model.changed.emit();
@@ -77,8 +78,13 @@ it('tells trouble once an episode, and not to somebody who sees it', () => {
 
 it('asks whether the cell is in view that a lost rank has ended', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
-  const model = new ClustersModel(ServerConnection.makeSettings());
-  announceTrouble(model, trans, ({ running }) => running.length > 0);
+  const model = makeLiveState();
+  announceTrouble(
+    model,
+    new Preferences(),
+    trans,
+    ({ running }) => running.length > 0
+  );
   const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
   const runs = makeCluster({
     running: [{ ...cell, cell_id: null, detached: false, kind: 'cell' }]
@@ -94,8 +100,13 @@ it('asks whether the cell is in view that a lost rank has ended', () => {
 
 it('tells a loss among idle ranks, although the cell that ended before it is in view', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
-  const model = new ClustersModel(ServerConnection.makeSettings());
-  announceTrouble(model, trans, ({ running }) => running.length > 0);
+  const model = makeLiveState();
+  announceTrouble(
+    model,
+    new Preferences(),
+    trans,
+    ({ running }) => running.length > 0
+  );
   const cell = { cell: '[3]', notebook: '/x', ranks: [0, 1], started_at: 1 };
   const runs = makeCluster({
     running: [{ ...cell, cell_id: null, detached: false, kind: 'cell' }]
@@ -109,8 +120,9 @@ it('tells a loss among idle ranks, although the cell that ended before it is in 
 it("tells the end of one's own interrupt without an alarm", async () => {
   const alarm = vi.spyOn(Notification, 'error').mockReturnValue('');
   const calm = vi.spyOn(Notification, 'info').mockReturnValue('');
-  const model = new ClustersModel(ServerConnection.makeSettings());
-  model.configure({ notifyCellsAfter: 0 });
+  const model = makeLiveState();
+  const preferences = new Preferences();
+  preferences.configure({ notifyCellsAfter: 0 });
   const actions = new ClusterRequests(
     ServerConnection.makeSettings(),
     () => undefined
@@ -123,7 +135,7 @@ it("tells the end of one's own interrupt without an alarm", async () => {
       result: { sentence: 'Ranks 0–1 were interrupted.', interrupted }
     }) as unknown as CellRecord;
   const cells = vi.spyOn(actions, 'cells');
-  announceCells(model, actions, trans, () => false);
+  announceCells(model, preferences, actions, trans, () => false);
   const end = async (interrupted: boolean): Promise<void> => {
     cells.mockResolvedValue([record(interrupted)]);
     const running = [

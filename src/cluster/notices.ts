@@ -2,7 +2,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { notebookName } from '../locations/kernelPath';
-import { Cluster, IClusterActions, IClusters } from '../tokens';
+import { Cluster, IClusterActions, ILiveState, IPreferences } from '../tokens';
 import { formatSpan } from '../ui/metrics/format';
 import { isTrouble, sentence } from '../ui/verdicts/sentence';
 import { alarmOf } from '../ui/verdicts/verdict';
@@ -20,7 +20,8 @@ function episodeOf(cluster: Cluster): string {
  * @param inView - whether a cluster's problem is visible at present, in its card or its cell.
  */
 export function announceTrouble(
-  model: IClusters,
+  model: ILiveState,
+  preferences: IPreferences,
   trans: TranslationBundle,
   inView: (cluster: Cluster) => boolean
 ): void {
@@ -35,7 +36,7 @@ export function announceTrouble(
         ran.delete(cluster.id); // they ended by themselves
       }
       const key = episodeOf(cluster);
-      const wanted = model.preferences.notifyTrouble;
+      const wanted = preferences.values.notifyTrouble;
       if (wanted && isTrouble(cluster) && !told.has(key)) {
         told.add(key);
         const running = ran.get(cluster.id) ?? [];
@@ -55,7 +56,7 @@ const BEFORE_LIMIT = [120, 600];
 
 /** Notifies twice that the scheduler will soon end a cluster. */
 export function announceLimit(
-  model: IClusters,
+  model: ILiveState,
   trans: TranslationBundle
 ): void {
   const told = new Set<string>();
@@ -86,7 +87,8 @@ export function announceLimit(
  * @param inView whether a notebook is visible at present, by its path on its kernel's machine.
  */
 export function announceCells(
-  model: IClusters,
+  model: ILiveState,
+  preferences: IPreferences,
   actions: IClusterActions,
   trans: TranslationBundle,
   inView: (path: string) => boolean
@@ -100,7 +102,7 @@ export function announceCells(
           continue;
         }
         running.delete(key);
-        const { notifyCells, notifyCellsAfter } = model.preferences;
+        const { notifyCells, notifyCellsAfter } = preferences.values;
         const lasted = Date.now() / 1000 - known.startedAt;
         if (notifyCells && lasted >= notifyCellsAfter) {
           tell(actions, cluster, known.startedAt, trans, inView).catch(() => {

@@ -4,20 +4,56 @@ import {
 } from '@jupyterlab/application';
 import { IStateDB } from '@jupyterlab/statedb';
 
-import { IClusterActions, IClusters, ISelection } from '../tokens';
+import {
+  IAdviceState,
+  IClusterActions,
+  ILiveState,
+  IPreferences,
+  ISelection,
+  ISite
+} from '../tokens';
+import { AdviceState } from './model/adviceState';
 import { storage } from './model/ignoredVerdicts';
-import { ClustersModel } from './model/model';
+import { LiveState } from './model/liveState';
+import { Preferences } from './model/preferences';
 import { ClusterRequests } from './model/requests';
 import { Selection } from './model/selection';
+import { ServerSite } from './model/site';
+
+/** The user's settings. */
+export const preferencesPlugin: JupyterFrontEndPlugin<IPreferences> = {
+  id: 'dtrain-lab:preferences',
+  description: "Provides the user's settings to all views.",
+  autoStart: true,
+  provides: IPreferences,
+  activate: (): IPreferences => new Preferences()
+};
+
+/** The server's machine and profiles. */
+export const sitePlugin: JupyterFrontEndPlugin<ISite> = {
+  id: 'dtrain-lab:site',
+  description: "Provides the server's machine and profiles.",
+  autoStart: true,
+  provides: ISite,
+  activate: (app: JupyterFrontEnd): ISite =>
+    new ServerSite(app.serviceManager.serverSettings)
+};
 
 /** State of clusters from the server. */
-export const clustersPlugin: JupyterFrontEndPlugin<IClusters> = {
+export const clustersPlugin: JupyterFrontEndPlugin<ILiveState> = {
   id: 'dtrain-lab:clusters',
   description: 'Provides the clusters of this user.',
   autoStart: true,
-  provides: IClusters,
-  activate: (app: JupyterFrontEnd): IClusters =>
-    new ClustersModel(app.serviceManager.serverSettings, storage())
+  requires: [IPreferences, ISite],
+  provides: ILiveState,
+  activate: (
+    app: JupyterFrontEnd,
+    preferences: IPreferences,
+    site: ISite
+  ): ILiveState => {
+    const { serverSettings } = app.serviceManager;
+    return new LiveState(serverSettings, preferences, site, storage());
+  }
 };
 
 /** The selection that all views share. */
@@ -25,19 +61,25 @@ export const selectionPlugin: JupyterFrontEndPlugin<ISelection> = {
   id: 'dtrain-lab:selection',
   description: 'Provides what is chosen: cluster, rank and notebook.',
   autoStart: true,
-  requires: [IClusters],
-  optional: [IStateDB],
+  requires: [ILiveState],
   provides: ISelection,
-  activate: (
-    _: JupyterFrontEnd,
-    clusters: IClusters,
-    state: IStateDB | null
-  ): ISelection => {
-    const selection = new Selection(clusters);
+  activate: (_: JupyterFrontEnd, clusters: ILiveState): ISelection =>
+    new Selection(clusters)
+};
+
+/** Advice that the user has dismissed or applied. */
+export const advicePlugin: JupyterFrontEndPlugin<IAdviceState> = {
+  id: 'dtrain-lab:advice',
+  description: 'Provides which advice is dismissed or applied.',
+  autoStart: true,
+  optional: [IStateDB],
+  provides: IAdviceState,
+  activate: (_: JupyterFrontEnd, state: IStateDB | null): IAdviceState => {
+    const advice = new AdviceState();
     if (state) {
-      void remember(selection, state);
+      void remember(advice, state);
     }
-    return selection;
+    return advice;
   }
 };
 
@@ -46,11 +88,11 @@ export const actionsPlugin: JupyterFrontEndPlugin<IClusterActions> = {
   id: 'dtrain-lab:actions',
   description: 'Provides what can be done with clusters.',
   autoStart: true,
-  requires: [IClusters, ISelection],
+  requires: [ILiveState, ISelection],
   provides: IClusterActions,
   activate: (
     app: JupyterFrontEnd,
-    clusters: IClusters,
+    clusters: ILiveState,
     selection: ISelection
   ): IClusterActions =>
     new ClusterRequests(app.serviceManager.serverSettings, cluster => {
@@ -60,18 +102,18 @@ export const actionsPlugin: JupyterFrontEndPlugin<IClusterActions> = {
 };
 
 /** Keeps advice dismissed after a reload. */
-async function remember(selection: Selection, state: IStateDB): Promise<void> {
+async function remember(advice: AdviceState, state: IStateDB): Promise<void> {
   const key = 'dtrain-lab:dismissed';
   const known = await state.fetch(key);
   if (Array.isArray(known)) {
-    selection.restoreDismissed(known.map(String));
+    advice.restoreDismissed(known.map(String));
   }
-  let saved = String(selection.dismissed);
-  selection.changed.connect(() => {
-    const now = String(selection.dismissed);
+  let saved = String(advice.dismissed);
+  advice.changed.connect(() => {
+    const now = String(advice.dismissed);
     if (now !== saved) {
       saved = now;
-      void state.save(key, [...selection.dismissed]);
+      void state.save(key, [...advice.dismissed]);
     }
   });
 }

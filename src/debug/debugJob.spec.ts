@@ -12,7 +12,7 @@ import { expect, it, vi } from 'vitest';
 import { CommandIDs } from '../commands';
 import { Jobs } from '../job/model/model';
 import { makeCluster } from '../testing/clusters';
-import { IClusters } from '../tokens';
+import { ILiveState } from '../tokens';
 import { openDialog } from '../ui/dialog';
 import { addDebugJob } from './debugJob';
 import { DebugModel } from './model/model';
@@ -44,7 +44,7 @@ it('says that breakpoints stop a job once its ranks are debugged, and not before
       serviceManager: { serverSettings: ServerConnection.makeSettings() },
       shell: { activateById: (id: string) => opened.push(id) }
     } as unknown as JupyterFrontEnd,
-    clusters: { jobs: [job] } as unknown as IClusters,
+    clusters: { jobs: [job] } as unknown as ILiveState,
     tracker: {} as INotebookTracker,
     debug: {} as IDebugger,
     model: model as unknown as DebugModel,
@@ -120,7 +120,7 @@ async function debugFailed(
     clusters: {
       jobs: [{ ...job, error: null, world, parameters }],
       clusters: [one]
-    } as unknown as IClusters,
+    } as unknown as ILiveState,
     tracker: {} as INotebookTracker,
     debug: {} as IDebugger,
     model: { view: { on: true } } as unknown as DebugModel,

@@ -12,7 +12,7 @@ import { Jobs } from '../job/model/model';
 import { notebookFile } from '../job/model/texts';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
-import { Cluster, IClusters, Job } from '../tokens';
+import { Cluster, ILiveState, Job } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { askHow } from './debugFailedJob';
 import { DebugModel } from './model/model';
@@ -21,7 +21,7 @@ import { SessionQueue } from './sessionQueue';
 
 interface IAround {
   app: JupyterFrontEnd;
-  clusters: IClusters;
+  clusters: ILiveState;
   tracker: INotebookTracker;
   debug: IDebugger;
   model: DebugModel;

@@ -19,7 +19,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
 import { onceAtATime } from '../request/once';
-import { Cluster, IClusters } from '../tokens';
+import { Cluster, ILiveState } from '../tokens';
 import { Conditions } from './conditions';
 import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
@@ -40,7 +40,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:debug',
   description: "Ranks, and values across them, in the debugger's sidebar.",
   autoStart: true,
-  requires: [IClusters, INotebookTracker],
+  requires: [ILiveState, INotebookTracker],
   optional: [
     IDebugger,
     IDebuggerSidebar,
@@ -52,7 +52,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
   ],
   activate: (
     app: JupyterFrontEnd,
-    clusters: IClusters,
+    clusters: ILiveState,
     tracker: INotebookTracker,
     debug: IDebugger | null,
     sidebar: IDebugger.ISidebar | null,

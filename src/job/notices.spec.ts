@@ -4,7 +4,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { Signal } from '@lumino/signaling';
 import { beforeEach, expect, it } from 'vitest';
 
-import { IClusters, Job } from '../tokens';
+import { ILiveState, Job } from '../tokens';
 import { announceJobs } from './notices';
 
 const trans = nullTranslator.load('');
@@ -18,7 +18,7 @@ function told(inView: (id: string) => boolean): string[] {
   const model = { jobs: [] as Partial<Job>[] };
   const changed = new Signal<unknown, void>(model);
   announceJobs(
-    Object.assign(model, { changed }) as unknown as IClusters,
+    Object.assign(model, { changed }) as unknown as ILiveState,
     new CommandRegistry(),
     trans,
     inView

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
-import { IClusters, Job } from '../tokens';
+import { ILiveState, Job } from '../tokens';
 import { hasEnded } from './model/texts';
 
 /**
@@ -12,7 +12,7 @@ import { hasEnded } from './model/texts';
  * @param inView - whether the job is visible to the user
  */
 export function announceJobs(
-  model: IClusters,
+  model: ILiveState,
   commands: CommandRegistry,
   trans: TranslationBundle,
   inView: (id: string) => boolean

@@ -18,7 +18,7 @@ import { CommandToolbarButton } from '@jupyterlab/ui-components';
 
 import { CommandIDs } from '../commands';
 import { compactItem } from '../notebook/compactToolbar';
-import { IClusters, ISweeps } from '../tokens';
+import { ILiveState, ISite, ISweeps } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
 import { jobsIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
@@ -35,7 +35,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:jobs',
   description: 'Submits notebooks as jobs, and shows them.',
   autoStart: true,
-  requires: [IClusters],
+  requires: [ILiveState, ISite],
   optional: [
     INotebookTracker,
     IToolbarWidgetRegistry,
@@ -50,7 +50,8 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   ],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
+    site: ISite,
     notebooks: INotebookTracker | null,
     toolbar: IToolbarWidgetRegistry | null,
     browser: IDefaultFileBrowser | null,
@@ -94,7 +95,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
         const { JobsView } = await import('./widgets');
         let view = lists.currentWidget;
         if (!view || view.isDisposed) {
-          view = new JobsView({ model, jobs, sweeps, commands, trans });
+          view = new JobsView({ model, site, jobs, sweeps, commands, trans });
           void lists.add(view);
           addView(shell, view);
         }
@@ -143,6 +144,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     addSubmit({
       app,
       model,
+      site,
       jobs,
       notebooks,
       browser,

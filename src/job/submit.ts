@@ -9,7 +9,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import { onceAtATime } from '../request/once';
-import { IClusters } from '../tokens';
+import { ILiveState, ISite } from '../tokens';
 import { whyNoJob } from './executedDrive';
 import { draftsIn, typedIn } from './form/drafts';
 import { Jobs } from './model/model';
@@ -27,7 +27,8 @@ import { openDialog } from '../ui/dialog';
 /** Dependencies of the form; null if the front end lacks them. */
 export interface IAround {
   app: JupyterFrontEnd;
-  model: IClusters;
+  model: ILiveState;
+  site: ISite;
   jobs: Jobs;
   notebooks: INotebookTracker | null;
   browser: IDefaultFileBrowser | null;
@@ -40,7 +41,8 @@ export interface IAround {
 
 /** The command that opens the form of a notebook. */
 export function addSubmit(around: IAround): void {
-  const { app, model, jobs, notebooks, browser, languages, trans } = around;
+  const { app, model, site, jobs, notebooks, browser, languages, trans } =
+    around;
   const { commands, shell } = app;
   const forms = new WidgetTracker<SubmitView>({ namespace: 'dtrain-submit' });
   const drafts = draftsIn(around.state);
@@ -99,6 +101,7 @@ export function addSubmit(around: IAround): void {
       highlight,
       like,
       model,
+      site,
       jobs,
       commands,
       trans,

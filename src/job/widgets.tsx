@@ -2,6 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { LabIcon } from '@jupyterlab/ui-components';
 import React from 'react';
 
+import { ILiveState } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
 import { formatClock } from '../ui/metrics/format';
 import { VisibleWidget } from '../ui/visibleWidget';
@@ -141,7 +142,11 @@ export function submitId(path: string, like: string | null): string {
 
 /** `Submit: NOTEBOOK`. */
 export class SubmitView extends FormWidget {
-  constructor(private _props: IFormViewProps<Omit<IFormProps, 'submitted'>>) {
+  constructor(
+    private _props: IFormViewProps<Omit<IFormProps, 'submitted'>> & {
+      model: ILiveState;
+    }
+  ) {
     super(
       submitId(_props.notebook.path, _props.like),
       _props.trans.__('Submit: %1', _props.notebook.path.split('/').pop()),

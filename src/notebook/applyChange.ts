@@ -4,7 +4,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { openNotebookOf } from '../locations/open';
-import { Advice, Cluster, ISelection } from '../tokens';
+import { Advice, Cluster, IAdviceState } from '../tokens';
 import { TOAST_MS } from '../ui/actionButton';
 
 /** Lines of one hunk of a unified diff, before and after. */
@@ -99,10 +99,10 @@ export function keepChange(
   cluster: Cluster,
   advice: Advice,
   tracker: INotebookTracker,
-  selection: ISelection,
+  state: IAdviceState,
   trans: TranslationBundle
 ): void {
-  if (selection.isKept(cluster.id, advice.diff)) {
+  if (state.isKept(cluster.id, advice.diff)) {
     return; // the second click of a double click
   }
   const panels = notebooksOf(cluster, advice)
@@ -131,11 +131,11 @@ export function keepChange(
   const { panel, index, model, source } = target.cell;
   const { sharedModel } = model;
   sharedModel.setSource(target.source);
-  selection.keep(cluster.id, advice.diff, true);
+  state.keep(cluster.id, advice.diff, true);
   const undone = (): void => {
     if (sharedModel.getSource() === source) {
       sharedModel.changed.disconnect(undone);
-      selection.keep(cluster.id, advice.diff, false);
+      state.keep(cluster.id, advice.diff, false);
     }
   };
   sharedModel.changed.connect(undone);

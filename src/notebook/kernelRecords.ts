@@ -3,7 +3,7 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { notePath, noteKernelUse } from '../locations/kernelPath';
 import { request, RequestError } from '../request/rest';
-import { IClusters, KernelUse } from '../tokens';
+import { ILiveState, ISite, KernelUse } from '../tokens';
 
 /**
  * Read from the server what the kernels of open notebooks have recorded, and again when that may have changed:
@@ -12,13 +12,14 @@ import { IClusters, KernelUse } from '../tokens';
  * @returns reads a notebook's record now
  */
 export function followKernels(
-  model: IClusters,
+  model: ILiveState,
+  site: ISite,
   tracker: INotebookTracker,
   settings: ServerConnection.ISettings
 ): (panel: NotebookPanel) => void {
   const read = async (panel: NotebookPanel): Promise<void> => {
     const kernel = panel.sessionContext.session?.kernel?.id;
-    if (kernel && model.site) {
+    if (kernel && site.facts) {
       const path = `kernels/${kernel}`;
       noteKernelUse(kernel, await request<KernelUse>(settings, 'GET', path));
       notePath(panel);
@@ -48,13 +49,15 @@ export function followKernels(
     look(panel);
   });
   let before = '';
-  model.changed.connect(() => {
+  const lookIfChanged = (): void => {
     const ids = model.clusters.map(({ id, notebooks }) => [id, notebooks]);
-    const now = JSON.stringify([!!model.site, model.link === 'lost', ids]);
+    const now = JSON.stringify([!!site.facts, model.link === 'lost', ids]);
     if (now !== before) {
       before = now;
       tracker.forEach(look);
     }
-  });
+  };
+  model.changed.connect(lookIfChanged);
+  site.changed.connect(lookIfChanged);
   return look;
 }

@@ -20,7 +20,7 @@ import {
   lastCluster
 } from '../locations/kernelPath';
 import { CommandIDs } from '../commands';
-import { IClusters } from '../tokens';
+import { ILiveState } from '../tokens';
 import { TOAST_MS } from '../ui/actionButton';
 import { Glyph } from '../ui/icons/glyph';
 import { distributedIcon } from '../ui/icons/icons';
@@ -32,11 +32,11 @@ export const pickerPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:picker',
   description: "Chooses the notebook's cluster in its toolbar.",
   autoStart: true,
-  requires: [IClusters, IToolbarWidgetRegistry],
+  requires: [ILiveState, IToolbarWidgetRegistry],
   optional: [ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
     registry: IToolbarWidgetRegistry,
     translator: ITranslator | null
   ): void => {
@@ -52,7 +52,7 @@ export const pickerPlugin: JupyterFrontEndPlugin<void> = {
 class Picker extends ReactWidget {
   constructor(
     private _panel: NotebookPanel,
-    private _model: IClusters,
+    private _model: ILiveState,
     private _commands: CommandRegistry,
     private _trans: TranslationBundle
   ) {

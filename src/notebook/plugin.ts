@@ -25,7 +25,7 @@ import {
 import { LOAD_LINE, SNIPPET } from '../cluster/card/emptyState';
 import { reportErrors } from '../cluster/commands/reportErrors';
 import { CommandIDs } from '../commands';
-import { IClusters, ISelection } from '../tokens';
+import { IAdviceState, ILiveState, ISelection, ISite } from '../tokens';
 import { TOAST_MS } from '../ui/actionButton';
 import { ICell, showCell } from './cells';
 import { keepChange } from './applyChange';
@@ -39,12 +39,14 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:notebook',
   description: 'Attaches notebooks to clusters; loads the magics silently.',
   autoStart: true,
-  requires: [IClusters, ISelection, INotebookTracker],
+  requires: [ILiveState, ISite, ISelection, IAdviceState, INotebookTracker],
   optional: [IDefaultFileBrowser, ICommandPalette, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
+    site: ISite,
     selection: ISelection,
+    adviceState: IAdviceState,
     tracker: INotebookTracker,
     browser: IDefaultFileBrowser | null,
     palette: ICommandPalette | null,
@@ -146,7 +148,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
         const cluster = model.clusters.find(c => c.id === args.id);
         const advice = cluster?.metrics.advice.find(a => a.id === args.advice);
         if (cluster && advice) {
-          keepChange(cluster, advice, tracker, selection, trans);
+          keepChange(cluster, advice, tracker, adviceState, trans);
         }
       },
       describedBy: {
@@ -224,7 +226,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       const kernel = kernelNow();
       const panel = tracker.currentWidget;
       tell();
-      if (!kernel || !model.site || loaded.has(kernel.id)) {
+      if (!kernel || !site.facts || loaded.has(kernel.id)) {
         return;
       }
       const { id } = kernel;
@@ -260,11 +262,12 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       tell();
     };
     const { serverSettings } = app.serviceManager;
-    const readRecord = followKernels(model, tracker, serverSettings);
+    const readRecord = followKernels(model, site, tracker, serverSettings);
     kernelUseChanged.connect(tell);
     const look = (): void => void prepare();
     let followed: ISessionContext | null = null;
     model.changed.connect(look);
+    site.changed.connect(look);
     tracker.currentChanged.connect((_, panel) => {
       // a notebook that was just opened has no kernel yet
       followed?.kernelChanged.disconnect(look);

@@ -9,7 +9,7 @@ import React from 'react';
 import { reportErrors } from '../cluster/commands/reportErrors';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
-import { IClusters } from '../tokens';
+import { ILiveState } from '../tokens';
 import { actionsOf, ICellActions } from './cellActions';
 import { Interleaved } from './text/interleaved';
 import { markDisplays, MoreDisplays } from './displays';
@@ -35,7 +35,7 @@ const AGAIN_AT_END = 300;
 
 /** Dependencies of a cell's view. */
 export interface IContext extends ICellActions {
-  clusters: IClusters;
+  clusters: ILiveState;
 }
 
 /**

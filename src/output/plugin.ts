@@ -7,7 +7,7 @@ import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { PathExt } from '@jupyterlab/coreutils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { IClusters } from '../tokens';
+import { ILiveState } from '../tokens';
 import { IFailureActions } from './failure';
 import { labPath } from '../locations/location';
 import { serverRoot } from '../locations/kernelPath';
@@ -23,11 +23,11 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:output',
   description: 'Shows the output of distributed cells by rank.',
   autoStart: true,
-  requires: [IClusters, INotebookTracker],
+  requires: [ILiveState, INotebookTracker],
   optional: [ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
     tracker: INotebookTracker,
     translator: ITranslator | null
   ): void => {

@@ -7,7 +7,12 @@ import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { IClusterActions, IClusters, ISelection } from '../tokens';
+import {
+  IAdviceState,
+  IClusterActions,
+  ILiveState,
+  ISelection
+} from '../tokens';
 import { addView, showView } from '../ui/mainArea';
 import type { RanksView } from './view';
 
@@ -16,12 +21,13 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:ranks',
   description: 'The Ranks view: charts, heat map, grid and table.',
   autoStart: true,
-  requires: [IClusters, ISelection, IClusterActions],
+  requires: [ILiveState, ISelection, IAdviceState, IClusterActions],
   optional: [ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
     selection: ISelection,
+    adviceState: IAdviceState,
     actions: IClusterActions,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
@@ -44,7 +50,15 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
         let view = tracker.find(v => v.args.id === id);
         if (!view) {
           const { RanksView } = await import('./view');
-          view = new RanksView({ id, name, model, selection, commands, trans });
+          view = new RanksView({
+            id,
+            name,
+            model,
+            selection,
+            adviceState,
+            commands,
+            trans
+          });
           void tracker.add(view);
           addView(shell, view);
         }

@@ -1,31 +1,31 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import { ServerConnection } from '@jupyterlab/services';
 import { CommandRegistry } from '@lumino/commands';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
-import { ClustersModel } from '../cluster/model/model';
+import { LiveState } from '../cluster/model/liveState';
+import { AdviceState } from '../cluster/model/adviceState';
 import { Selection } from '../cluster/model/selection';
 import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
+import { makeLiveState } from '../testing/liveState';
 import { RanksView } from './view';
 
 vi.mock('./charts/chart', () => ({ TimeChart: () => null }));
 
-class TestModel extends ClustersModel {
-  constructor() {
-    super(ServerConnection.makeSettings());
-  }
-
-  override setVisible(): void {}
+/** Live state that requests no frames. */
+function makeModel(): LiveState {
+  const model = makeLiveState();
+  vi.spyOn(model, 'setVisible').mockReturnValue(undefined);
+  return model;
 }
 
 let view: RanksView;
 
 afterEach(() => view.dispose());
 
-function show(model: TestModel): void {
+function show(model: LiveState): void {
   const commands = new CommandRegistry();
   for (const id of Object.values(CommandIDs)) {
     commands.addCommand(id, { execute: () => undefined });
@@ -33,7 +33,15 @@ function show(model: TestModel): void {
   const selection = new Selection(model);
   const trans = nullTranslator.load('x');
   const name = 'local-2';
-  view = new RanksView({ id: 'c1', name, model, selection, commands, trans });
+  view = new RanksView({
+    id: 'c1',
+    name,
+    model,
+    selection,
+    adviceState: new AdviceState(),
+    commands,
+    trans
+  });
   Widget.attach(view, document.body);
 }
 
@@ -54,7 +62,7 @@ async function leaveAndComeBack(): Promise<void> {
 }
 
 it('is as it was left when its tab is in front again, also of a cluster that is gone', async () => {
-  const model = new TestModel();
+  const model = makeModel();
   show(model);
   const clusters = [makeCluster()];
   model.receive(makeFrame(clusters));
@@ -78,7 +86,7 @@ it('is as it was left when its tab is in front again, also of a cluster that is 
 });
 
 it('has the metrics of a cluster that ended while it was in the background, up to the end', async () => {
-  const model = new TestModel();
+  const model = makeModel();
   show(model);
   view.hide();
   const ranks = [0, 1].map(r => makeRank(r, { state: 'busy' }));
@@ -93,7 +101,7 @@ it('has the metrics of a cluster that ended while it was in the background, up t
 });
 
 it('gives no advice on a cluster that has ended', async () => {
-  const model = new TestModel();
+  const model = makeModel();
   show(model);
   const cluster = makeCluster();
   const advised = {
@@ -112,7 +120,7 @@ it('gives no advice on a cluster that has ended', async () => {
 });
 
 it('shows the ranks that a filter is for above the charts, and counts them', async () => {
-  const model = new TestModel();
+  const model = makeModel();
   show(model);
   const ranks = Array.from({ length: 8 }, (_, i) => makeRank(i));
   model.receive(makeFrame([makeCluster({ ranks })]));

@@ -4,7 +4,13 @@ import React from 'react';
 
 import { ENDING } from '../api/states';
 import { ClusterHead, ShownAdvice } from '../cluster/card/card';
-import { Cluster, IClusters, IPoint, ISelection } from '../tokens';
+import {
+  Cluster,
+  IAdviceState,
+  ILiveState,
+  IPoint,
+  ISelection
+} from '../tokens';
 import { useChanges } from '../ui/useChanges';
 import { formatClock } from '../ui/metrics/format';
 import { ranksIcon } from '../ui/icons/viewIcons';
@@ -30,10 +36,11 @@ const CHOICE: IChoice = {
 };
 
 interface IViewProps {
+  adviceState: IAdviceState;
   id: string;
   /** The latest data that came while the view was hidden; null if it was not. */
   unseen: () => ISnapshot | null;
-  model: IClusters;
+  model: ILiveState;
   selection: ISelection;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -54,7 +61,7 @@ function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
   const [choice, setChoice] = useViewState('choice', CHOICE);
   const frozen = useViewStateRef<ISnapshot | null>('frozen', null);
-  useChanges(model.changed, selection.changed);
+  useChanges(model, selection, props.adviceState);
   const live =
     model.link === 'lost'
       ? null
@@ -157,7 +164,7 @@ function View(props: IViewProps): JSX.Element {
         // an ended cluster can't be measured or changed
         <ShownAdvice
           cluster={cluster}
-          selection={selection}
+          adviceState={props.adviceState}
           commands={commands}
           trans={trans}
         />

@@ -8,7 +8,10 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { CommandIDs } from '../commands';
 import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
 import { Cluster, Link, Site } from '../tokens';
-import { ClustersModel } from '../cluster/model/model';
+import { LiveState } from '../cluster/model/liveState';
+import { AdviceState } from '../cluster/model/adviceState';
+import { Preferences } from '../cluster/model/preferences';
+import { ServerSite } from '../cluster/model/site';
 import { Selection } from '../cluster/model/selection';
 import { DistributedPanel } from './panel';
 
@@ -24,15 +27,11 @@ const SITE: Site = {
   troubles: []
 };
 
-class TestModel extends ClustersModel {
+class TestModel extends LiveState {
   shown: boolean[] = [];
 
-  constructor() {
-    super(ServerConnection.makeSettings());
-  }
-
-  override get site(): Site | null {
-    return this.testSite;
+  constructor(site: ServerSite) {
+    super(ServerConnection.makeSettings(), new Preferences(), site, null);
   }
 
   override get link(): Link {
@@ -44,33 +43,44 @@ class TestModel extends ClustersModel {
   }
 
   testLink: Link | null = null;
-  testSite: Site | null = SITE;
+}
+
+class TestSite extends ServerSite {
+  override get facts(): Site | null {
+    return this.testFacts;
+  }
+
+  testFacts: Site | null = SITE;
 }
 
 let panel: DistributedPanel;
 
 function show(clusters: Cluster[]): {
   model: TestModel;
+  site: TestSite;
   ran: [string, unknown][];
 } {
-  const model = new TestModel();
+  const site = new TestSite(ServerConnection.makeSettings());
+  const model = new TestModel(site);
   const commands = new CommandRegistry();
   const ran: [string, unknown][] = [];
   for (const id of Object.values(CommandIDs)) {
     commands.addCommand(id, { execute: args => void ran.push([id, args]) });
   }
   const selection = new Selection(model);
-  panel = new DistributedPanel(
+  panel = new DistributedPanel({
     model,
+    site,
     selection,
-    null,
+    adviceState: new AdviceState(),
+    sweeps: null,
     commands,
-    nullTranslator.load('x')
-  );
+    trans: nullTranslator.load('x')
+  });
   Widget.attach(panel, document.body);
   MessageLoop.flush();
   model.receive(makeFrame(clusters));
-  return { model, ran };
+  return { model, site, ran };
 }
 
 async function text(part: string): Promise<void> {
@@ -110,9 +120,9 @@ it('says nothing of now without a server', async () => {
 });
 
 it('shows grey bars before it knows the site', async () => {
-  const { model } = show([]);
-  model.testSite = null;
-  model.changed.emit();
+  const { site } = show([]);
+  site.testFacts = null;
+  site.changed.emit();
   await vi.waitFor(() =>
     expect(panel.node.querySelector('[aria-busy]')).not.toBeNull()
   );
@@ -228,9 +238,9 @@ it('has one row a node with a square a rank above 16 ranks', async () => {
 });
 
 it('offers nothing to those who may only watch', async () => {
-  const { model } = show([makeCluster({ may: [] })]);
-  model.testSite = { ...SITE, may_write: false };
-  model.changed.emit();
+  const { site } = show([makeCluster({ may: [] })]);
+  site.testFacts = { ...SITE, may_write: false };
+  site.changed.emit();
   await text('You can watch this cluster.');
   expect(button('+ Start')).toBeUndefined();
   expect(panel.node.querySelector('.jp-DtrainUi-actions')).toBeNull();

@@ -5,7 +5,13 @@ import React, { useRef } from 'react';
 
 import { ENDED } from '../api/states';
 import { jobNote, JobSection } from '../job/list/sidebarSection';
-import { IClusters, ISelection, ISweeps } from '../tokens';
+import {
+  IAdviceState,
+  ILiveState,
+  ISelection,
+  ISite,
+  ISweeps
+} from '../tokens';
 import { useChanges } from '../ui/useChanges';
 import { formatClock } from '../ui/metrics/format';
 import { distributedIcon } from '../ui/icons/icons';
@@ -31,9 +37,11 @@ import { ProfileList } from '../cluster/profiles/list';
 import { RanksSection } from './ranksSection';
 import { PanelToolbar } from './toolbar';
 
-interface IBodyProps {
-  model: IClusters;
+interface IPanelProps {
+  model: ILiveState;
+  site: ISite;
   selection: ISelection;
+  adviceState: IAdviceState;
   sweeps: ISweeps | null;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -42,20 +50,19 @@ interface IBodyProps {
 /** Sections that the user has folded or opened. */
 type Folds = Readonly<Record<string, boolean>>;
 
-function Body(props: IBodyProps): JSX.Element {
-  const { model, selection, commands, trans } = props;
+function Body(props: IPanelProps): JSX.Element {
+  const { model, site, selection, commands, trans } = props;
   const [folds, setFolds] = useViewState<Folds>('folds', {});
   const body = useRef<HTMLDivElement>(null);
   useViewScroll('body', () => body.current);
-  useChanges(model.changed, selection.changed);
+  useChanges(model, site, selection, props.adviceState);
   const section = (name: string, usually: boolean) => {
     const open = folds[name] ?? usually;
     return { open, onToggle: () => setFolds({ ...folds, [name]: !open }) };
   };
-  const { site } = model;
   const selected = selection.cluster;
   const lost = model.link === 'lost';
-  const mayWrite = site?.may_write ?? false;
+  const mayWrite = site.facts?.may_write ?? false;
   const listed = listedClusters(model, selection);
   const living = selected && !ENDED.includes(selected.state) ? selected : null;
   return (
@@ -80,7 +87,7 @@ function Body(props: IBodyProps): JSX.Element {
               disabled={lost || !mayWrite}
             />
           )}
-          {site && !mayWrite && selected && <ReadOnly trans={trans} />}
+          {site.facts && !mayWrite && selected && <ReadOnly trans={trans} />}
           {mayWrite && !lost && <OfNotebook {...props} />}
           <Shown {...props} />
           <StoppedClusters {...props} disabled={lost || !mayWrite} />
@@ -112,11 +119,11 @@ function Body(props: IBodyProps): JSX.Element {
         </Section>
         <Section
           title={trans.__('Profiles')}
-          note={model.profiles.length ? `${model.profiles.length}` : ''}
+          note={site.profiles.length ? `${site.profiles.length}` : ''}
           {...section('profiles', false)}
         >
           <ProfileList
-            profiles={model.profiles}
+            profiles={site.profiles}
             mayWrite={mayWrite && !lost}
             commands={commands}
             trans={trans}
@@ -128,9 +135,8 @@ function Body(props: IBodyProps): JSX.Element {
 }
 
 /** The selected cluster; without one, how to start one. */
-function Shown(props: IBodyProps): JSX.Element {
-  const { model, selection, commands, trans } = props;
-  const { site, profiles } = model;
+function Shown(props: IPanelProps): JSX.Element {
+  const { model, site, selection, commands, trans } = props;
   const selected = selection.cluster;
   if (!selected && model.link === 'lost') {
     return <PastEmpty seen={model.seen} trans={trans} />;
@@ -138,8 +144,8 @@ function Shown(props: IBodyProps): JSX.Element {
   if (!selected) {
     return (
       <Empty
-        site={model.seen ? site : null}
-        profiles={profiles}
+        site={model.seen ? site.facts : null}
+        profiles={site.profiles}
         commands={commands}
         trans={trans}
       />
@@ -160,7 +166,7 @@ function Shown(props: IBodyProps): JSX.Element {
     <ClusterCard
       cluster={selected}
       ignored={model.ignored(selected.id)}
-      selection={selection}
+      adviceState={props.adviceState}
       history={history}
       commands={commands}
       trans={trans}
@@ -169,25 +175,20 @@ function Shown(props: IBodyProps): JSX.Element {
   );
 }
 
-function asOf(model: IClusters, trans: TranslationBundle): string {
+function asOf(model: ILiveState, trans: TranslationBundle): string {
   return model.seen ? trans.__('as of %1', formatClock(model.seen, true)) : '';
 }
 
 /** The sidebar. It requests and draws nothing while hidden. */
 export class DistributedPanel extends VisibleWidget {
-  constructor(
-    private _model: IClusters,
-    private _selection: ISelection,
-    private _sweeps: ISweeps | null,
-    private _commands: CommandRegistry,
-    private _trans: TranslationBundle
-  ) {
-    super((seen, viewer) => _model.setVisible(seen, viewer), _trans);
+  constructor(private _props: IPanelProps) {
+    const { model, trans } = _props;
+    super((seen, viewer) => model.setVisible(seen, viewer), trans);
     this.id = 'dtrain-lab-panel';
     this.addClass('jp-DtrainCluster');
     this.title.icon = distributedIcon;
-    this.title.caption = _trans.__('Distributed');
-    this.node.setAttribute('aria-label', _trans.__('Distributed training'));
+    this.title.caption = trans.__('Distributed');
+    this.node.setAttribute('aria-label', trans.__('Distributed training'));
   }
 
   /** Focus the panel: the selected cluster, else its first button. */
@@ -241,14 +242,6 @@ export class DistributedPanel extends VisibleWidget {
   private _seeksFirst = false;
 
   protected draw(): JSX.Element {
-    return (
-      <Body
-        model={this._model}
-        selection={this._selection}
-        sweeps={this._sweeps}
-        commands={this._commands}
-        trans={this._trans}
-      />
-    );
+    return <Body {...this._props} />;
   }
 }

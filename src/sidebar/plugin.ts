@@ -21,8 +21,11 @@ import { cellInView, notebookInView } from '../locations/visibility';
 import {
   Cluster,
   IClusterActions,
-  IClusters,
+  ILiveState,
+  IAdviceState,
   IPreferences,
+  IPreferenceValues,
+  ISite,
   ISelection,
   ISweeps
 } from '../tokens';
@@ -34,7 +37,14 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:panel',
   description: 'The Distributed sidebar: clusters and their ranks.',
   autoStart: true,
-  requires: [IClusters, ISelection, IClusterActions],
+  requires: [
+    ILiveState,
+    ISite,
+    IPreferences,
+    ISelection,
+    IAdviceState,
+    IClusterActions
+  ],
   optional: [
     ICommandPalette,
     ILauncher,
@@ -46,8 +56,11 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
   ],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
+    site: ISite,
+    preferences: IPreferences,
     selection: ISelection,
+    adviceState: IAdviceState,
     actions: IClusterActions,
     palette: ICommandPalette | null,
     launcher: ILauncher | null,
@@ -59,31 +72,45 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands, shell } = app;
-    addClusterCommands(commands, model, selection, actions, trans);
+    addClusterCommands({
+      commands,
+      model,
+      site,
+      selection,
+      adviceState,
+      actions,
+      trans
+    });
     const { serverSettings } = app.serviceManager;
-    addProfileCommands(commands, model, serverSettings, trans);
+    addProfileCommands(commands, site, serverSettings, trans);
     // before that nothing is visible yet, and everything would be notified again after a reload
     void app.restored.then(() =>
-      announceTrouble(model, trans, cluster => troubleInView(cluster))
+      announceTrouble(model, preferences, trans, cluster =>
+        troubleInView(cluster)
+      )
     );
     announceLimit(model, trans);
-    announceCells(model, actions, trans, notebook =>
+    announceCells(model, preferences, actions, trans, notebook =>
       notebookInView(tracker, notebook)
     );
     void registry?.load(panelPlugin.id).then(settings => {
       const take = (): void => {
-        model.configure(settings.composite as unknown as IPreferences);
+        preferences.configure(
+          settings.composite as unknown as IPreferenceValues
+        );
       };
       settings.changed.connect(take);
       take();
     });
-    const panel = new DistributedPanel(
+    const panel = new DistributedPanel({
       model,
+      site,
       selection,
+      adviceState,
       sweeps,
       commands,
       trans
-    );
+    });
     const troubleInView = (cluster: Cluster): boolean =>
       !document.hidden &&
       ((panel.isVisible && selection.cluster?.id === cluster.id) ||

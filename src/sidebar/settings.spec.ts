@@ -2,7 +2,7 @@ import { DefaultSchemaValidator } from '@jupyterlab/settingregistry';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-import { DEFAULT_PREFERENCES } from '../cluster/model/model';
+import { DEFAULT_PREFERENCES } from '../cluster/model/preferences';
 
 interface ISchema {
   title: string;

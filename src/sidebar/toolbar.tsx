@@ -4,20 +4,21 @@ import React from 'react';
 
 import { CommandIDs } from '../commands';
 import { whyNoJob } from '../job/executedDrive';
-import { IClusters, ISelection } from '../tokens';
+import { ILiveState, ISelection, ISite } from '../tokens';
 import { Action } from '../ui/actionButton';
 import { IMenuItem, MenuButton } from '../ui/menu';
 
 /** Actions that are always available: start, submit, and others in a menu. */
 export function PanelToolbar(props: {
-  model: IClusters;
+  model: ILiveState;
+  site: ISite;
   selection: ISelection;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { model, commands, trans } = props;
+  const { model, site, commands, trans } = props;
   const { path } = props.selection.notebook;
-  const mayWrite = model.site?.may_write ?? false;
+  const mayWrite = site.facts?.may_write ?? false;
   const lost =
     model.link === 'lost'
       ? trans.__('There is no connection to the server.')

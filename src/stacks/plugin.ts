@@ -14,7 +14,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../commands';
 import { request } from '../request/rest';
-import { IClusters, ISelection, Stack, Verdict } from '../tokens';
+import { ILiveState, ISelection, Stack, Verdict } from '../tokens';
 import { addView, showView } from '../ui/mainArea';
 import type { IStacksOf, StacksView } from './view';
 
@@ -23,11 +23,11 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:stacks',
   description: 'The Stacks view: where the ranks of a cluster or a job are.',
   autoStart: true,
-  requires: [IClusters, ISelection],
+  requires: [ILiveState, ISelection],
   optional: [ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
     selection: ISelection,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,

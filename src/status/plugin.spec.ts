@@ -4,9 +4,9 @@ import { IStatusBar } from '@jupyterlab/statusbar';
 import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
 
-import { ClustersModel } from '../cluster/model/model';
 import { Selection } from '../cluster/model/selection';
 import { makeCluster } from '../testing/clusters';
+import { makeLiveState } from '../testing/liveState';
 import { statusPlugin } from './plugin';
 
 // its notebooks need a browser's layout; the plugin connects to a signal of it, and reads no notebook here
@@ -19,7 +19,7 @@ it('looks for clusters where there is no status bar, as in Notebook 7', async ()
   const answer = (): Promise<Response> =>
     Promise.resolve(new Response(JSON.stringify([makeCluster()])));
   const serverSettings = ServerConnection.makeSettings({ fetch: answer });
-  const model = new ClustersModel(serverSettings);
+  const model = makeLiveState({ settings: serverSettings });
   const watch = vi.spyOn(model, 'setVisible').mockReturnValue(undefined);
   const app = {
     commands: new CommandRegistry(),

@@ -24,7 +24,7 @@ import {
 import { CommandIDs } from '../commands';
 import { countActive } from '../job/model/texts';
 import { request } from '../request/rest';
-import { Cluster, IClusters, ISelection, Job } from '../tokens';
+import { Cluster, ILiveState, ISelection, Job } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
 import { sentence } from '../ui/verdicts/sentence';
 import { markTab } from './tabDot';
@@ -38,11 +38,11 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:status',
   description: 'How the cluster stands, in the status bar.',
   autoStart: true,
-  requires: [IClusters, ISelection],
+  requires: [ILiveState, ISelection],
   optional: [IStatusBar, INotebookTracker, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
     selection: ISelection,
     bar: IStatusBar | null,
     tracker: INotebookTracker | null,
@@ -111,7 +111,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
 
 /** Watch clusters and jobs as soon as there is one. */
 async function look(
-  model: IClusters,
+  model: ILiveState,
   settings: ServerConnection.ISettings
 ): Promise<void> {
   const known = model.clusters.length || countActive(model.jobs);
@@ -133,7 +133,7 @@ async function anything(
 
 class StatusItem extends ReactWidget {
   constructor(
-    private _model: IClusters,
+    private _model: ILiveState,
     private _commands: CommandRegistry,
     private _trans: TranslationBundle,
     private _subject: () => ISubject

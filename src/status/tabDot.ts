@@ -2,7 +2,7 @@ import { JupyterFrontEnd } from '@jupyterlab/application';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
-import { IClusters } from '../tokens';
+import { ILiveState } from '../tokens';
 import { isTrouble } from '../ui/verdicts/sentence';
 import { statusText } from './texts';
 
@@ -13,7 +13,7 @@ const CLASS = 'jp-DtrainStatus-trouble';
 /** A red dot on the sidebar's tab, labelled with the problem, while a cluster needs attention. */
 export function markTab(
   shell: JupyterFrontEnd.IShell,
-  model: IClusters,
+  model: ILiveState,
   trans: TranslationBundle
 ): void {
   let usual: string | null = null;

@@ -4,7 +4,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeCluster, makeRank, makeVerdict } from '../testing/clusters';
 import { jobNote } from '../job/list/sidebarSection';
-import { Cluster, IClusters, Job } from '../tokens';
+import { Cluster, ILiveState, Job } from '../tokens';
 import { jobsText, statusOf, statusText, subjectOf } from './texts';
 
 const trans = nullTranslator.load('');
@@ -173,7 +173,7 @@ it('counts jobs as the panel does: those that have not ended, and a sweep as one
   expect(jobsText(jobs, trans)).toBe('1 job active');
   const trials = [job('running', 's'), job('running', 's')];
   expect(jobsText(trials, trans)).toBe('1 job active');
-  expect(jobNote({ jobs: trials } as unknown as IClusters, trans)).toBe(
+  expect(jobNote({ jobs: trials } as unknown as ILiveState, trans)).toBe(
     '1 active'
   );
   expect(jobsText([...jobs, ...trials], trans)).toBe('2 jobs active');

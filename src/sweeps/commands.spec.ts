@@ -8,7 +8,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { menuOfSweep } from '../job/list/sweeps';
-import { IClusters, Sweep } from '../tokens';
+import { ILiveState, ISite, Sweep } from '../tokens';
 import { addSweepCommands } from './commands';
 import { Sweeps } from './model/model';
 import type { SweepView } from './widgets';
@@ -35,7 +35,8 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
       shell: {},
       serviceManager: { serverSettings }
     } as unknown as JupyterFrontEnd,
-    model: {} as IClusters,
+    model: {} as ILiveState,
+    site: {} as ISite,
     sweeps,
     notebooks: null,
     browser: null,

@@ -19,7 +19,7 @@ import {
   openingWith
 } from '../job/form/notebook';
 import { onceAtATime } from '../request/once';
-import { IClusters, ISweeps, Sweep } from '../tokens';
+import { ILiveState, ISite, ISweeps, Sweep } from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import type { SweepFormView, SweepView } from './widgets';
@@ -27,7 +27,8 @@ import type { SweepFormView, SweepView } from './widgets';
 /** Dependencies of the commands; null if the front end lacks them. */
 export interface IAroundSweeps {
   app: JupyterFrontEnd;
-  model: IClusters;
+  model: ILiveState;
+  site: ISite;
   sweeps: ISweeps;
   notebooks: INotebookTracker | null;
   browser: IDefaultFileBrowser | null;
@@ -132,7 +133,7 @@ export function addSweepCommands(around: IAroundSweeps): void {
 
 /** The command that opens the form of a notebook. */
 function addForm(around: IAroundSweeps): void {
-  const { app, model, sweeps, notebooks, browser, trans } = around;
+  const { app, model, site, sweeps, notebooks, browser, trans } = around;
   const { commands, shell, serviceManager } = app;
   const jobs = new Jobs(serviceManager.serverSettings);
   const drafts = draftsIn(around.state);
@@ -169,6 +170,7 @@ function addForm(around: IAroundSweeps): void {
       drafts,
       typed: typedIn(around.state, sweepFormId(path)),
       model,
+      site,
       jobs,
       sweeps,
       commands,

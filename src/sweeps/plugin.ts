@@ -10,7 +10,7 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../commands';
-import { IClusters, ISweeps } from '../tokens';
+import { ILiveState, ISite, ISweeps } from '../tokens';
 import { addSweepCommands } from './commands';
 import { Sweeps } from './model/model';
 import type { SweepView } from './widgets';
@@ -21,7 +21,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
   description: 'Varies parameters of a notebook over many jobs.',
   autoStart: true,
   provides: ISweeps,
-  requires: [IClusters],
+  requires: [ILiveState, ISite],
   optional: [
     INotebookTracker,
     IDefaultFileBrowser,
@@ -32,7 +32,8 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
   ],
   activate: (
     app: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
+    site: ISite,
     notebooks: INotebookTracker | null,
     browser: IDefaultFileBrowser | null,
     palette: ICommandPalette | null,
@@ -46,6 +47,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     addSweepCommands({
       app,
       model,
+      site,
       sweeps,
       notebooks,
       browser,

@@ -2,6 +2,7 @@ import React from 'react';
 
 import { ReadForm } from '../job/form/readForm';
 import { FormWidget, IFormViewProps, JobWidget } from '../job/widgets';
+import { ILiveState } from '../tokens';
 import { sweepIcon } from '../ui/icons/viewIcons';
 import { ISweepFormProps, SweepForm } from './form/form';
 import { ISweepProps, SweepBody } from './view';
@@ -36,7 +37,11 @@ export function sweepFormId(path: string): string {
 
 /** The form of a notebook's sweep. */
 export class SweepFormView extends FormWidget {
-  constructor(private _props: IFormViewProps<Omit<ISweepFormProps, 'begun'>>) {
+  constructor(
+    private _props: IFormViewProps<Omit<ISweepFormProps, 'begun'>> & {
+      model: ILiveState;
+    }
+  ) {
     super(
       sweepFormId(_props.notebook.path),
       _props.trans.__('Sweep: %1', _props.notebook.path.split('/').pop()),

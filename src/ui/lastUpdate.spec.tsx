@@ -3,13 +3,13 @@ import React from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
-import { IClusters } from '../tokens';
+import { ILiveState } from '../tokens';
 import { JobsPast, knownUntil } from './lastUpdate';
 
 const trans = nullTranslator.load('dtrain_lab');
 const seen = new Date('2026-01-02T03:04:05');
-const model = (link: string): IClusters =>
-  ({ link, seen }) as unknown as IClusters;
+const model = (link: string): ILiveState =>
+  ({ link, seen }) as unknown as ILiveState;
 
 it('knows nothing of later than the last word of a server that is away', () => {
   expect(knownUntil(model('lost'))).toBe(seen.getTime());

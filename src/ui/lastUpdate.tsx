@@ -1,11 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { IClusters } from '../tokens';
+import { ILiveState } from '../tokens';
 import { formatClock } from './metrics/format';
 
 /** Time of the latest data, ms: now, or the time of the last frame if the server can't be reached. */
-export function knownUntil(model: IClusters): number {
+export function knownUntil(model: ILiveState): number {
   return model.link === 'lost' && model.seen
     ? model.seen.getTime()
     : Date.now();
@@ -13,7 +13,7 @@ export function knownUntil(model: IClusters): number {
 
 /** Without a connection to the server, a note with the time of the last update of the displayed jobs. */
 export function JobsPast(props: {
-  model: IClusters;
+  model: ILiveState;
   trans: TranslationBundle;
 }): JSX.Element | null {
   const { model, trans } = props;

@@ -1,18 +1,16 @@
 import { ISignal } from '@lumino/signaling';
-import { useEffect, useReducer } from 'react';
+import { useEffect, useReducer, useRef } from 'react';
 
-/** Redraw whenever one of two signals is emitted. */
-export function useChanges(
-  one: ISignal<unknown, void>,
-  other: ISignal<unknown, void>
-): void {
+interface IChanging {
+  readonly changed: ISignal<unknown, void>;
+}
+
+/** Redraw whenever one of these objects, always the same ones, has changed. */
+export function useChanges(...objects: readonly IChanging[]): void {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const watched = useRef(objects).current;
   useEffect(() => {
-    one.connect(redraw);
-    other.connect(redraw);
-    return () => {
-      one.disconnect(redraw);
-      other.disconnect(redraw);
-    };
-  }, [one, other]);
+    watched.forEach(({ changed }) => changed.connect(redraw));
+    return () => watched.forEach(({ changed }) => changed.disconnect(redraw));
+  }, [watched]);
 }

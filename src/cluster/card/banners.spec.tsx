@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { makeCluster } from '../../testing/clusters';
-import { IClusters, ISelection, Stopped } from '../../tokens';
+import { ILiveState, ISelection, Stopped } from '../../tokens';
 import { Disconnected, OfNotebook } from './banners';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -15,7 +15,7 @@ it('says of a server that was stopped what its clusters do', () => {
   const said = (stopped: Stopped | null) =>
     renderToStaticMarkup(
       <Disconnected
-        model={{ retryAt: null, stopped } as unknown as IClusters}
+        model={{ retryAt: null, stopped } as unknown as ILiveState}
         trans={trans}
       />
     );
@@ -36,7 +36,7 @@ it('says of which cluster the notebook in front is, where the panel shows anothe
   const said = (path: string | null, cluster = other) =>
     renderToStaticMarkup(
       <OfNotebook
-        model={{ clusters: [own, other] } as unknown as IClusters}
+        model={{ clusters: [own, other] } as unknown as ILiveState}
         selection={
           { notebook: { path, lacks: false }, cluster } as unknown as ISelection
         }

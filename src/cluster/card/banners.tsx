@@ -4,7 +4,7 @@ import { Poll } from '@lumino/polling';
 import React, { useEffect, useReducer } from 'react';
 
 import { CommandIDs } from '../../commands';
-import { IClusters, ISelection, Stopped } from '../../tokens';
+import { ILiveState, ISelection, Stopped } from '../../tokens';
 import { formatSpan } from '../../ui/metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
@@ -12,7 +12,7 @@ import { usedBy } from '../model/notebookCluster';
 
 /** Banner without a server: what is known about it, and one action. */
 export function Disconnected(props: {
-  model: IClusters;
+  model: ILiveState;
   trans: TranslationBundle;
 }): JSX.Element {
   const { model, trans } = props;
@@ -87,7 +87,7 @@ export function ReadOnly(props: { trans: TranslationBundle }): JSX.Element {
 
 /** Banner if the panel shows a cluster other than the current notebook's, with ways to use one for both. */
 export function OfNotebook(props: {
-  model: IClusters;
+  model: ILiveState;
   selection: ISelection;
   commands: CommandRegistry;
   trans: TranslationBundle;

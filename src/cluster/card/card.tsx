@@ -5,7 +5,7 @@ import React from 'react';
 import { ENDED, ENDING } from '../../api/states';
 import { CommandIDs } from '../../commands';
 import { notebookName } from '../../locations/kernelPath';
-import { Cluster, IPoint, ISelection, Verdict } from '../../tokens';
+import { Cluster, IAdviceState, IPoint, Verdict } from '../../tokens';
 import { AdviceCard } from '../../ui/advice/card';
 import { Action } from '../../ui/actionButton';
 import { formatSpan, unbroken } from '../../ui/metrics/format';
@@ -40,7 +40,7 @@ export interface ICardProps {
 /** State of a cluster: sentence, actions, progress or metrics. */
 export function ClusterCard(
   props: ICardProps & {
-    selection: ISelection;
+    adviceState: IAdviceState;
     history: readonly IPoint[];
     now: number;
   }
@@ -63,9 +63,9 @@ export function ClusterCard(
 
 /** Advice that was not dismissed. */
 export function ShownAdvice(
-  props: Omit<ICardProps, 'ignored'> & { selection: ISelection }
+  props: Omit<ICardProps, 'ignored'> & { adviceState: IAdviceState }
 ): JSX.Element | null {
-  const { cluster, commands, selection, trans } = props;
+  const { cluster, commands, adviceState, trans } = props;
   const { metrics, id } = cluster;
   const quiet = cluster.state === 'paused' || ENDING.includes(cluster.state);
   if (alarmOf(metrics) !== null || quiet) {
@@ -95,7 +95,7 @@ export function ShownAdvice(
     <AdviceCard
       cluster={id}
       advice={metrics.advice}
-      dismissed={name => selection.isDismissed(id, name)}
+      dismissed={name => adviceState.isDismissed(id, name)}
       metrics={metrics}
       onShow={advice =>
         void commands.execute(CommandIDs.showChange, { id, advice: advice.id })
@@ -104,11 +104,11 @@ export function ShownAdvice(
         commands.execute(CommandIDs.tryAdvice, { id, advice: advice.id })
       }
       runs={cluster.running.length > 0}
-      kept={advice => selection.isKept(id, advice.diff)}
+      kept={advice => adviceState.isKept(id, advice.diff)}
       onKeep={advice =>
         void commands.execute(CommandIDs.keepChange, { id, advice: advice.id })
       }
-      onDismiss={(advice, away) => selection.dismiss(id, advice.id, away)}
+      onDismiss={(advice, away) => adviceState.dismiss(id, advice.id, away)}
       trans={trans}
     />
   );

@@ -5,7 +5,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
-import { Cluster, IClusters, ISelection } from '../../tokens';
+import { Cluster, ILiveState, ISelection, ISite } from '../../tokens';
 import { countOf, listedClusters, StoppedClusters } from './clusterList';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -39,7 +39,8 @@ it('folds clusters that have stopped, if the server has told their end', () => {
       summary: { code: 'stopped', values, text: '' } as Cluster['summary']
     });
   const runs = makeCluster({ id: 'runs' });
-  const model = { clusters: [runs], site: null } as unknown as IClusters;
+  const model = { clusters: [runs] } as unknown as ILiveState;
+  const site = { facts: null } as ISite;
   const selection = {
     cluster: runs,
     ended: [ended('told', { at: 5 }), ended('vanished', {})]
@@ -48,7 +49,7 @@ it('folds clusters that have stopped, if the server has told their end', () => {
   const commands = new CommandRegistry();
   const folded = renderToStaticMarkup(
     <StoppedClusters
-      {...{ model, selection, commands, trans, disabled: false }}
+      {...{ model, site, selection, commands, trans, disabled: false }}
     />
   );
   expect(folded).toContain('<summary>1 stopped cluster</summary>');

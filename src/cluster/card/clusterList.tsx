@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
-import { Cluster, IClusters, ISelection } from '../../tokens';
+import { Cluster, ILiveState, ISelection, ISite } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
 import { IMenuItem, MenuButton, openContextMenu } from '../../ui/menu';
@@ -32,7 +32,7 @@ export function menuOfCluster(cluster: Cluster): IMenuItem[] {
 
 /** Clusters in the list: all of them, and the selected one even if it has ended. */
 export function listedClusters(
-  model: IClusters,
+  model: ILiveState,
   selection: ISelection
 ): Cluster[] {
   const chosen = selection.cluster?.id;
@@ -45,7 +45,8 @@ export function listedClusters(
 }
 
 interface IListProps {
-  model: IClusters;
+  model: ILiveState;
+  site: ISite;
   selection: ISelection;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -75,9 +76,9 @@ export function StoppedClusters(props: IListProps): JSX.Element | null {
 export function ClusterList(
   props: IListProps & { clusters: readonly Cluster[] }
 ): JSX.Element {
-  const { model, selection, commands, trans } = props;
+  const { site, selection, commands, trans } = props;
   const selected = selection.cluster;
-  const readOnly = model.site?.may_write === false;
+  const readOnly = site.facts?.may_write === false;
   // for all of them or for none
   const profiles = props.clusters.some(c => c.profile !== c.name.split('-')[0]);
   const sub = ({ world, profile }: Cluster): string =>

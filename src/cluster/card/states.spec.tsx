@@ -180,7 +180,7 @@ it('asks for no diagnosis while one runs', () => {
           summary: { ...summary, code }
         })}
         commands={new CommandRegistry()}
-        selection={{ dismissed: new Set() } as never}
+        adviceState={{} as never}
         trans={trans}
       />
     );

@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { CommandIDs } from '../../commands';
-import { Advice, Cluster, IClusterActions, ISelection } from '../../tokens';
+import { Advice, Cluster, IAdviceState, IClusterActions } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
 import { adviceOf } from '../../ui/advice/card';
 import { showChange } from './showChange';
@@ -22,12 +22,12 @@ export type Add = (
 /** Commands for advice: show its change, or try it. */
 export function addAdviceCommands(
   add: Add,
-  selection: ISelection,
+  state: IAdviceState,
   actions: IClusterActions,
   trans: TranslationBundle
 ): void {
   const best = (cluster: Cluster): Advice | null =>
-    adviceOf(cluster.metrics, id => selection.isDismissed(cluster.id, id));
+    adviceOf(cluster.metrics, id => state.isDismissed(cluster.id, id));
   const tellNone = (cluster: Cluster): void => {
     Notification.info(
       trans.__('There is no advice for %1 now.', cluster.name),
@@ -44,7 +44,7 @@ export function addAdviceCommands(
         ? cluster.metrics.advice.find(each => each.id === args.advice)
         : best(cluster);
       if (advice) {
-        const kept = selection.isKept(cluster.id, advice.diff);
+        const kept = state.isKept(cluster.id, advice.diff);
         await showChange(advice, kept, trans);
       } else {
         tellNone(cluster);

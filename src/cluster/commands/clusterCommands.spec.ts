@@ -1,17 +1,17 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import { ServerConnection } from '@jupyterlab/services';
 import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { makeCluster, makeFrame } from '../../testing/clusters';
-import { Cluster, IClusterActions } from '../../tokens';
+import { makeLiveState } from '../../testing/liveState';
+import { Cluster, IClusterActions, ISite } from '../../tokens';
 import { addClusterCommands } from './clusterCommands';
-import { ClustersModel } from '../model/model';
+import { AdviceState } from '../model/adviceState';
 import { Selection } from '../model/selection';
 
 it('shows how long a cluster ran that was stopped from its menu beside another', async () => {
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const model = makeLiveState();
   const selection = new Selection(model);
   const commands = new CommandRegistry();
   const hear = (...clusters: Cluster[]): void =>
@@ -19,13 +19,15 @@ it('shows how long a cluster ran that was stopped from its menu beside another',
   const one = makeCluster({ id: 'a', name: 'a' });
   const two = makeCluster({ id: 'b', name: 'b', notebooks: ['x.ipynb'] });
   const actions = { stop: async () => hear(two) } as unknown as IClusterActions;
-  addClusterCommands(
+  addClusterCommands({
     commands,
     model,
+    site: {} as ISite,
     selection,
+    adviceState: new AdviceState(),
     actions,
-    nullTranslator.load('dtrain_lab')
-  );
+    trans: nullTranslator.load('dtrain_lab')
+  });
   selection.setNotebook({ path: 'x.ipynb', kernel: 'python3', lacks: false });
   hear(one, two);
   expect(selection.cluster?.id).toBe('b');
@@ -42,17 +44,19 @@ it('shows how long a cluster ran that was stopped from its menu beside another',
 });
 
 it('says before a cluster is stopped that a cell runs on it', async () => {
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const model = makeLiveState();
   const selection = new Selection(model);
   const commands = new CommandRegistry();
   const stop = vi.fn().mockResolvedValue(undefined);
-  addClusterCommands(
+  addClusterCommands({
     commands,
     model,
+    site: {} as ISite,
     selection,
-    { stop } as unknown as IClusterActions,
-    nullTranslator.load('dtrain_lab')
-  );
+    adviceState: new AdviceState(),
+    actions: { stop } as unknown as IClusterActions,
+    trans: nullTranslator.load('dtrain_lab')
+  });
   const running = [
     {
       notebook: 'x.ipynb',

@@ -3,7 +3,14 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../../commands';
-import { Cluster, IClusterActions, IClusters, ISelection } from '../../tokens';
+import {
+  Cluster,
+  IAdviceState,
+  IClusterActions,
+  ILiveState,
+  ISelection,
+  ISite
+} from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
 import { isTrouble } from '../../ui/verdicts/sentence';
 import { isHang } from '../../ui/verdicts/verdict';
@@ -43,14 +50,21 @@ const CLUSTER_ARGS = {
   }
 } as const;
 
+/** What the commands for clusters use. */
+export interface IClusterCommandParts {
+  commands: CommandRegistry;
+  model: ILiveState;
+  site: ISite;
+  selection: ISelection;
+  adviceState: IAdviceState;
+  actions: IClusterActions;
+  trans: TranslationBundle;
+}
+
 /** Commands for clusters. */
-export function addClusterCommands(
-  commands: CommandRegistry,
-  model: IClusters,
-  selection: ISelection,
-  actions: IClusterActions,
-  trans: TranslationBundle
-): void {
+export function addClusterCommands(parts: IClusterCommandParts): void {
+  const { commands, model, site, selection, adviceState, actions, trans } =
+    parts;
   const target = (args: Args): Cluster | null =>
     [...model.clusters, ...selection.ended].find(c => c.id === args.id) ??
     (args.id === undefined ? selection.current : null);
@@ -84,7 +98,7 @@ export function addClusterCommands(
     added.push(id);
   };
 
-  addStartCommand(commands, model, selection, actions, trans);
+  addStartCommand(commands, site, selection, actions, trans);
 
   add(
     CommandIDs.stopCluster,
@@ -196,7 +210,7 @@ export function addClusterCommands(
       await showLastOutput(cluster, outputs, trans);
     }
   );
-  addAdviceCommands(add, selection, actions, trans);
+  addAdviceCommands(add, adviceState, actions, trans);
   add(
     CommandIDs.resizeCluster,
     trans.__('Change Size…'),
@@ -272,7 +286,7 @@ export function addClusterCommands(
 /** Commands to ignore a verdict, and to show it again. */
 function addIgnoreCommands(
   commands: CommandRegistry,
-  model: IClusters,
+  model: ILiveState,
   target: (args: Args) => Cluster | null,
   trans: TranslationBundle
 ): void {

@@ -1,12 +1,12 @@
 import { CommandRegistry } from '@lumino/commands';
 
-import { IClusters, ISelection } from '../../tokens';
+import { ILiveState, ISelection } from '../../tokens';
 import { isHang } from '../../ui/verdicts/verdict';
 
 /** Notify palette and menus, which redraw each time, only if the possible actions have changed. */
 export function notifyWhenPossible(
   commands: CommandRegistry,
-  model: IClusters,
+  model: ILiveState,
   selection: ISelection,
   ids: readonly string[]
 ): void {

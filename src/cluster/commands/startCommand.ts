@@ -7,8 +7,8 @@ import { CommandIDs } from '../../commands';
 import {
   Cluster,
   IClusterActions,
-  IClusters,
   ISelection,
+  ISite,
   StartRequest
 } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
@@ -22,7 +22,7 @@ type Args = ReadonlyPartialJSONObject;
 /** The command that starts a cluster. */
 export function addStartCommand(
   commands: CommandRegistry,
-  model: IClusters,
+  site: ISite,
   selection: ISelection,
   actions: IClusterActions,
   trans: TranslationBundle
@@ -36,7 +36,7 @@ export function addStartCommand(
     execute: async args => {
       let id: string | null = null;
       await reportErrors(trans, async () => {
-        id = await start(args, commands, model, selection, actions, trans);
+        id = await start(args, commands, site, selection, actions, trans);
       });
       return id;
     },
@@ -70,7 +70,7 @@ export function tellCancelled(name: string, trans: TranslationBundle): void {
 async function start(
   args: Args,
   commands: CommandRegistry,
-  model: IClusters,
+  site: ISite,
   selection: ISelection,
   actions: IClusterActions,
   trans: TranslationBundle
@@ -96,7 +96,7 @@ async function start(
   };
   if (args.ask) {
     const first = { profile, ranks: args.ranks as number | undefined };
-    await askStart(model, first, trans, send, async ({ id, name }) => {
+    await askStart(site, first, trans, send, async ({ id, name }) => {
       made = null;
       await actions.stop(id);
       tellCancelled(name, trans);

@@ -4,16 +4,16 @@ import { afterEach, expect, it, vi } from 'vitest';
 
 import { RequestError } from '../../request/rest';
 import { makeCluster } from '../../testing/clusters';
-import { Cluster, IClusters } from '../../tokens';
+import { Cluster, ISite } from '../../tokens';
 import { FormDialog } from './formDialog';
 import { NameBody } from '../profiles/commands';
 import { askStart, usualRanks } from './startForm';
 
 const trans = nullTranslator.load('dtrain_lab');
-const model = {
+const site = {
   profiles: [{ name: 'local', error: null }],
-  site: { default_ranks: 2 }
-} as unknown as IClusters;
+  facts: { default_ranks: 2 }
+} as unknown as ISite;
 
 afterEach(() => {
   Dialog.flush();
@@ -45,7 +45,7 @@ it('keeps the start dialog and what is in it while a number, a name or the serve
   });
   const send = vi.fn().mockRejectedValueOnce(refusal).mockResolvedValue(null);
   const done = askStart(
-    model,
+    site,
     { profile: 'local' },
     trans,
     send,
@@ -95,7 +95,7 @@ it.each([
       () => new Promise<Cluster>(resolve => void (begin = resolve))
     );
     const stop = vi.fn().mockResolvedValue(undefined);
-    const done = askStart(model, { profile: 'local' }, trans, send, stop);
+    const done = askStart(site, { profile: 'local' }, trans, send, stop);
     await vi.waitFor(() => expect(field('ranks').value).toBe('2'));
     press('Start');
     press('Starting…');
@@ -132,7 +132,7 @@ it('says which names a profile may have, before anybody is asked', async () => {
 
 it('stays open at the second press of the double click that opened it', async () => {
   const asked = askStart(
-    model,
+    site,
     { profile: 'local' },
     trans,
     vi.fn(),
@@ -156,15 +156,15 @@ it('says how many ranks a profile gives, if that does not depend on its machines
     { name: 'local', profile: {}, traits: { one_machine: true } },
     { name: 'four', profile: { backend: 'ssh', nodes: 2, ranks_per_node: 4 } },
     { name: 'gpus', profile: { backend: 'slurm', nodes: 2 } }
-  ] as unknown as IClusters['profiles'];
+  ] as unknown as ISite['profiles'];
   const of = (name: string): number | null =>
-    usualRanks({ profiles, site: model.site }, name);
+    usualRanks({ profiles, facts: site.facts }, name);
   expect(['local', 'four', 'gpus'].map(of)).toEqual([2, 8, null]);
 });
 
 it('goes from its first field to its last button at Shift+Tab', async () => {
   const send = vi.fn();
-  const done = askStart(model, {}, trans, send, async () => undefined);
+  const done = askStart(site, {}, trans, send, async () => undefined);
   await vi.waitFor(() => expect(field('profile')).toBeTruthy());
   field('profile').focus();
   const back = { key: 'Tab', shiftKey: true, bubbles: true, cancelable: true };

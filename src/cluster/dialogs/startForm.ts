@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { RequestError } from '../../request/rest';
-import { Cluster, IClusters, StartRequest } from '../../tokens';
+import { Cluster, ISite, StartRequest } from '../../tokens';
 import {
   countFault,
   Faults,
@@ -16,13 +16,13 @@ type Filled = Partial<StartRequest>;
 /** Fields of the start dialog. */
 class StartBody extends FormBody<Filled> {
   constructor(
-    model: IClusters,
+    site: ISite,
     filled: Filled,
     private _trans: TranslationBundle
   ) {
     super();
     const trans = _trans;
-    const names = model.profiles.filter(p => !p.error).map(p => p.name);
+    const names = site.profiles.filter(p => !p.error).map(p => p.name);
     for (const name of names.length ? names : ['local']) {
       const chosen = name === filled.profile;
       this._profile.add(new Option(name, name, false, chosen));
@@ -33,11 +33,11 @@ class StartBody extends FormBody<Filled> {
     // no type and no bounds: the browser would disable the button without an explanation
     this._ranks.inputMode = 'numeric';
     this._name.placeholder = trans.__('chosen for you');
-    const usual = String(model.site?.default_ranks ?? 2);
+    const usual = String(site.facts?.default_ranks ?? 2);
     const propose = (): void => {
       const local = this._profile.value === 'local';
       this._ranks.value = local ? usual : '';
-      const count = usualRanks(model, this._profile.value);
+      const count = usualRanks(site, this._profile.value);
       this._ranks.placeholder =
         count === null
           ? trans.__('as the profile says')
@@ -85,14 +85,14 @@ class StartBody extends FormBody<Filled> {
 
 /** Number of ranks that a profile gives a cluster; null if only its machines tell. */
 export function usualRanks(
-  { profiles, site }: Pick<IClusters, 'profiles' | 'site'>,
+  { profiles, facts }: Pick<ISite, 'profiles' | 'facts'>,
   name: string
 ): number | null {
   const listed = profiles.find(p => p.name === name);
   const profile = listed?.profile;
   const local = !listed || !!listed.traits?.one_machine;
   const each =
-    profile?.ranks_per_node ?? (local ? (site?.default_ranks ?? 2) : null);
+    profile?.ranks_per_node ?? (local ? (facts?.default_ranks ?? 2) : null);
   return each === null ? null : (profile?.nodes ?? 1) * each;
 }
 
@@ -109,7 +109,7 @@ function faultsOf(error: RequestError): Faults {
  * @param stop - ends a cluster that started after the user cancelled
  */
 export async function askStart(
-  model: IClusters,
+  site: ISite,
   first: Filled,
   trans: TranslationBundle,
   send: (filled: Filled) => Promise<Cluster>,
@@ -119,7 +119,7 @@ export async function askStart(
   let faults: Faults | null = null;
   for (;;) {
     let prompt: ReturnType<typeof questionsOf> = null;
-    const body = new StartBody(model, filled, trans);
+    const body = new StartBody(site, filled, trans);
     body.tell(faults ?? {});
     const attempt = async (
       value: Filled,

@@ -1,4 +1,3 @@
-import { ServerConnection } from '@jupyterlab/services';
 import { expect, it } from 'vitest';
 
 import {
@@ -7,10 +6,11 @@ import {
   makeRank,
   makeVerdict
 } from '../../testing/clusters';
+import { makeLiveState } from '../../testing/liveState';
 import { Cluster, Verdict } from '../../tokens';
 import { clusterGlyph } from '../../ui/verdicts/sentence';
 import { Store } from './ignoredVerdicts';
-import { ClustersModel } from './model';
+import { LiveState } from './liveState';
 
 /** As a browser's: what is written can be read by a later page. */
 function makeStore(): Store {
@@ -54,10 +54,10 @@ function hanging(
 }
 
 function open(store: Store): {
-  model: ClustersModel;
+  model: LiveState;
   hear: (cluster: Cluster) => string;
 } {
-  const model = new ClustersModel(ServerConnection.makeSettings(), store);
+  const model = makeLiveState({ store });
   return {
     model,
     hear: cluster => {

@@ -1,10 +1,10 @@
-import { ServerConnection } from '@jupyterlab/services';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { makeCluster, makeFrame } from '../../testing/clusters';
+import { makeLiveState } from '../../testing/liveState';
 import { Cluster, Point } from '../../tokens';
 import { HISTORY, Past } from './metricsHistory';
-import { ClustersModel } from './model';
+import { Preferences } from './preferences';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -59,7 +59,7 @@ it('marks a slow rank when it became slow, not when the page was opened', () => 
 });
 
 it('keeps a bounded history and forgets clusters that are gone', () => {
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const model = makeLiveState();
   vi.useFakeTimers();
   const generation = (seq: number): number => (seq < 3000 ? 0 : 1);
   for (let seq = 0; seq < 9000; seq++) {
@@ -83,9 +83,10 @@ it('keeps a bounded history and forgets clusters that are gone', () => {
 });
 
 it('leaves out metrics that come too often, and never a change of state', () => {
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const preferences = new Preferences();
+  const model = makeLiveState({ preferences });
   vi.useFakeTimers();
-  model.configure({ updatesPerSecond: 1 });
+  preferences.configure({ updatesPerSecond: 1 });
   const hear = (state: Cluster['state']): void =>
     model.receive(makeFrame([makeCluster({ state })]));
   hear('ready');

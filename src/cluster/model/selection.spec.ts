@@ -1,18 +1,15 @@
-import { ServerConnection } from '@jupyterlab/services';
-import { Signal } from '@lumino/signaling';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { makeCluster, makeFrame } from '../../testing/clusters';
+import { makeLiveState } from '../../testing/liveState';
 import { Cluster } from '../../tokens';
-import { ClustersModel } from './model';
-import { selectionPlugin } from '../plugin';
 import { Selection } from './selection';
 
 function make(): {
   selection: Selection;
   hear: (...clusters: Cluster[]) => void;
 } {
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const model = makeLiveState();
   const selection = new Selection(model);
   return {
     selection,
@@ -61,7 +58,7 @@ it('stays at a cluster that its notebook has left, and goes to no other', () => 
 });
 
 it('keeps the stopped cluster of a notebook while others start, and says who has stopped it', () => {
-  const model = new ClustersModel(ServerConnection.makeSettings());
+  const model = makeLiveState();
   const selection = new Selection(model);
   const values = { by: 'kernel', notebook: 'b.ipynb', at: 1e9 };
   const ended = { a: { code: 'stopped', values, text: 'Stopped.' } };
@@ -95,29 +92,6 @@ it('tells of what somebody chose, and not of each frame', () => {
   selection.setNotebook(notebook);
   selection.setNotebook({ ...notebook });
   expect(told).toBe(2);
-  selection.dismiss('a', 'accumulate');
-  expect(selection.isDismissed('a', 'accumulate')).toBe(true);
-  expect(selection.isDismissed('b', 'accumulate')).toBe(false);
-  selection.dismiss('a', 'accumulate', false);
-  expect(selection.isDismissed('a', 'accumulate')).toBe(false);
-});
-
-it('remembers what was dismissed also beyond the most that it keeps', async () => {
-  const keys = Array.from({ length: 200 }, (_, n) => `c${n}:bf16`);
-  const saved: string[][] = [];
-  const state = {
-    fetch: async () => keys,
-    save: async (_: string, now: string[]) => void saved.push(now)
-  };
-  const clusters = { clusters: [], changed: new Signal({}) };
-  const selection = (await selectionPlugin.activate(
-    {} as never,
-    clusters as never,
-    state as never
-  )) as Selection;
-  await vi.waitFor(() => expect(selection.dismissed.length).toBe(200));
-  selection.dismiss('new', 'accumulate');
-  expect(saved.at(-1)?.at(-1)).toBe('new:accumulate');
 });
 
 it('follows the cluster of the notebook in front, except for what somebody chose since', () => {

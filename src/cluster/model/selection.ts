@@ -1,11 +1,13 @@
 import { Signal } from '@lumino/signaling';
 
-import { Cluster, IClusters, ICurrentNotebook, ISelection } from '../../tokens';
+import {
+  Cluster,
+  ILiveState,
+  ICurrentNotebook,
+  ISelection
+} from '../../tokens';
 import { attachedTo, usedBy } from './notebookCluster';
 import { noteRuns, stillEnded } from './endedRuns';
-
-/** Maximum number of remembered dismissals: ids of clusters are never reused. */
-const MOST_DISMISSED = 200;
 
 /**
  * Selection of this page. Created right after the clusters, so that it is notified of changes before views.
@@ -13,7 +15,7 @@ const MOST_DISMISSED = 200;
 export class Selection implements ISelection {
   readonly changed = new Signal<this, void>(this);
 
-  constructor(private _clusters: IClusters) {
+  constructor(private _clusters: ILiveState) {
     _clusters.changed.connect(this._take, this);
   }
 
@@ -61,35 +63,6 @@ export class Selection implements ISelection {
 
   selectRank(rank: number | null): void {
     this._rank = rank;
-    this.changed.emit();
-  }
-
-  isDismissed(id: string, advice: string): boolean {
-    return this._dismissed.has(`${id}:${advice}`);
-  }
-
-  dismiss(id: string, advice: string, dismissed = true): void {
-    toggle(this._dismissed, `${id}:${advice}`, dismissed);
-    this.changed.emit();
-  }
-
-  isKept(id: string, diff: string): boolean {
-    return this._kept.has(`${id}:${diff}`);
-  }
-
-  keep(id: string, diff: string, kept: boolean): void {
-    toggle(this._kept, `${id}:${diff}`, kept);
-    this.changed.emit();
-  }
-
-  /** All dismissed advice, to be stored for a later page. */
-  get dismissed(): readonly string[] {
-    return [...this._dismissed].slice(-MOST_DISMISSED);
-  }
-
-  /** Restore what an earlier page has stored. */
-  restoreDismissed(keys: readonly string[]): void {
-    keys.forEach(key => this._dismissed.add(key));
     this.changed.emit();
   }
 
@@ -184,8 +157,6 @@ export class Selection implements ISelection {
   }
 
   private _before: readonly Cluster[] = [];
-  private _dismissed = new Set<string>();
-  private _kept = new Set<string>();
   private _ended: readonly Cluster[] = [];
   private _notebook: ICurrentNotebook = {
     path: null,
@@ -198,13 +169,4 @@ export class Selection implements ISelection {
   private _rank: number | null = null;
   private _seen = new Set<string>();
   private _selected: string | null = null;
-}
-
-/** Add a key to a set, or remove it. */
-function toggle(keys: Set<string>, key: string, has: boolean): void {
-  if (has) {
-    keys.add(key);
-  } else {
-    keys.delete(key);
-  }
 }

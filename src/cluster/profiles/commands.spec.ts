@@ -5,7 +5,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
-import { IClusters } from '../../tokens';
+import { ISite } from '../../tokens';
 import { showFailure } from '../dialogs/dialogs';
 import { addProfileCommands } from './commands';
 
@@ -20,10 +20,10 @@ vi.mock('../dialogs/dialogs', async original => ({
 
 it("says in a dialog why a profile can't run, whole, and leaves no notification", async () => {
   const commands = new CommandRegistry();
-  const model = { site: null, profiles: [] } as unknown as IClusters;
+  const site = { facts: null, profiles: [] } as unknown as ISite;
   const trans = nullTranslator.load('x');
   const settings = ServerConnection.makeSettings();
-  addProfileCommands(commands, model, settings, trans);
+  addProfileCommands(commands, site, settings, trans);
   await commands.execute(CommandIDs.checkProfile, { name: 'work' });
   expect(showFailure).toHaveBeenCalledWith(new Error('refused'), trans, '');
   expect(Notification.manager.count).toBe(0);

@@ -7,7 +7,7 @@ import { Widget } from '@lumino/widgets';
 import { CommandIDs } from '../../commands';
 import { onceAtATime } from '../../request/once';
 import { request, RequestError } from '../../request/rest';
-import { IClusters, Profile } from '../../tokens';
+import { ISite, Profile } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/formDialog';
 import { reportErrors } from '../commands/reportErrors';
@@ -98,7 +98,7 @@ class ChoiceBody extends FormBody<string> {
 /** Edit and check profiles. */
 export function addProfileCommands(
   commands: CommandRegistry,
-  model: IClusters,
+  site: ISite,
   settings: ServerConnection.ISettings,
   trans: TranslationBundle
 ): void {
@@ -120,7 +120,7 @@ export function addProfileCommands(
     if (typeof given === 'string') {
       return given;
     }
-    const known = model.profiles.map(p => p.name);
+    const known = site.profiles.map(p => p.name);
     const body: FormBody<string> = new Body(known, trans);
     const attempt = async (): Promise<null> => null;
     const dialog = new FormDialog(title, body, next, attempt, trans);
@@ -131,14 +131,14 @@ export function addProfileCommands(
     label: args =>
       args.name ? trans.__('Edit…') : trans.__('Add or Edit a Profile…'),
     caption: trans.__('Where ranks run: hosts, partition, environment'),
-    isEnabled: () => model.site?.may_write ?? true,
+    isEnabled: () => site.facts?.may_write ?? true,
     execute: args =>
       reportErrors(trans, async () => {
         const title = trans.__('Add or edit a profile');
         const next = trans.__('Continue');
         const name = await nameOf(args.name, title, NameBody, next);
         if (name) {
-          await edit(name, model, settings, trans);
+          await edit(name, site, settings, trans);
         }
       }),
     describedBy
@@ -147,7 +147,7 @@ export function addProfileCommands(
     label: args =>
       args.name ? trans.__('Check') : trans.__('Check a Profile…'),
     caption: trans.__('Ask every node whether ranks can run there'),
-    isEnabled: () => model.site?.may_write ?? true,
+    isEnabled: () => site.facts?.may_write ?? true,
     execute: args =>
       reportErrors(trans, async () => {
         const title = trans.__('Check a profile');
@@ -163,13 +163,13 @@ export function addProfileCommands(
 
 async function edit(
   name: string,
-  model: IClusters,
+  site: ISite,
   settings: ServerConnection.ISettings,
   trans: TranslationBundle
 ): Promise<void> {
   const path = `profiles/${encodeURIComponent(name)}`;
   let { text } = await request<{ text: string }>(settings, 'GET', path);
-  let error = model.profiles.find(p => p.name === name)?.error;
+  let error = site.profiles.find(p => p.name === name)?.error;
   for (;;) {
     const result = await openDialog({
       title: trans.__('Profile %1', name),
@@ -191,7 +191,7 @@ async function edit(
     try {
       const body = { text };
       const all = await request<Profile[]>(settings, 'PUT', path, body);
-      model.takeProfiles(all);
+      site.setProfiles(all);
       Notification.success(trans.__('%1 is saved.', name), {
         autoClose: TOAST_MS
       });

@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { ILocation } from '../../locations/location';
 import { indexIn, openNotebookOf } from '../../locations/open';
-import { Cluster, IClusters } from '../../tokens';
+import { Cluster, ILiveState } from '../../tokens';
 import { formatRanks } from '../../ui/metrics/format';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { IMark, LineMarks } from './lineMarks';
@@ -61,7 +61,7 @@ function words(
 /** Marks stuck and waiting ranks at their lines in every open notebook. */
 export class VerdictMarks {
   constructor(
-    private _model: IClusters,
+    private _model: ILiveState,
     private _tracker: INotebookTracker,
     private _trans: TranslationBundle
   ) {

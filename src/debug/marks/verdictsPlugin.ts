@@ -5,7 +5,7 @@ import {
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { IClusters } from '../../tokens';
+import { ILiveState } from '../../tokens';
 import { VerdictMarks } from './verdictMarks';
 
 /** Marks at the lines where ranks are stuck, in every open notebook. */
@@ -13,11 +13,11 @@ export const verdictMarksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:verdict-marks',
   description: 'Marks the lines of cells where ranks are stuck.',
   autoStart: true,
-  requires: [IClusters, INotebookTracker],
+  requires: [ILiveState, INotebookTracker],
   optional: [ITranslator],
   activate: (
     _: JupyterFrontEnd,
-    model: IClusters,
+    model: ILiveState,
     tracker: INotebookTracker,
     translator: ITranslator | null
   ): void => {

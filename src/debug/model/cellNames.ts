@@ -6,7 +6,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellName } from '../../locations/texts';
 import { isDistributed, requestOf } from '../../output/runs/notebookDocument';
-import { Cluster, IClusters } from '../../tokens';
+import { Cluster, ILiveState } from '../../tokens';
 import { DebugView } from './model';
 import { isCell } from './texts';
 
@@ -88,7 +88,7 @@ export class CellNames {
     private _debug: Pick<IDebugger, 'getCodeId'> &
       Partial<Pick<IDebugger, 'session'>>,
     private _tracker: Pick<INotebookTracker, 'forEach' | 'widgetAdded'>,
-    private _clusters: Pick<IClusters, 'clusters'>,
+    private _clusters: Pick<ILiveState, 'clusters'>,
     private _trans: TranslationBundle,
     private _model: { view: Pick<DebugView, 'cells' | 'on'> | null }
   ) {

@@ -1,4 +1,4 @@
-import { Cluster, IClusters, Job, Verdict } from '../../tokens';
+import { Cluster, ILiveState, Job, Verdict } from '../../tokens';
 import { alarmOf } from '../../ui/verdicts/verdict';
 import { DebugView, RankView } from './model';
 
@@ -23,7 +23,7 @@ export interface IDebuggedWorld {
 
 /** The cluster or job that is debugged; without name and alarm while the server doesn't report it. */
 export function worldOf(
-  { clusters, jobs }: Pick<IClusters, 'clusters' | 'jobs'>,
+  { clusters, jobs }: Pick<ILiveState, 'clusters' | 'jobs'>,
   view: Pick<DebugView, 'world'> | null
 ): IDebuggedWorld {
   const its = (world: Cluster | Job): boolean => world.id === view?.world;

@@ -4,7 +4,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import React from 'react';
 
-import { IClusters } from '../../tokens';
+import { ILiveState } from '../../tokens';
 import { CompareValues } from './compareValues';
 import { Breakpoints } from './breakpoints';
 import { KeyboardFocus } from './keyboardFocus';
@@ -22,7 +22,7 @@ export interface IDebugWidgets {
   /** Breakpoints that ask something, as the page keeps them. */
   kept: () => readonly SetBreakpoint[];
   /** Source of a running cell's number, of stuck ranks, and of a job's name. */
-  clusters: IClusters;
+  clusters: ILiveState;
   names: CellNames;
   trans: TranslationBundle;
   onError: (error: unknown) => void;

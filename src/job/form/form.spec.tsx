@@ -6,7 +6,7 @@ import { Simulate } from 'react-dom/test-utils';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
-import { IClusters, JobPlan, JobRequest } from '../../tokens';
+import { ISite, JobPlan, JobRequest } from '../../tokens';
 import { emptyForm, formOf } from '../model/request';
 import { RequestError } from '../../request/rest';
 import { Jobs } from '../model/model';
@@ -65,7 +65,7 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
           typed={typed}
           highlight={async () => undefined}
           like={like}
-          model={{ profiles: [] } as unknown as IClusters}
+          site={{ profiles: [] } as unknown as ISite}
           jobs={
             {
               all: async () => [],
@@ -164,7 +164,7 @@ it('tells its own errors together with those that the server finds', async () =>
         typed={typedIn(null, 'a')}
         highlight={async () => undefined}
         like={null}
-        model={{ profiles: [] } as unknown as IClusters}
+        site={{ profiles: [] } as unknown as ISite}
         jobs={
           {
             plan: async ({ retries, after }: JobRequest) => {

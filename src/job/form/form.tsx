@@ -4,7 +4,7 @@ import React, { useMemo, useRef, useState } from 'react';
 
 import { reportErrors } from '../../cluster/commands/reportErrors';
 import { CommandIDs } from '../../commands';
-import { Finding, IClusters, JobPlan } from '../../tokens';
+import { Finding, ISite, JobPlan } from '../../tokens';
 import { SubmitBar } from './submitBar';
 import { useCheck, useJobPlan, useSending, wantedWith } from './checkForm';
 import { useOneColumn } from './columns';
@@ -30,7 +30,7 @@ export interface IFormProps {
   highlight: Highlight;
   /** A job whose request fills the form. */
   like: string | null;
-  model: IClusters;
+  site: ISite;
   jobs: Jobs;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -40,8 +40,8 @@ export interface IFormProps {
 
 /** The form, the check report, and the preview. */
 export function SubmitForm(props: IFormProps): JSX.Element {
-  const { model, jobs, trans, notebook, like } = props;
-  const { profiles } = model;
+  const { site, jobs, trans, notebook, like } = props;
+  const { profiles } = site;
   const [filled, change, from] = useForm({ ...props, profiles });
   const form = filled?.form ?? null;
   const defaults = filled?.defaults ?? '';

@@ -4,7 +4,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useReducer } from 'react';
 
 import { CommandIDs } from '../../commands';
-import { IClusters, ISweeps, Job } from '../../tokens';
+import { ILiveState, ISite, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/filterChips';
 import { useFirstRows } from '../../ui/lists/firstRows';
 import { Glyph } from '../../ui/icons/glyph';
@@ -33,7 +33,8 @@ import {
 import { JobFilter } from '../model/texts';
 
 export interface IJobsProps {
-  model: IClusters;
+  model: ILiveState;
+  site: ISite;
   jobs: Jobs;
   /** Null in a front end without sweeps. */
   sweeps: ISweeps | null;
@@ -46,7 +47,7 @@ const LOOK_MS = 2000;
 
 /** All jobs: recent ones from frames, and older ones. */
 export function useJobs(
-  model: IClusters,
+  model: ILiveState,
   jobs: Jobs,
   sweeps: ISweeps | null
 ): readonly Job[] {

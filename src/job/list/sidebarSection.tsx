@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
-import { IClusters, ISweeps, Job, Sweep } from '../../tokens';
+import { ILiveState, ISweeps, Job, Sweep } from '../../tokens';
 import { formatSpan } from '../../ui/metrics/format';
 import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
@@ -33,7 +33,7 @@ const SHOWN = 6;
 
 /** Jobs and sweeps in the sidebar: the newest, with their state. */
 export function JobSection(props: {
-  model: IClusters;
+  model: ILiveState;
   /** Null in a front end without sweeps. */
   sweeps: ISweeps | null;
   commands: CommandRegistry;
@@ -137,7 +137,7 @@ function timeOf(job: Job, now: number, trans: TranslationBundle): string {
 }
 
 /** Number of active jobs, for the section's heading. */
-export function jobNote(model: IClusters, trans: TranslationBundle): string {
+export function jobNote(model: ILiveState, trans: TranslationBundle): string {
   const active = countActive(model.jobs);
   if (active) {
     return trans.__('%1 active', active);

@@ -5,7 +5,8 @@ import React, { useState } from 'react';
 import { reportErrors } from '../../cluster/commands/clusterCommands';
 import { confirmLoss } from '../../cluster/dialogs/dialogs';
 import { CommandIDs } from '../../commands';
-import { Holder, IClusters, Slots } from '../../tokens';
+import { Holder, ISite, Slots } from '../../tokens';
+import { useChanges } from '../../ui/useChanges';
 import { useViewState } from '../../ui/viewState';
 import { Jobs } from '../model/model';
 import { usePoll } from '../model/poll';
@@ -37,7 +38,7 @@ export function heldOf(node: Slots['nodes'][number]): IHeld[] {
 }
 
 interface ISlotsProps {
-  model: IClusters;
+  site: ISite;
   jobs: Jobs;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -61,7 +62,8 @@ export function SlotsSection(props: ISlotsProps): JSX.Element {
 
 /** Current slots of a profile's machines. */
 function Machines(props: ISlotsProps): JSX.Element {
-  const { model, jobs, trans } = props;
+  const { site, jobs, trans } = props;
+  useChanges(site);
   const [profile, setProfile] = useViewState('slots of', 'local');
   const [found, setFound] = useState<{ profile: string; slots: Slots }>();
   const [error, setError] = useState('');
@@ -96,7 +98,7 @@ function Machines(props: ISlotsProps): JSX.Element {
       });
     }
   };
-  const profiles = model.profiles.filter(p => p.traits && !p.traits.schedules);
+  const profiles = site.profiles.filter(p => p.traits && !p.traits.schedules);
   const nodes = found?.profile === profile ? found.slots.nodes : [];
   return (
     <>

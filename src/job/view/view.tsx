@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useReducer, useState } from 'react';
 
-import { IClusters, Job, JobMetrics } from '../../tokens';
+import { ILiveState, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { JobsPast } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
@@ -22,7 +22,7 @@ const HISTORY_MS = 5000;
 
 export interface IJobProps {
   id: string;
-  model: IClusters;
+  model: ILiveState;
   jobs: Jobs;
   commands: CommandRegistry;
   trans: TranslationBundle;

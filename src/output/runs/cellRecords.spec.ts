@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
 import { record } from '../../testing/record';
-import { CellRecord, IClusters } from '../../tokens';
+import { CellRecord, ILiveState } from '../../tokens';
 import { CellRecords } from './cellRecords';
 
 it('reads once more what somebody asks for while an answer is on its way', async () => {
@@ -18,7 +18,7 @@ it('reads once more what somebody asks for while an answer is on its way', async
         )
       )
   });
-  const model = { clusters: [makeCluster()] } as unknown as IClusters;
+  const model = { clusters: [makeCluster()] } as unknown as ILiveState;
   Object.assign(model, { changed: new Signal(model), link: 'open' });
   const records = new CellRecords(model, settings);
   await vi.waitFor(() => expect(answers).toHaveLength(1));
@@ -38,7 +38,7 @@ it('reads once more what somebody asks for while an answer is on its way', async
   const { world } = makeCluster();
   const clusters = [makeCluster({ world: { ...world, generation: 9 } })];
   Object.assign(model, { clusters });
-  (model.changed as Signal<IClusters, void>).emit();
+  (model.changed as Signal<ILiveState, void>).emit();
   await vi.waitFor(() => expect(answers).toHaveLength(3));
   Object.assign(model, { link: 'lost' });
   expect(records.isRead).toBe(false);

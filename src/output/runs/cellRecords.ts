@@ -4,7 +4,7 @@ import { Poll } from '@lumino/polling';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { request, RequestError } from '../../request/rest';
-import { CellRecord, IClusters } from '../../tokens';
+import { CellRecord, ILiveState } from '../../tokens';
 import { IFound, INotebook, isOf } from './storedRun';
 
 /** Polling interval for a running cell, ms. */
@@ -13,7 +13,7 @@ const EVERY = 1000;
 /** The last run of each cell, from the heads of all clusters. */
 export class CellRecords implements IDisposable {
   constructor(
-    private _model: IClusters,
+    private _model: ILiveState,
     private _settings: ServerConnection.ISettings
   ) {
     _model.changed.connect(this._look, this);

@@ -8,7 +8,7 @@ import { expect, it, vi } from 'vitest';
 import { draftsIn, typedIn } from '../../job/form/drafts';
 import { INotebook } from '../../job/form/notebook';
 import { Jobs } from '../../job/model/model';
-import { IClusters, ISweeps, Profile } from '../../tokens';
+import { ISite, ISweeps, Profile } from '../../tokens';
 import { SweepForm } from './form';
 
 const profile = (name: string, ranks_per_node: number): Profile =>
@@ -37,10 +37,10 @@ it('opens for whole floats; another profile leaves the size that was typed', asy
         }
         drafts={draftsIn(null)}
         typed={typed}
-        model={
+        site={
           {
             profiles: [profile('local', 4), profile('large', 8)]
-          } as unknown as IClusters
+          } as unknown as ISite
         }
         jobs={{ all: async () => [] } as unknown as Jobs}
         sweeps={

@@ -19,7 +19,7 @@ import { alsoOf, refusalOf } from '../../job/model/refusal';
 import { CheckFindings } from '../../job/form/findings';
 import { FIELDS, IForm } from '../../job/model/request';
 import { Where } from '../../job/fields/whereFields';
-import { Finding, IClusters, ISweeps } from '../../tokens';
+import { Finding, ISite, ISweeps } from '../../tokens';
 import { SweepBar } from './sweepBar';
 import { Search } from './search';
 import {
@@ -47,7 +47,7 @@ export interface ISweepFormProps {
   notebook: INotebook;
   drafts: IDrafts;
   typed: ITyped;
-  model: IClusters;
+  site: ISite;
   jobs: Jobs;
   sweeps: ISweeps;
   commands: CommandRegistry;
@@ -81,8 +81,8 @@ function useTypedSweep(
 
 /** The form of a sweep: where its trials run, search space, objective, and the check of a trial. */
 export function SweepForm(props: ISweepFormProps): JSX.Element {
-  const { model, sweeps, trans, notebook } = props;
-  const { profiles } = model;
+  const { site, sweeps, trans, notebook } = props;
+  const { profiles } = site;
   const [filled, fill] = useForm({
     ...props,
     like: null,

@@ -9,41 +9,30 @@ import {
   Cluster,
   Endings,
   Frame,
-  IClusters,
+  ILiveState,
   IPoint,
   IPreferences,
+  ISite,
   Job,
   Link,
-  Profile,
-  Site,
   Stopped,
   Verdict
 } from '../../tokens';
 import { IgnoredVerdicts, Store, withoutIgnored } from './ignoredVerdicts';
 import { Past } from './metricsHistory';
 
-/** Types as in the settings' schema. */
-export const DEFAULT_PREFERENCES: IPreferences = {
-  updatesPerSecond: 2,
-  notifyTrouble: true,
-  notifyCells: true,
-  notifyCellsAfter: 60
-};
-
 /** State of clusters and jobs from the server, without a DOM. */
-export class ClustersModel implements IClusters, IDisposable {
+export class LiveState implements ILiveState, IDisposable {
   readonly changed = new Signal<this, void>(this);
-
-  get preferences(): IPreferences {
-    return this._preferences;
-  }
 
   /**
    * @param store - storage for ignored verdicts; null for none.
    */
   constructor(
     private _settings: ServerConnection.ISettings,
-    store: Store | null = null
+    private _preferences: IPreferences,
+    private _site: ISite,
+    store: Store | null
   ) {
     this._ignored = new IgnoredVerdicts(store);
   }
@@ -58,14 +47,6 @@ export class ClustersModel implements IClusters, IDisposable {
 
   get jobs(): readonly Job[] {
     return this._jobs;
-  }
-
-  get site(): Site | null {
-    return this._site;
-  }
-
-  get profiles(): readonly Profile[] {
-    return this._profiles;
   }
 
   get link(): Link {
@@ -103,7 +84,7 @@ export class ClustersModel implements IClusters, IDisposable {
       this._seen = null;
       live.frame.connect((_, frame) => this.receive(frame));
       live.link.connect((_, link) => this._setLink(link));
-      void this._loadSite();
+      void this._site.load();
     } else if (!this._viewers.size) {
       this._live?.dispose();
       this._live = null;
@@ -134,7 +115,7 @@ export class ClustersModel implements IClusters, IDisposable {
     if (
       this._link === 'open' &&
       same &&
-      early < 900 / this.preferences.updatesPerSecond
+      early < 900 / this._preferences.values.updatesPerSecond
     ) {
       return;
     }
@@ -213,38 +194,10 @@ export class ClustersModel implements IClusters, IDisposable {
     );
   }
 
-  configure(preferences: Partial<IPreferences>): void {
-    this._preferences = { ...this._preferences, ...preferences };
-    this.changed.emit();
-  }
-
-  /** Profiles have changed on disk. */
-  takeProfiles(profiles: readonly Profile[]): void {
-    this._profiles = profiles;
-    this.changed.emit();
-  }
-
-  private async _loadSite(): Promise<void> {
-    try {
-      const [site, profiles] = await Promise.all([
-        request<Site>(this._settings, 'GET', 'site'),
-        request<Profile[]>(this._settings, 'GET', 'profiles')
-      ]);
-      this._site = site;
-      this._profiles = profiles;
-      this.changed.emit();
-    } catch (error) {
-      // the panel shows a missing server; anything else is a bug
-      if (!(error instanceof ServerConnection.NetworkError)) {
-        throw error;
-      }
-    }
-  }
-
   private _setLink(link: Link): void {
     const isBack = link === 'open' && this._link === 'lost';
-    if (isBack && !this._site) {
-      void this._loadSite();
+    if (isBack && !this._site.facts) {
+      void this._site.load();
     }
     if (!isBack) {
       this._link = link; // else its first frame follows: until then all that is shown is from before
@@ -258,12 +211,9 @@ export class ClustersModel implements IClusters, IDisposable {
   private _ignored: IgnoredVerdicts;
   private _jobs: readonly Job[] = [];
   private _past = new Past();
-  private _preferences: IPreferences = DEFAULT_PREFERENCES;
   private _link: Link = 'connecting';
   private _live: Live | null = null;
-  private _profiles: readonly Profile[] = [];
   private _seen: Date | null = null;
-  private _site: Site | null = null;
   private _viewers = new Set<string>();
   /** Clusters with their ignored verdicts. */
   private _whole: readonly Cluster[] = [];
