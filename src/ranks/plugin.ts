@@ -11,7 +11,8 @@ import {
   IAdviceState,
   IClusterActions,
   ILiveState,
-  ISelection
+  ISelection,
+  ISite
 } from '../tokens';
 import { addView, showView } from '../ui/mainArea';
 import type { RanksView } from './view';
@@ -21,11 +22,12 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'dtrain-lab:ranks',
   description: 'The Ranks view: charts, heat map, grid and table.',
   autoStart: true,
-  requires: [ILiveState, ISelection, IAdviceState, IClusterActions],
+  requires: [ILiveState, ISite, ISelection, IAdviceState, IClusterActions],
   optional: [ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     model: ILiveState,
+    site: ISite,
     selection: ISelection,
     adviceState: IAdviceState,
     actions: IClusterActions,
@@ -54,6 +56,7 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
             id,
             name,
             model,
+            site,
             selection,
             adviceState,
             commands,

@@ -1,3 +1,4 @@
+import { ServerConnection } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { MessageLoop } from '@lumino/messaging';
@@ -7,6 +8,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { CommandIDs } from '../commands';
 import { LiveState } from '../cluster/model/liveState';
 import { AdviceState } from '../cluster/model/adviceState';
+import { ServerSite } from '../cluster/model/site';
 import { Selection } from '../cluster/model/selection';
 import { makeCluster, makeFrame, makeRank } from '../testing/clusters';
 import { makeLiveState } from '../testing/liveState';
@@ -37,6 +39,7 @@ function show(model: LiveState): void {
     id: 'c1',
     name,
     model,
+    site: new ServerSite(ServerConnection.makeSettings()),
     selection,
     adviceState: new AdviceState(),
     commands,

@@ -9,7 +9,8 @@ import {
   IAdviceState,
   ILiveState,
   IPoint,
-  ISelection
+  ISelection,
+  ISite
 } from '../tokens';
 import { useChanges } from '../ui/useChanges';
 import { formatClock } from '../ui/metrics/format';
@@ -41,6 +42,7 @@ interface IViewProps {
   /** The latest data that came while the view was hidden; null if it was not. */
   unseen: () => ISnapshot | null;
   model: ILiveState;
+  site: ISite;
   selection: ISelection;
   commands: CommandRegistry;
   trans: TranslationBundle;
@@ -61,7 +63,7 @@ function View(props: IViewProps): JSX.Element {
   const { id, model, selection, commands, trans } = props;
   const [choice, setChoice] = useViewState('choice', CHOICE);
   const frozen = useViewStateRef<ISnapshot | null>('frozen', null);
-  useChanges(model, selection, props.adviceState);
+  useChanges(model, props.site, selection, props.adviceState);
   const live =
     model.link === 'lost'
       ? null
@@ -155,6 +157,7 @@ function View(props: IViewProps): JSX.Element {
       )}
       <ClusterHead
         ignored={model.ignored(cluster.id)}
+        profiles={props.site.profiles}
         cluster={live ?? { ...cluster, may: [] }}
         commands={commands}
         trans={trans}

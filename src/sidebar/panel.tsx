@@ -166,6 +166,7 @@ function Shown(props: IPanelProps): JSX.Element {
     <ClusterCard
       cluster={selected}
       ignored={model.ignored(selected.id)}
+      profiles={site.profiles}
       adviceState={props.adviceState}
       history={history}
       commands={commands}

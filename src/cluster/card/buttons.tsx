@@ -4,11 +4,12 @@ import { ReadonlyJSONObject } from '@lumino/coreutils';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
-import { Cluster, Verdict } from '../../tokens';
+import { Cluster, Profile, Verdict } from '../../tokens';
 import { Action } from '../../ui/actionButton';
 import { formatRanks } from '../../ui/metrics/format';
 import { alarmOf, isHang } from '../../ui/verdicts/verdict';
 import { goOnText, leaveOut } from '../model/shrink';
+import { isBuiltIn } from '../model/site';
 import { isStarting } from './startProgress';
 
 /** A button of the card. */
@@ -27,6 +28,7 @@ interface IButton {
 export function Actions(props: {
   cluster: Cluster;
   ignored: Verdict | null;
+  profiles: readonly Profile[];
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element | null {
@@ -37,7 +39,7 @@ export function Actions(props: {
     ...ofHang(cluster, commands, trans),
     ...(props.ignored ? [showIgnored(trans)] : []),
     ...ofSlow(cluster, commands, trans),
-    ...ofEnd(cluster, trans)
+    ...ofEnd(cluster, props.profiles, trans)
   ];
   if (!buttons.length) {
     return null;
@@ -215,7 +217,11 @@ function ofLoss(cluster: Cluster, trans: TranslationBundle): IButton[] {
   ];
 }
 
-function ofEnd(cluster: Cluster, trans: TranslationBundle): IButton[] {
+function ofEnd(
+  cluster: Cluster,
+  profiles: readonly Profile[],
+  trans: TranslationBundle
+): IButton[] {
   const may = new Set(cluster.may);
   if (isStarting(cluster) && may.has('stop')) {
     const label =
@@ -253,6 +259,10 @@ function ofEnd(cluster: Cluster, trans: TranslationBundle): IButton[] {
     return [];
   }
   const others = cluster.reason?.alternatives ?? [];
+  const editsProfile =
+    !!cluster.profile &&
+    profiles.length > 0 &&
+    !isBuiltIn(profiles, cluster.profile);
   return [
     ...others.map(({ text, request }, i) => ({
       label: text,
@@ -266,7 +276,7 @@ function ofEnd(cluster: Cluster, trans: TranslationBundle): IButton[] {
       args: { ...sizeOf(cluster), name: cluster.name, instead: cluster.id },
       primary: !others.length
     },
-    ...(cluster.profile && cluster.profile !== 'local'
+    ...(editsProfile
       ? [
           {
             label: trans.__('Edit the profile'),

@@ -5,7 +5,7 @@ import React from 'react';
 import { ENDED, ENDING } from '../../api/states';
 import { CommandIDs } from '../../commands';
 import { notebookName } from '../../locations/kernelPath';
-import { Cluster, IAdviceState, IPoint, Verdict } from '../../tokens';
+import { Cluster, IAdviceState, IPoint, Profile, Verdict } from '../../tokens';
 import { AdviceCard } from '../../ui/advice/card';
 import { Action } from '../../ui/actionButton';
 import { formatSpan, unbroken } from '../../ui/metrics/format';
@@ -33,6 +33,7 @@ export interface ICardProps {
   cluster: Cluster;
   /** Verdict that was ignored in this browser; null for none. */
   ignored: Verdict | null;
+  profiles: readonly Profile[];
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
@@ -63,7 +64,9 @@ export function ClusterCard(
 
 /** Advice that was not dismissed. */
 export function ShownAdvice(
-  props: Omit<ICardProps, 'ignored'> & { adviceState: IAdviceState }
+  props: Omit<ICardProps, 'ignored' | 'profiles'> & {
+    adviceState: IAdviceState;
+  }
 ): JSX.Element | null {
   const { cluster, commands, adviceState, trans } = props;
   const { metrics, id } = cluster;

@@ -5,6 +5,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Profile, Site } from '../../tokens';
 import { Action } from '../../ui/actionButton';
+import { DEFAULT_PROFILE } from '../model/site';
 import { AddProfile } from './addProfile';
 
 /** The first cell for new users, and what it requires. */
@@ -41,7 +42,7 @@ export function Empty(props: {
       );
   const start = (args: object): Promise<unknown> =>
     commands.execute(CommandIDs.startCluster, args as never);
-  const others = profiles.filter(p => p.name !== 'local');
+  const others = profiles.filter(p => p.name !== DEFAULT_PROFILE);
   return (
     <div className="jp-DtrainCluster-empty">
       <p className="jp-DtrainCluster-headline" role="status">

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
-import { Cluster } from '../../tokens';
+import { Cluster, Profile } from '../../tokens';
 import { Actions } from './buttons';
 import { ClusterHead, ShownAdvice } from './card';
 import { noteRuns, stillEnded } from '../model/endedRuns';
@@ -20,6 +20,7 @@ function html(cluster: Cluster, now = 0): string {
     <ClusterHead
       cluster={cluster}
       ignored={null}
+      profiles={[]}
       commands={new CommandRegistry()}
       trans={trans}
       now={now}
@@ -159,6 +160,7 @@ it('offers to debug the rank that others wait for, unless it is in a collective,
       <Actions
         cluster={cluster}
         ignored={null}
+        profiles={[]}
         commands={commands}
         trans={trans}
       />
@@ -302,6 +304,7 @@ it('offers to go on where the debugger has stopped ranks, and to look at them', 
         <Actions
           cluster={cluster}
           ignored={null}
+          profiles={[]}
           commands={commands}
           trans={trans}
         />
@@ -310,4 +313,28 @@ it('offers to go on where the debugger has stopped ranks, and to look at them', 
   expect(shown(paused).slice(0, 2)).toEqual(['Continue', 'Debug']);
   const runs = { ...paused, ranks: [makeRank(0), makeRank(1)] };
   expect(shown(runs)).not.toContain('Continue');
+});
+
+it('offers to edit the profile of a cluster that failed, unless it is built in', () => {
+  const profiles = [
+    { name: 'local', file: null },
+    { name: 'mine', file: 'mine.toml' }
+  ] as Profile[];
+  const shown = (profile: string, known = profiles): string =>
+    renderToStaticMarkup(
+      <Actions
+        cluster={makeCluster({ profile, state: 'failed', may: ['remove'] })}
+        ignored={null}
+        profiles={known}
+        commands={new CommandRegistry()}
+        trans={trans}
+      />
+    );
+  expect(shown('mine')).toContain('Edit the profile');
+  expect(shown('local')).not.toContain('Edit the profile');
+  // a user's own of that name, and before the server has answered
+  expect(shown('local', [{ ...profiles[1], name: 'local' }])).toContain(
+    'Edit the profile'
+  );
+  expect(shown('mine', [])).not.toContain('Edit the profile');
 });

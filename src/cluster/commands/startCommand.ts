@@ -15,6 +15,7 @@ import { TOAST_MS } from '../../ui/actionButton';
 import { distributedIcon } from '../../ui/icons/icons';
 import { reportErrors } from './reportErrors';
 import { signedIn } from '../dialogs/signin';
+import { DEFAULT_PROFILE } from '../model/site';
 import { askStart } from '../dialogs/startForm';
 
 type Args = ReadonlyPartialJSONObject;
@@ -82,7 +83,7 @@ async function start(
     await actions.stop(instead);
   }
   const { notebook } = selection;
-  const profile = (args.profile as string | undefined) ?? 'local';
+  const profile = (args.profile as string | undefined) ?? DEFAULT_PROFILE;
   const kernel = (args.kernel as string | undefined) ?? notebook.kernel;
   let made: string | null = null;
   const send = async (request: Partial<StartRequest>): Promise<Cluster> => {

@@ -11,7 +11,7 @@ import { askStart, usualRanks } from './startForm';
 
 const trans = nullTranslator.load('dtrain_lab');
 const site = {
-  profiles: [{ name: 'local', error: null }],
+  profiles: [{ name: 'local', error: null, traits: { one_machine: true } }],
   facts: { default_ranks: 2 }
 } as unknown as ISite;
 
@@ -173,4 +173,31 @@ it('goes from its first field to its last button at Shift+Tab', async () => {
   press('Cancel');
   await done;
   expect(send).not.toHaveBeenCalled();
+});
+
+it('proposes a number of ranks for each profile that leaves it to this machine, whatever its name', async () => {
+  const here = { error: null, traits: { one_machine: true } };
+  const profiles = [
+    { ...here, name: 'local', profile: { nodes: null } },
+    { ...here, name: 'mine', profile: { nodes: null } },
+    { ...here, name: 'three', profile: { nodes: null, ranks_per_node: 3 } },
+    { ...here, name: 'far', profile: {}, traits: { one_machine: false } }
+  ] as unknown as ISite['profiles'];
+  const send = vi.fn();
+  const known = { ...site, profiles };
+  const done = askStart(known, {}, trans, send, async () => undefined);
+  await vi.waitFor(() => expect(field('profile')).toBeTruthy());
+  const proposed = profiles.map(({ name }) => {
+    field('profile').value = name;
+    field('profile').dispatchEvent(new Event('change'));
+    return [field('ranks').value, field('ranks').placeholder];
+  });
+  expect(proposed).toEqual([
+    ['2', 'as the profile says: 2'],
+    ['2', 'as the profile says: 2'],
+    ['', 'as the profile says: 3'],
+    ['', 'as the profile says']
+  ]);
+  press('Cancel');
+  await done;
 });

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { RequestError } from '../../request/rest';
-import { Cluster, ISite, StartRequest } from '../../tokens';
+import { Cluster, ISite, Profile, StartRequest } from '../../tokens';
 import {
   countFault,
   Faults,
@@ -9,6 +9,7 @@ import {
   FormDialog,
   nameFault
 } from './formDialog';
+import { DEFAULT_PROFILE } from '../model/site';
 import { questionsOf, signedIn, signIn } from './signin';
 
 type Filled = Partial<StartRequest>;
@@ -23,7 +24,7 @@ class StartBody extends FormBody<Filled> {
     super();
     const trans = _trans;
     const names = site.profiles.filter(p => !p.error).map(p => p.name);
-    for (const name of names.length ? names : ['local']) {
+    for (const name of names.length ? names : [DEFAULT_PROFILE]) {
       const chosen = name === filled.profile;
       this._profile.add(new Option(name, name, false, chosen));
     }
@@ -33,11 +34,10 @@ class StartBody extends FormBody<Filled> {
     // no type and no bounds: the browser would disable the button without an explanation
     this._ranks.inputMode = 'numeric';
     this._name.placeholder = trans.__('chosen for you');
-    const usual = String(site.facts?.default_ranks ?? 2);
     const propose = (): void => {
-      const local = this._profile.value === 'local';
-      this._ranks.value = local ? usual : '';
-      const count = usualRanks(site, this._profile.value);
+      const name = this._profile.value;
+      const count = usualRanks(site, name);
+      this._ranks.value = isLeftToMachine(site, name) ? String(count) : '';
       this._ranks.placeholder =
         count === null
           ? trans.__('as the profile says')
@@ -83,6 +83,21 @@ class StartBody extends FormBody<Filled> {
   private _name = document.createElement('input');
 }
 
+/** Whether a profile runs on one machine, and leaves the number of ranks to it. */
+function isLeftToMachine(
+  { profiles }: Pick<ISite, 'profiles'>,
+  name: string
+): boolean {
+  const listed = profiles.find(p => p.name === name);
+  const { nodes, ranks_per_node: ranks } = listed?.profile ?? {};
+  return isOnOneMachine(listed) && !nodes && !ranks;
+}
+
+/** Whether a profile runs on the server's machine, as the one does that is used before profiles are known. */
+function isOnOneMachine(listed: Profile | undefined): boolean {
+  return !listed || !!listed.traits?.one_machine;
+}
+
 /** Number of ranks that a profile gives a cluster; null if only its machines tell. */
 export function usualRanks(
   { profiles, facts }: Pick<ISite, 'profiles' | 'facts'>,
@@ -90,9 +105,9 @@ export function usualRanks(
 ): number | null {
   const listed = profiles.find(p => p.name === name);
   const profile = listed?.profile;
-  const local = !listed || !!listed.traits?.one_machine;
   const each =
-    profile?.ranks_per_node ?? (local ? (facts?.default_ranks ?? 2) : null);
+    profile?.ranks_per_node ??
+    (isOnOneMachine(listed) ? (facts?.default_ranks ?? 2) : null);
   return each === null ? null : (profile?.nodes ?? 1) * each;
 }
 

@@ -4,6 +4,14 @@ import { Signal } from '@lumino/signaling';
 import { request } from '../../request/rest';
 import { ISite, Profile, Site } from '../../tokens';
 
+/** The profile that the server uses if a request names none; every server has it. */
+export const DEFAULT_PROFILE = 'local';
+
+/** Whether a profile comes with dtrain-lab: it has no file that could be edited. */
+export function isBuiltIn(profiles: readonly Profile[], name: string): boolean {
+  return profiles.some(p => p.name === name && p.file === null);
+}
+
 /** The server's machine and profiles, as the server answers. */
 export class ServerSite implements ISite {
   readonly changed = new Signal<this, void>(this);

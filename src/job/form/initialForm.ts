@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useEffect, useRef, useState } from 'react';
 
+import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { Profile } from '../../tokens';
 import { followed } from '../model/assignments';
 import { IDrafts, ITyped } from './drafts';
@@ -56,7 +57,7 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
           )
     };
   }
-  const usual = profiles.find(p => p.name === 'local') ?? profiles[0];
+  const usual = profiles.find(p => p.name === DEFAULT_PROFILE) ?? profiles[0];
   return { form: emptyForm(usual, notebook.parameters), from: '' };
 }
 

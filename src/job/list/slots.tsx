@@ -6,6 +6,7 @@ import { reportErrors } from '../../cluster/commands/clusterCommands';
 import { confirmLoss } from '../../cluster/dialogs/dialogs';
 import { CommandIDs } from '../../commands';
 import { Holder, ISite, Slots } from '../../tokens';
+import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { useChanges } from '../../ui/useChanges';
 import { useViewState } from '../../ui/viewState';
 import { Jobs } from '../model/model';
@@ -64,7 +65,7 @@ export function SlotsSection(props: ISlotsProps): JSX.Element {
 function Machines(props: ISlotsProps): JSX.Element {
   const { site, jobs, trans } = props;
   useChanges(site);
-  const [profile, setProfile] = useViewState('slots of', 'local');
+  const [profile, setProfile] = useViewState('slots of', DEFAULT_PROFILE);
   const [found, setFound] = useState<{ profile: string; slots: Slots }>();
   const [error, setError] = useState('');
   const showing = async (asked: Promise<Slots>): Promise<void> => {

@@ -1,3 +1,4 @@
+import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { JobRequest, Profile } from '../../tokens';
 import { parametersOf, withGiven } from './assignments';
 
@@ -56,7 +57,7 @@ export function emptyForm(
 ): IForm {
   const known = profile?.profile;
   return {
-    profile: profile?.name ?? 'local',
+    profile: profile?.name ?? DEFAULT_PROFILE,
     partition: '',
     nodes: String(known?.nodes ?? 1),
     ranksPerNode: known?.ranks_per_node ? String(known.ranks_per_node) : '',
