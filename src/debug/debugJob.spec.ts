@@ -10,7 +10,7 @@ import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
-import { Jobs } from '../job/model/model';
+import { JobRequests } from '../job/model/requests';
 import { makeCluster } from '../testing/clusters';
 import { ILiveState } from '../tokens';
 import { openDialog } from '../ui/dialog';
@@ -83,7 +83,7 @@ async function debugFailed(
     cells: [{ cell_type: 'code', metadata: {}, source: submitted }]
   } as unknown as INotebookContent;
   const read = vi
-    .spyOn(Jobs.prototype, 'executed')
+    .spyOn(JobRequests.prototype, 'executed')
     .mockImplementation(async () =>
       submitted === null ? Promise.reject(new Error('none')) : copy
     );

@@ -8,7 +8,7 @@ import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
 import { currentFile, kernelPath, lastCluster } from '../locations/kernelPath';
 import { openFile } from '../locations/open';
 import { CommandIDs } from '../commands';
-import { Jobs } from '../job/model/model';
+import { JobRequests } from '../job/model/requests';
 import { notebookFile } from '../job/model/texts';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
@@ -35,7 +35,7 @@ const TOLD_MS = 12_000;
 /** The command that debugs a job: a running job directly, a failed one again in a cluster. */
 export function addDebugJob(around: IAround): void {
   const { app, clusters, trans, onError } = around;
-  const jobs = new Jobs(app.serviceManager.serverSettings);
+  const jobs = new JobRequests(app.serviceManager.serverSettings);
   app.commands.addCommand(CommandIDs.debugJob, {
     label: trans.__('Debug a Job'),
     caption: trans.__(
@@ -112,7 +112,7 @@ async function running(
 async function failed(
   job: Job,
   panel: NotebookPanel,
-  jobs: Pick<Jobs, 'executed'>,
+  jobs: Pick<JobRequests, 'executed'>,
   { app, clusters, debug, model, queue, trans, onError }: IAround
 ): Promise<void> {
   app.shell.activateById(panel.id);

@@ -5,7 +5,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { Job } from '../tokens';
-import { Jobs } from './model/model';
+import { JobRequests } from './model/requests';
 
 const DRIVE = 'dtrain-jobs';
 
@@ -53,7 +53,7 @@ export function withoutKernel(notebooks: INotebookTracker): void {
  */
 export class ExecutedDrive implements Contents.IDrive {
   constructor(
-    private _jobs: Jobs,
+    private _jobs: JobRequests,
     readonly serverSettings: ServerConnection.ISettings
   ) {}
 

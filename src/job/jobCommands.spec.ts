@@ -7,7 +7,7 @@ import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { Job } from '../tokens';
 import { addJobCommands } from './jobCommands';
-import { Jobs } from './model/model';
+import { JobRequests } from './model/requests';
 
 vi.mock('../cluster/dialogs/dialogs', () => ({
   confirmLoss: vi.fn(async () => true)
@@ -18,7 +18,7 @@ it('says of a job that waits that nothing is lost, and of a running one that its
   const cancel = vi.fn(async () => undefined);
   addJobCommands(
     { commands } as unknown as JupyterFrontEnd,
-    { cancel } as unknown as Jobs,
+    { cancel } as unknown as JobRequests,
     nullTranslator.load(''),
     id => ({ started_at: id === 'waits' ? null : 1 }) as Job,
     () => undefined

@@ -6,7 +6,7 @@ import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { executedPath } from './executedDrive';
 import { Job } from '../tokens';
-import { Jobs } from './model/model';
+import { JobRequests } from './model/requests';
 import { currentFile } from '../locations/kernelPath';
 import { onceAtATime } from '../request/once';
 
@@ -24,7 +24,7 @@ export const JOB_ARGS = {
 /** Commands for a job. `deleted`: called with a job that was deleted. */
 export function addJobCommands(
   app: JupyterFrontEnd,
-  jobs: Jobs,
+  jobs: JobRequests,
   trans: TranslationBundle,
   known: (id: string) => Job | undefined,
   deleted: (id: string) => void

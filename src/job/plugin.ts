@@ -24,7 +24,7 @@ import { jobsIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import { addJobCommands, JOB_ARGS } from './jobCommands';
 import { ExecutedDrive, withoutKernel } from './executedDrive';
-import { Jobs } from './model/model';
+import { JobRequests } from './model/requests';
 import { openingWith } from './form/notebook';
 import { announceJobs } from './notices';
 import { addSubmit } from './submit';
@@ -65,7 +65,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
     const { commands, shell } = app;
-    const jobs = new Jobs(app.serviceManager.serverSettings);
+    const jobs = new JobRequests(app.serviceManager.serverSettings);
     const lists = new WidgetTracker<JobsView>({ namespace: 'dtrain-jobs' });
     const views = new WidgetTracker<JobView>({ namespace: 'dtrain-job' });
     const { serviceManager } = app;

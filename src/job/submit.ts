@@ -12,7 +12,7 @@ import { onceAtATime } from '../request/once';
 import { ILiveState, ISite } from '../tokens';
 import { whyNoJob } from './executedDrive';
 import { draftsIn, typedIn } from './form/drafts';
-import { Jobs } from './model/model';
+import { JobRequests } from './model/requests';
 import {
   askedNotebook,
   chosenNotebook,
@@ -29,7 +29,7 @@ export interface IAround {
   app: JupyterFrontEnd;
   model: ILiveState;
   site: ISite;
-  jobs: Jobs;
+  jobs: JobRequests;
   notebooks: INotebookTracker | null;
   browser: IDefaultFileBrowser | null;
   languages: IEditorLanguageRegistry | null;

@@ -10,7 +10,7 @@ import { CommandIDs } from '../commands';
 import { menuOfSweep } from '../job/list/sweeps';
 import { ILiveState, ISite, Sweep } from '../tokens';
 import { addSweepCommands } from './commands';
-import { Sweeps } from './model/model';
+import { SweepRequests } from './model/requests';
 import type { SweepView } from './widgets';
 
 vi.mock('../cluster/dialogs/dialogs', () => ({
@@ -25,7 +25,9 @@ it('deletes a sweep that has ended after saying what goes with it, and tells tho
     .mockImplementation(async () => new Response('{}'));
   const serverSettings = { baseUrl: 'http://x/' };
   const commands = new CommandRegistry();
-  const sweeps = new Sweeps(serverSettings as ServerConnection.ISettings);
+  const sweeps = new SweepRequests(
+    serverSettings as ServerConnection.ISettings
+  );
   const removed: string[] = [];
   sweeps.removed.connect((_, id) => removed.push(id));
   const close = vi.fn();

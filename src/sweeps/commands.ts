@@ -11,7 +11,7 @@ import { confirmLoss } from '../cluster/dialogs/dialogs';
 import { CommandIDs } from '../commands';
 import { whyNoJob } from '../job/executedDrive';
 import { draftsIn, typedIn } from '../job/form/drafts';
-import { Jobs } from '../job/model/model';
+import { JobRequests } from '../job/model/requests';
 import {
   askedNotebook,
   chosenNotebook,
@@ -135,7 +135,7 @@ export function addSweepCommands(around: IAroundSweeps): void {
 function addForm(around: IAroundSweeps): void {
   const { app, model, site, sweeps, notebooks, browser, trans } = around;
   const { commands, shell, serviceManager } = app;
-  const jobs = new Jobs(serviceManager.serverSettings);
+  const jobs = new JobRequests(serviceManager.serverSettings);
   const drafts = draftsIn(around.state);
   const forms = new WidgetTracker<SweepFormView>({
     namespace: 'dtrain-sweep-form'

@@ -12,7 +12,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { CommandIDs } from '../commands';
 import { ILiveState, ISite, ISweeps } from '../tokens';
 import { addSweepCommands } from './commands';
-import { Sweeps } from './model/model';
+import { SweepRequests } from './model/requests';
 import type { SweepView } from './widgets';
 
 /** Sweeps: form, views and commands. */
@@ -42,7 +42,7 @@ export const sweepsPlugin: JupyterFrontEndPlugin<ISweeps> = {
     state: IStateDB | null
   ): ISweeps => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
-    const sweeps = new Sweeps(app.serviceManager.serverSettings);
+    const sweeps = new SweepRequests(app.serviceManager.serverSettings);
     const views = new WidgetTracker<SweepView>({ namespace: 'dtrain-sweep' });
     addSweepCommands({
       app,

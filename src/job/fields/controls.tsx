@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { labelOf } from './labels';
-import { IForm } from '../model/request';
+import { IForm } from '../model/formRequest';
 import { IProblem, Row } from './fieldRow';
 
 /** Fields with one line of text. */

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 
 import { JobPlan } from '../../tokens';
 import { tabsOf } from '../form/previewTabs';
-import { emptyForm } from '../model/request';
+import { emptyForm } from '../model/formRequest';
 import { Files } from './environment';
 
 it('counts the files that the preview lists as copied', async () => {

@@ -5,7 +5,7 @@ import { JobPlan, Profile } from '../../tokens';
 import { ChoiceRow, IPart } from './controls';
 import { labelOf } from './labels';
 import { formatSize } from '../../ui/metrics/format';
-import { IForm } from '../model/request';
+import { IForm } from '../model/formRequest';
 import { IProblem, Row } from './fieldRow';
 
 /** Choice of the environment: the profile's, the notebook's, or another. */

@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { faultSentence, faultsOf, withoutFaults } from './fieldErrors';
-import { emptyForm, IForm } from '../model/request';
+import { emptyForm, IForm } from '../model/formRequest';
 
 const trans = nullTranslator.load('');
 const defaults = 'lr = 0.1\nepochs = 3';

@@ -8,7 +8,7 @@ import {
   withoutParameter
 } from '../model/assignments';
 import { labelOf } from './labels';
-import { IForm } from '../model/request';
+import { IForm } from '../model/formRequest';
 
 /** An error of a field, as text. `parameter`: the parameter at fault. */
 export interface IFault {

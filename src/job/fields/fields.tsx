@@ -8,7 +8,7 @@ import { IPart, LineRow, Problems, TextRow } from './controls';
 import { IFault } from './fieldErrors';
 import { Parameters } from './parameters';
 import { IProblem } from './fieldRow';
-import { FIELDS } from '../model/request';
+import { FIELDS } from '../model/formRequest';
 import { Where } from './whereFields';
 
 /** Problems by field: from the form itself, from the server's refusal, and from its check. */

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { IForm } from '../model/request';
+import { IForm } from '../model/formRequest';
 
 /** Label of a field, also used in findings that link to it. */
 export function labelOf(field: keyof IForm, trans: TranslationBundle): string {

@@ -4,7 +4,7 @@ import React from 'react';
 import { JobPlan, Profile } from '../../tokens';
 import { ChoiceRow, IPart, Line, LineRow } from './controls';
 import { labelOf } from './labels';
-import { emptyForm, IForm } from '../model/request';
+import { emptyForm, IForm } from '../model/formRequest';
 import { Row, Stepper } from './fieldRow';
 
 /** Where the job runs, its size and its time limit. */

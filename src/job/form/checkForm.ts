@@ -3,12 +3,12 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 
 import { RequestError } from '../../request/rest';
 import { JobPlan } from '../../tokens';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { IFault, withoutFaults } from '../fields/fieldErrors';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
 import { followedIn, IFilled } from './initialForm';
-import { Wanted, wantedOf } from '../model/request';
+import { Wanted, wantedOf } from '../model/formRequest';
 
 /** Delay between an edit and the request for a plan, ms. */
 const CHECK_AFTER = 400;
@@ -59,7 +59,10 @@ export async function wantedWith(
 }
 
 /** Requests the plan of a job. */
-export function useJobPlan(jobs: Jobs, notebook: INotebook): AskPlan<JobPlan> {
+export function useJobPlan(
+  jobs: JobRequests,
+  notebook: INotebook
+): AskPlan<JobPlan> {
   return useCallback(
     async (filled, asks) => jobs.plan(await wantedWith(filled, notebook), asks),
     [jobs, notebook]

@@ -1,7 +1,7 @@
 import { IStateDB } from '@jupyterlab/statedb';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
-import { IForm } from '../model/request';
+import { IForm } from '../model/formRequest';
 
 /** Saved forms: a notebook's own, and one for each job that is duplicated (`like`). */
 export interface IDrafts {

@@ -10,7 +10,7 @@ import { Glyph, GlyphKind } from '../../ui/icons/glyph';
 import { faultSentence, IFault } from '../fields/fieldErrors';
 import { labelOf } from '../fields/labels';
 import { alsoOf } from '../model/refusal';
-import { FIELDS } from '../model/request';
+import { FIELDS } from '../model/formRequest';
 
 const GLYPHS: Record<Finding['severity'], GlyphKind> = {
   problem: 'failed',

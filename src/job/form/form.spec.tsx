@@ -7,9 +7,9 @@ import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
 import { ISite, JobPlan, JobRequest } from '../../tokens';
-import { emptyForm, formOf } from '../model/request';
+import { emptyForm, formOf } from '../model/formRequest';
 import { RequestError } from '../../request/rest';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { draftsIn, typedIn } from './drafts';
 import { SubmitForm } from './form';
 import { INotebook } from './notebook';
@@ -72,7 +72,7 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
               requestOf: async () => REQUEST,
               plan: async () => plan,
               submit: async () => ({ id: 'j2', name: 'a' })
-            } as unknown as Jobs
+            } as unknown as JobRequests
           }
           commands={commands}
           trans={nullTranslator.load('dtrain_lab')}
@@ -171,7 +171,7 @@ it('tells its own errors together with those that the server finds', async () =>
               asked.push([retries, after]);
               throw refusal;
             }
-          } as unknown as Jobs
+          } as unknown as JobRequests
         }
         commands={new CommandRegistry()}
         trans={nullTranslator.load('dtrain_lab')}

@@ -13,12 +13,12 @@ import { faultsOf } from '../fields/fieldErrors';
 import { Fields, problemsOf } from '../fields/fields';
 import { useForm } from './initialForm';
 import { FormFrame, Reading } from './formFrame';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from './preview';
 import { alsoOf, refusalOf } from '../model/refusal';
 import { CheckFindings } from './findings';
-import { FIELDS, IForm } from '../model/request';
+import { FIELDS, IForm } from '../model/formRequest';
 
 /** A job with more ranks has to be confirmed. */
 const LARGE = 64;
@@ -31,7 +31,7 @@ export interface IFormProps {
   /** A job whose request fills the form. */
   like: string | null;
   site: ISite;
-  jobs: Jobs;
+  jobs: JobRequests;
   commands: CommandRegistry;
   trans: TranslationBundle;
   confirmLarge(ranks: number): Promise<boolean>;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { followedIn, IFilled } from './initialForm';
 import { INotebook } from './notebook';
-import { emptyForm, wantedOf } from '../model/request';
+import { emptyForm, wantedOf } from '../model/formRequest';
 
 it('sends what the form shows after the notebook has changed', () => {
   const before = 'lr = 0.1\nepochs = 3';

@@ -5,11 +5,11 @@ import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { Profile } from '../../tokens';
 import { followed } from '../model/assignments';
 import { IDrafts, ITyped } from './drafts';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
 import { notebookFile } from '../model/texts';
-import { emptyForm, formOf, IForm } from '../model/request';
+import { emptyForm, formOf, IForm } from '../model/formRequest';
 
 /** Sources of a form's initial contents. */
 export interface IFilling {
@@ -21,7 +21,7 @@ export interface IFilling {
   like: string | null;
   /** Fields that are set whatever fills the rest. */
   begins?: Partial<IForm>;
-  jobs: Jobs;
+  jobs: JobRequests;
   profiles: readonly Profile[];
   trans: TranslationBundle;
 }

@@ -20,7 +20,7 @@ import {
   sortEntries
 } from './entries';
 import { JobRow } from './jobRow';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { SlotsSection } from './slots';
 import { SweepRow } from './sweepRow';
@@ -35,7 +35,7 @@ import { JobFilter } from '../model/texts';
 export interface IJobsProps {
   model: ILiveState;
   site: ISite;
-  jobs: Jobs;
+  jobs: JobRequests;
   /** Null in a front end without sweeps. */
   sweeps: ISweeps | null;
   commands: CommandRegistry;
@@ -48,7 +48,7 @@ const LOOK_MS = 2000;
 /** All jobs: recent ones from frames, and older ones. */
 export function useJobs(
   model: ILiveState,
-  jobs: Jobs,
+  jobs: JobRequests,
   sweeps: ISweeps | null
 ): readonly Job[] {
   const [older, setOlder] = useViewState<readonly Job[]>('older', []);

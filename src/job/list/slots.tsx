@@ -9,7 +9,7 @@ import { Holder, ISite, Slots } from '../../tokens';
 import { DEFAULT_PROFILE } from '../../cluster/model/site';
 import { useChanges } from '../../ui/useChanges';
 import { useViewState } from '../../ui/viewState';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
 
@@ -40,7 +40,7 @@ export function heldOf(node: Slots['nodes'][number]): IHeld[] {
 
 interface ISlotsProps {
   site: ISite;
-  jobs: Jobs;
+  jobs: JobRequests;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }

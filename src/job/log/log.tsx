@@ -8,7 +8,7 @@ import { useFind } from './find';
 import { causeOf } from './causedErrors';
 import { goesOn, isOf, rowsOf } from './lines';
 import { LogRow } from './logRow';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { useLog } from './logReader';
 import { LogToolbar } from './logToolbar';
 import { hasEnded, whyNoError } from '../model/texts';
@@ -20,7 +20,7 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** The log of a job: time, ranks, text. */
 export function JobLog(props: {
-  jobs: Jobs;
+  jobs: JobRequests;
   job: Job;
   trans: TranslationBundle;
   openCell: (cell: string, line: number) => void;

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 
 import { Job, LogLine } from '../../tokens';
 import { ViewStateContext, ViewState } from '../../ui/viewState';
-import { ILogQuery, Jobs } from '../model/model';
+import { ILogQuery, JobRequests } from '../model/requests';
 import { IReader, useLog } from './logReader';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -36,7 +36,7 @@ class Log {
 }
 
 function Reading(props: { log: Log; out: { reader?: IReader } }): JSX.Element {
-  const jobs = props.log as unknown as Jobs;
+  const jobs = props.log as unknown as JobRequests;
   props.out.reader = useLog(jobs, job, '', () => true, trans);
   return <>{props.out.reader.lines.length}</>;
 }

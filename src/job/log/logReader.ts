@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 
 import { Job, LogLine } from '../../tokens';
 import { useViewState, useViewStateRef } from '../../ui/viewState';
-import { ILogQuery, Jobs } from '../model/model';
+import { ILogQuery, JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
 import { hasEnded } from '../model/texts';
@@ -59,7 +59,7 @@ export function extended(part: IPart, more: readonly LogLine[]): IPart {
  * @param isAtEnd - whether the user is viewing the last lines; otherwise viewed lines would be dropped.
  */
 export function useLog(
-  jobs: Jobs,
+  jobs: JobRequests,
   job: Job,
   ranks: string,
   isAtEnd: () => boolean,

@@ -11,7 +11,7 @@ import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';
 import { JobLog } from '../log/log';
-import { Jobs } from '../model/model';
+import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
 import { hasEnded, jobGlyph, jobState, notebookFile } from '../model/texts';
@@ -23,7 +23,7 @@ const HISTORY_MS = 5000;
 export interface IJobProps {
   id: string;
   model: ILiveState;
-  jobs: Jobs;
+  jobs: JobRequests;
   commands: CommandRegistry;
   trans: TranslationBundle;
   openNotebook: (path: string, cell?: string, line?: number) => void;
@@ -60,7 +60,7 @@ function useJob(props: IJobProps): { job: Job | null; error: string } {
 }
 
 function useHistory(
-  jobs: Jobs,
+  jobs: JobRequests,
   id: string,
   job: Job | null,
   trans: TranslationBundle

@@ -11,7 +11,7 @@ import {
   ISweepForm,
   SweepField,
   wantedSweep
-} from '../model/request';
+} from '../model/formRequest';
 
 /** Additional fields of a sweep's request, compared with a job's, and their place in the form. */
 const FIELDS: Readonly<Record<string, readonly SweepField[]>> = {

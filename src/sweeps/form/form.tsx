@@ -12,12 +12,12 @@ import { faultSentence, faultsOf } from '../../job/fields/fieldErrors';
 import { problemsOf } from '../../job/fields/fields';
 import { useForm } from '../../job/form/initialForm';
 import { FormFrame, Reading } from '../../job/form/formFrame';
-import { Jobs } from '../../job/model/model';
+import { JobRequests } from '../../job/model/requests';
 import { labelOf } from '../../job/fields/labels';
 import { INotebook } from '../../job/form/notebook';
 import { alsoOf, refusalOf } from '../../job/model/refusal';
 import { CheckFindings } from '../../job/form/findings';
-import { FIELDS, IForm } from '../../job/model/request';
+import { FIELDS, IForm } from '../../job/model/formRequest';
 import { Where } from '../../job/fields/whereFields';
 import { Finding, ISite, ISweeps } from '../../tokens';
 import { SweepBar } from './sweepBar';
@@ -38,7 +38,7 @@ import {
   sweepFaults,
   UNSIZED,
   wantedSweep
-} from '../model/request';
+} from '../model/formRequest';
 import { objectivesIn } from '../model/objectives';
 import { Vary } from './searchSpaceFields';
 import { faultText, fieldText } from '../model/texts';
@@ -48,7 +48,7 @@ export interface ISweepFormProps {
   drafts: IDrafts;
   typed: ITyped;
   site: ISite;
-  jobs: Jobs;
+  jobs: JobRequests;
   sweeps: ISweeps;
   commands: CommandRegistry;
   trans: TranslationBundle;

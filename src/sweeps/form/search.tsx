@@ -1,7 +1,7 @@
 import React, { useId } from 'react';
 
 import { Row } from '../../job/fields/fieldRow';
-import { ISweepFault, SweepField, trialsOf } from '../model/request';
+import { ISweepFault, SweepField, trialsOf } from '../model/formRequest';
 import { IPartOfSweep } from './searchSpaceFields';
 import { combinations } from '../model/searchSpace';
 import { faultText } from '../model/texts';

@@ -3,7 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
-import { emptySweep } from '../model/request';
+import { emptySweep } from '../model/formRequest';
 import { Vary } from './searchSpaceFields';
 
 function html(parameter: string | null): string {

@@ -9,7 +9,7 @@ import {
 } from '../../job/model/assignments';
 import { IFault } from '../../job/fields/fieldErrors';
 import { Row } from '../../job/fields/fieldRow';
-import { ISweepFault, ISweepForm } from '../model/request';
+import { ISweepFault, ISweepForm } from '../model/formRequest';
 import { around, IVary, VaryKind } from '../model/searchSpace';
 import { faultText } from '../model/texts';
 

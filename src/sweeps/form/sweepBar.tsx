@@ -5,7 +5,7 @@ import { FormBar } from '../../job/form/formBar';
 import { SweepPlan } from '../../tokens';
 import { ranksText } from '../../ui/verdicts/sentence';
 import { sweepIcon } from '../../ui/icons/viewIcons';
-import { ISweepForm, trialsOf } from '../model/request';
+import { ISweepForm, trialsOf } from '../model/formRequest';
 
 /** Number and size of the trials, and the button, which says why it is disabled. */
 export function SweepBar(props: {

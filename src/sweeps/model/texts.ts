@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Sweep, Trial } from '../../tokens';
 import { formatValue } from '../../ui/metrics/format';
 import { GlyphKind } from '../../ui/icons/glyph';
-import { ISweepFault, SweepField } from './request';
+import { ISweepFault, SweepField } from './formRequest';
 
 const GLYPHS: Record<Trial['state'], GlyphKind> = {
   waiting: 'waiting',

@@ -1,5 +1,5 @@
 import { linesOf } from '../../job/model/assignments';
-import { IForm, wantedOf } from '../../job/model/request';
+import { IForm, wantedOf } from '../../job/model/formRequest';
 import { Sweep, WantedSweep } from '../../tokens';
 import {
   combinations,

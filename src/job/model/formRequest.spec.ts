@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { emptyForm, formOf, wantedOf } from './request';
+import { emptyForm, formOf, wantedOf } from './formRequest';
 
 const request = {
   ...wantedOf(emptyForm(undefined, ''), 'a.ipynb'),

@@ -11,7 +11,7 @@ import {
 } from '../../tokens';
 
 /** Sweeps over REST. */
-export class Sweeps implements ISweeps {
+export class SweepRequests implements ISweeps {
   constructor(private _settings: ServerConnection.ISettings) {}
 
   all(): Promise<Sweep[]> {

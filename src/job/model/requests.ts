@@ -10,7 +10,7 @@ import {
   LogPiece,
   Slots
 } from '../../tokens';
-import { Wanted } from './request';
+import { Wanted } from './formRequest';
 
 /** Where to read in a log, and of which ranks. */
 export interface ILogQuery {
@@ -21,7 +21,7 @@ export interface ILogQuery {
 }
 
 /** Requests about jobs to the server. */
-export class Jobs {
+export class JobRequests {
   constructor(private _settings: ServerConnection.ISettings) {}
 
   all(): Promise<Job[]> {

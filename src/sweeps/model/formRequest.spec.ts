@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { emptyForm } from '../../job/model/request';
+import { emptyForm } from '../../job/model/formRequest';
 import { Sweep, Trial } from '../../tokens';
 import {
   emptySweep,
@@ -11,7 +11,7 @@ import {
   trialsOf,
   UNSIZED,
   wantedSweep
-} from './request';
+} from './formRequest';
 import { around, IVary, oddIn, valuesIn, varyFault } from './searchSpace';
 import { noObjective, resumedText } from './texts';
 
