@@ -3,9 +3,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { notebookName } from '../locations/kernelPath';
 import { Cluster, IClusterActions, ILiveState, IPreferences } from '../tokens';
-import { formatSpan } from '../ui/metrics/format';
-import { isTrouble, sentence } from '../ui/verdicts/sentence';
-import { alarmOf } from '../ui/verdicts/verdict';
+import { formatSpan } from '../metrics/format';
+import { isTrouble, sentence } from '../verdicts/sentence';
+import { alarmOf } from '../verdicts/verdict';
 
 /** Key of a problem: its episode, else its kind and group. */
 function episodeOf(cluster: Cluster): string {

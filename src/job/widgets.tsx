@@ -4,7 +4,7 @@ import React from 'react';
 
 import { ILiveState } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
-import { formatClock } from '../ui/metrics/format';
+import { formatClock } from '../metrics/format';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { jobIcon, jobsIcon } from '../ui/icons/viewIcons';
 import { ITyped } from './form/drafts';

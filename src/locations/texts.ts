@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { CellKind } from '../tokens';
-import { unbroken } from '../ui/metrics/format';
+import { unbroken } from '../metrics/format';
 import { ILocation } from './location';
 
 /** "cell [7]"; what is queued as a cell and is none has a name of its own: "diagnosis". */

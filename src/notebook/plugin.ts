@@ -22,9 +22,9 @@ import {
   kernelUseChanged,
   lastCluster
 } from '../locations/kernelPath';
-import { LOAD_LINE, SNIPPET } from '../cluster/card/emptyState';
-import { reportErrors } from '../cluster/commands/reportErrors';
+import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../commands';
+import { LOAD_LINE, SNIPPET } from '../snippets';
 import { IAdviceState, ILiveState, ISelection, ISite } from '../tokens';
 import { TOAST_MS } from '../ui/actionButton';
 import { ICell, showCell } from './cells';

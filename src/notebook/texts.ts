@@ -1,10 +1,10 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Link } from '../tokens';
-import { GlyphKind } from '../ui/icons/glyph';
+import { GlyphKind } from '../verdicts/glyphKind';
 import { isNotebook } from '../locations/location';
 import { notebookName, serverRoot } from '../locations/kernelPath';
-import { clusterGlyph, ranksText, stateWord } from '../ui/verdicts/sentence';
+import { clusterGlyph, ranksText, stateWord } from '../verdicts/sentence';
 
 /** Contents of a notebook's cluster picker. */
 export interface IPicked {

@@ -4,7 +4,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { record as recorded } from '../testing/record';
-import { formatClock } from '../ui/metrics/format';
+import { formatClock } from '../metrics/format';
 import { Bar } from './cellBar';
 import { RunState } from './runs/storedRun';
 import { IRunStatus } from './runStatus';

@@ -1,11 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatRate, unbroken } from '../ui/metrics/format';
-import { shareInText } from '../ui/metrics/share';
+import { formatRate, unbroken } from '../metrics/format';
+import { shareInText } from '../metrics/share';
 import { Glyph } from '../ui/icons/glyph';
-import { shownMetrics } from '../ui/metrics/currentMetrics';
-import { sentence } from '../ui/verdicts/sentence';
+import { shownMetrics } from '../metrics/currentMetrics';
+import { sentence } from '../verdicts/sentence';
 import { foundIn, IOutcome, isStopped, soFar } from './runs/outcome';
 import { Choice } from './lines/parts';
 import {

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 import { createPortal } from 'react-dom';
 
-import { formatRanks } from '../ui/metrics/format';
+import { formatRanks } from '../metrics/format';
 import { Bar, IBarActions } from './cellBar';
 import { IPlacedBlock } from './text/interleaved';
 import { Failure, IFailureActions } from './failure';

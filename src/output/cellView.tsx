@@ -6,7 +6,7 @@ import { Poll, Throttler } from '@lumino/polling';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import React from 'react';
 
-import { reportErrors } from '../cluster/commands/reportErrors';
+import { reportErrors } from '../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../commands';
 import { RequestError } from '../request/rest';
 import { ILiveState } from '../tokens';

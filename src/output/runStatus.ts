@@ -9,9 +9,9 @@ import {
   formatRanks,
   formatSpan,
   formatTime
-} from '../ui/metrics/format';
-import { GlyphKind } from '../ui/icons/glyph';
-import { ranksText } from '../ui/verdicts/sentence';
+} from '../metrics/format';
+import { GlyphKind } from '../verdicts/glyphKind';
+import { ranksText } from '../verdicts/sentence';
 import { isDetached, showsEarlier } from './runs/cellOutput';
 import { IFound, IRun, isOver, RunState, stateOf } from './runs/storedRun';
 import { SummaryPart } from './runs/outcome';

@@ -2,8 +2,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../tokens';
-import { formatShare, formatTime } from '../ui/metrics/format';
-import { ownTimes } from '../ui/metrics/ownTime';
+import { formatShare, formatTime } from '../metrics/format';
+import { ownTimes } from '../metrics/ownTime';
 import { InView } from '../ui/inView';
 import { timeTicks } from './charts/axis';
 import { IAxis } from './charts/charts';

@@ -7,7 +7,7 @@ import {
   formatMegabytes,
   formatShare,
   UNKNOWN
-} from '../ui/metrics/format';
+} from '../metrics/format';
 import { InView } from '../ui/inView';
 import { TimeChart } from './charts/chart';
 import { IAxis } from './charts/charts';

@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../testing/clusters';
-import { splitOf } from '../ui/metrics/split';
+import { splitOf } from '../metrics/split';
 import { partsOf, waitsOf } from './stepParts';
 
 const { metrics } = makeCluster();

@@ -8,8 +8,8 @@ import {
   formatShare,
   formatShares,
   formatTime
-} from '../ui/metrics/format';
-import { partTitle, splitOf } from '../ui/metrics/split';
+} from '../metrics/format';
+import { partTitle, splitOf } from '../metrics/split';
 
 /** A part of a step; seconds, and its share. */
 export interface IPart {

@@ -13,12 +13,12 @@ import {
   ISite
 } from '../tokens';
 import { useChanges } from '../ui/useChanges';
-import { formatClock } from '../ui/metrics/format';
+import { formatClock } from '../metrics/format';
 import { ranksIcon } from '../ui/icons/viewIcons';
 import { useViewState, useViewStateRef } from '../ui/viewState';
 import { openContextMenu } from '../ui/menu';
 import { VisibleWidget } from '../ui/visibleWidget';
-import { alarmOf } from '../ui/verdicts/verdict';
+import { alarmOf } from '../verdicts/verdict';
 import { axisOf, Charts } from './charts/charts';
 import { rankMetricsOf, passes } from './model/rankMetrics';
 import { IChoice, ViewHead } from './viewHeader';

@@ -7,7 +7,7 @@ import { Cluster } from '../tokens';
 import { Action } from '../ui/actionButton';
 import { Icon } from '../ui/icons/icon';
 import { IMenuItem, MenuButton } from '../ui/menu';
-import { ranksText } from '../ui/verdicts/sentence';
+import { ranksText } from '../verdicts/sentence';
 
 const MINUTES = [1, 5, 15, 60];
 

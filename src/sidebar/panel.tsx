@@ -13,7 +13,7 @@ import {
   ISweeps
 } from '../tokens';
 import { useChanges } from '../ui/useChanges';
-import { formatClock } from '../ui/metrics/format';
+import { formatClock } from '../metrics/format';
 import { distributedIcon } from '../ui/icons/icons';
 import { useViewState, useViewScroll } from '../ui/viewState';
 import { Section } from '../ui/section';

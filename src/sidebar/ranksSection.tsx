@@ -7,7 +7,7 @@ import { CommandIDs } from '../commands';
 import { menuOfRanks } from '../ranks/rankMenu';
 import { RankRows } from '../ranks/table/rankRows';
 import { Cluster, ISelection } from '../tokens';
-import { formatCount } from '../ui/metrics/format';
+import { formatCount } from '../metrics/format';
 import { openContextMenu } from '../ui/menu';
 import { Section } from '../ui/section';
 

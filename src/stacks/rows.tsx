@@ -4,8 +4,9 @@ import React from 'react';
 
 import { LocationLink } from '../locations/link';
 import { StackFrame } from '../tokens';
-import { formatRanks } from '../ui/metrics/format';
-import { Glyph, GlyphKind } from '../ui/icons/glyph';
+import { formatRanks } from '../metrics/format';
+import { Glyph } from '../ui/icons/glyph';
+import { GlyphKind } from '../verdicts/glyphKind';
 import { IRun, IStackGroup, userFrame } from './groupStacks';
 import { doingOf, titleOf } from './texts';
 

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { StackFrame } from '../tokens';
-import { formatRanks } from '../ui/metrics/format';
+import { formatRanks } from '../metrics/format';
 import { IStackGroup } from './groupStacks';
 
 /** Maximum length of a list of ranks in a title. */

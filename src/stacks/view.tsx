@@ -5,7 +5,7 @@ import React, { useCallback, useEffect, useRef, useState } from 'react';
 
 import { RequestError } from '../request/rest';
 import { Stack, Verdict } from '../tokens';
-import { formatClock } from '../ui/metrics/format';
+import { formatClock } from '../metrics/format';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { stacksIcon } from '../ui/icons/viewIcons';
 import { groupStacks } from './groupStacks';

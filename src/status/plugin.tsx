@@ -26,7 +26,7 @@ import { countActive } from '../job/model/texts';
 import { request } from '../request/rest';
 import { Cluster, ILiveState, ISelection, Job } from '../tokens';
 import { Glyph } from '../ui/icons/glyph';
-import { sentence } from '../ui/verdicts/sentence';
+import { sentence } from '../verdicts/sentence';
 import { markTab } from './tabDot';
 import { ISubject, jobsText, statusOf, subjectOf } from './texts';
 

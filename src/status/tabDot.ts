@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { ILiveState } from '../tokens';
-import { isTrouble } from '../ui/verdicts/sentence';
+import { isTrouble } from '../verdicts/sentence';
 import { statusText } from './texts';
 
 /** The sidebar whose tab has the dot. */

@@ -11,19 +11,19 @@ import {
   formatSpan,
   formatTime,
   unbroken
-} from '../ui/metrics/format';
-import { GlyphKind } from '../ui/icons/glyph';
+} from '../metrics/format';
+import { GlyphKind } from '../verdicts/glyphKind';
 import {
   clusterGlyph,
   isTrouble,
   ranksText,
   sentence,
   stateWord
-} from '../ui/verdicts/sentence';
-import { ranksIn } from '../ui/rankSets';
-import { isVague, shareInText } from '../ui/metrics/share';
-import { alarmOf } from '../ui/verdicts/verdict';
-import { briefly } from '../ui/verdicts/texts';
+} from '../verdicts/sentence';
+import { ranksIn } from '../metrics/rankSets';
+import { isVague, shareInText } from '../metrics/share';
+import { alarmOf } from '../verdicts/verdict';
+import { briefly } from '../verdicts/texts';
 
 /** "rank 5 is stuck", for a cluster that needs attention. */
 export function troubleWords(

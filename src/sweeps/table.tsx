@@ -7,7 +7,7 @@ import { reasonText } from '../job/list/sweeps';
 import { Sweep, Trial } from '../tokens';
 import { FilterChips } from '../ui/filterChips';
 import { useFirstRows } from '../ui/lists/firstRows';
-import { formatSpan, formatValue, UNKNOWN } from '../ui/metrics/format';
+import { formatSpan, formatValue, UNKNOWN } from '../metrics/format';
 import { Glyph } from '../ui/icons/glyph';
 import { useViewState } from '../ui/viewState';
 import { IMenuItem, openContextMenu } from '../ui/menu';

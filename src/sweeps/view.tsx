@@ -15,7 +15,7 @@ import {
 } from '../job/list/sweeps';
 import { ISweeps, Sweep } from '../tokens';
 import { Fact, FactLine } from '../ui/lists/factList';
-import { formatValue } from '../ui/metrics/format';
+import { formatValue } from '../metrics/format';
 import { Glyph } from '../ui/icons/glyph';
 import { useViewState } from '../ui/viewState';
 import { ValueCurves } from './charts/valueCurves';

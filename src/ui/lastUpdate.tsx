@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { ILiveState } from '../tokens';
-import { formatClock } from './metrics/format';
+import { formatClock } from '../metrics/format';
 
 /** Time of the latest data, ms: now, or the time of the last frame if the server can't be reached. */
 export function knownUntil(model: ILiveState): number {

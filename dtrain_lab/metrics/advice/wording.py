@@ -1,6 +1,6 @@
 """Advice in words: its headline with the gain, and what is known of that. Pure.
 
-The page translates the same sentences (`src/ui/advice`). Both are compared with
+The page translates the same sentences (`src/advice`). Both are compared with
 `tests/unit/golden/advice_wording.json`.
 """
 

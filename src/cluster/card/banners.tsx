@@ -5,7 +5,7 @@ import React, { useEffect, useReducer } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ILiveState, ISelection, Stopped } from '../../tokens';
-import { formatSpan } from '../../ui/metrics/format';
+import { formatSpan } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
 import { usedBy } from '../model/notebookCluster';

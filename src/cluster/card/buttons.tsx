@@ -6,11 +6,11 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Cluster, Profile, Verdict } from '../../tokens';
 import { Action } from '../../ui/actionButton';
-import { formatRanks } from '../../ui/metrics/format';
-import { alarmOf, isHang } from '../../ui/verdicts/verdict';
+import { formatRanks } from '../../metrics/format';
+import { alarmOf, isHang } from '../../verdicts/verdict';
 import { goOnText, leaveOut } from '../model/shrink';
 import { isBuiltIn } from '../model/site';
-import { isStarting } from './startProgress';
+import { isStarting } from '../model/phases';
 
 /** A button of the card. */
 interface IButton {

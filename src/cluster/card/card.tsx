@@ -6,26 +6,28 @@ import { ENDED, ENDING } from '../../api/states';
 import { CommandIDs } from '../../commands';
 import { notebookName } from '../../locations/kernelPath';
 import { Cluster, IAdviceState, IPoint, Profile, Verdict } from '../../tokens';
-import { AdviceCard } from '../../ui/advice/card';
+import { AdviceCard } from './adviceCard';
 import { Action } from '../../ui/actionButton';
-import { formatSpan, unbroken } from '../../ui/metrics/format';
-import { Glyph, GlyphKind } from '../../ui/icons/glyph';
-import { Headline } from '../../ui/verdicts/headline';
-import { recovered } from '../../ui/verdicts/recovered';
+import { formatSpan, unbroken } from '../../metrics/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { GlyphKind } from '../../verdicts/glyphKind';
+import { Headline } from '../../ui/headline';
+import { recovered } from '../../verdicts/recovered';
 import {
   clusterGlyph,
   isTrouble,
   sentence,
   stateWord
-} from '../../ui/verdicts/sentence';
-import { alarmOf } from '../../ui/verdicts/verdict';
-import { busyNote } from '../../ui/verdicts/texts';
+} from '../../verdicts/sentence';
+import { alarmOf } from '../../verdicts/verdict';
+import { busyNote } from '../../verdicts/texts';
 import { Actions } from './buttons';
 import { ClusterMetrics } from './metrics';
 import { LostFacts } from './lostRanks';
 import { Alternatives, expected, PendingFacts } from './pending';
 import { CellLink } from './cellLink';
-import { isStarting, Progress, StartBar } from './startProgress';
+import { isStarting } from '../model/phases';
+import { Progress, StartBar } from './startProgress';
 import { Next } from './nextStep';
 import { VerdictFacts } from './verdictFacts';
 

@@ -6,7 +6,7 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { cellName } from '../../locations/texts';
 import { CellKind } from '../../tokens';
-import { unbroken } from '../../ui/metrics/format';
+import { unbroken } from '../../metrics/format';
 
 /** A cell of a notebook, with an optional line. */
 export interface ICellLocation {

@@ -7,8 +7,8 @@ import { Cluster, ILiveState, ISelection, ISite } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { Icon } from '../../ui/icons/icon';
 import { IMenuItem, MenuButton, openContextMenu } from '../../ui/menu';
-import { clusterGlyph, ranksText, stateWord } from '../../ui/verdicts/sentence';
-import { isHang } from '../../ui/verdicts/verdict';
+import { clusterGlyph, ranksText, stateWord } from '../../verdicts/sentence';
+import { isHang } from '../../verdicts/verdict';
 
 /** Actions for a cluster; those that are impossible now are left out. */
 export function menuOfCluster(cluster: Cluster): IMenuItem[] {

@@ -3,14 +3,11 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
+import { LOAD_LINE, SNIPPET } from '../../snippets';
 import { Profile, Site } from '../../tokens';
 import { Action } from '../../ui/actionButton';
 import { DEFAULT_PROFILE } from '../model/site';
 import { AddProfile } from './addProfile';
-
-/** The first cell for new users, and what it requires. */
-export const LOAD_LINE = '%load_ext dtrain_lab';
-export const SNIPPET = '%%distributed\nprint(rank, device)';
 
 /** Empty state without a cluster: explanation, start button, other ways. */
 export function Empty(props: {

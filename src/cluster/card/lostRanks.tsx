@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { Cluster, Lost } from '../../tokens';
-import { formatClock, formatRanks } from '../../ui/metrics/format';
+import { formatClock, formatRanks } from '../../metrics/format';
 import { CellLink } from './cellLink';
 
 /** Maximum number of lost ranks that are listed separately; more are summarized. */

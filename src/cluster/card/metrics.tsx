@@ -2,19 +2,15 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
-import {
-  batchText,
-  weakScaling,
-  weakScalingShort
-} from '../../ui/metrics/batch';
+import { batchText, weakScaling, weakScalingShort } from '../../metrics/batch';
 import {
   formatRate,
   formatTime,
   NBSP,
   unbroken,
   UNKNOWN
-} from '../../ui/metrics/format';
-import { IShownMetrics, shownMetrics } from '../../ui/metrics/currentMetrics';
+} from '../../metrics/format';
+import { IShownMetrics, shownMetrics } from '../../metrics/currentMetrics';
 import {
   errorOfParts,
   isVague,
@@ -22,10 +18,11 @@ import {
   plusMinus,
   shareAsKnown,
   vagueText
-} from '../../ui/metrics/share';
-import { SPARK, Sparkline } from '../../ui/metrics/sparkline';
-import { splitOf, SplitBar, SplitLegend } from '../../ui/metrics/split';
-import { alarmOf } from '../../ui/verdicts/verdict';
+} from '../../metrics/share';
+import { SPARK, Sparkline } from '../../ui/sparkline';
+import { splitOf } from '../../metrics/split';
+import { SplitBar, SplitLegend } from '../../ui/splitBar';
+import { alarmOf } from '../../verdicts/verdict';
 
 /** Throughput, step and communication. */
 export function ClusterMetrics(props: {

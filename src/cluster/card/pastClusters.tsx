@@ -2,9 +2,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
-import { formatClock } from '../../ui/metrics/format';
+import { formatClock } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
-import { sentence } from '../../ui/verdicts/sentence';
+import { sentence } from '../../verdicts/sentence';
 import { ClusterMetrics } from './metrics';
 
 /** Text if there was no cluster when the server last answered; whether there is one now is unknown. */

@@ -11,7 +11,7 @@ import {
   formatSpan,
   formatTime,
   unbroken
-} from '../../ui/metrics/format';
+} from '../../metrics/format';
 
 interface IPendingProps {
   cluster: Cluster;

@@ -7,16 +7,11 @@ import {
   formatSpan,
   formatTime,
   unbroken
-} from '../../ui/metrics/format';
+} from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 
 /** Maximum number of nodes that are named if ranks are missing. */
 const MOST_LATE = 4;
-
-/** Whether its ranks are not connected yet. */
-export function isStarting(cluster: Cluster): boolean {
-  return ['pending', 'starting', 'connecting'].includes(cluster.state);
-}
 
 /** Whether its process has started; it counts as starting until all ranks are connected. */
 export function isThere(rank: Rank): boolean {

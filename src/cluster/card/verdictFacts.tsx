@@ -5,7 +5,7 @@ import React from 'react';
 import { LocationLink } from '../../locations/link';
 import { locationText } from '../../locations/texts';
 import { Cluster, HangPosition, Verdict } from '../../tokens';
-import { formatSpan, unbroken } from '../../ui/metrics/format';
+import { formatSpan, unbroken } from '../../metrics/format';
 import { doingOf, idleText, ranksOfPosition } from '../model/hangPosition';
 
 /** Which ranks are stuck where, which wait in which collective, and since when. */

@@ -5,7 +5,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { CommandIDs } from '../../commands';
 import { Advice, Cluster, IAdviceState, IClusterActions } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
-import { adviceOf } from '../../ui/advice/card';
+import { adviceOf } from '../../advice/order';
 import { showChange } from './showChange';
 
 /** Arguments of a command. */

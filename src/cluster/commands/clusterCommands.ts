@@ -12,22 +12,20 @@ import {
   ISite
 } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
-import { isTrouble } from '../../ui/verdicts/sentence';
-import { isHang } from '../../ui/verdicts/verdict';
+import { isTrouble } from '../../verdicts/sentence';
+import { isHang } from '../../verdicts/verdict';
 import { Add, addAdviceCommands, Args } from './adviceActions';
 import { othersText } from '../model/notebookCluster';
 import { goOnText, leaveOut, leaveOutText } from '../model/shrink';
 import { askSize, confirmLoss, showDiagnosis } from '../dialogs/dialogs';
-import { reportErrors } from './reportErrors';
+import { reportErrors } from '../dialogs/reportErrors';
 import { showLastOutput } from '../model/lastOutput';
 import { reportText } from '../model/clusterReport';
 import { notifyWhenPossible } from './notifyWhenPossible';
 import { askRestart } from '../dialogs/restart';
 import { signInTo } from '../dialogs/signin';
-import { isStarting } from '../card/startProgress';
+import { isStarting } from '../model/phases';
 import { addStartCommand, tellCancelled } from './startCommand';
-
-export { reportErrors };
 
 const CLUSTER_ARGS = {
   args: {

@@ -1,7 +1,7 @@
 import { CommandRegistry } from '@lumino/commands';
 
 import { ILiveState, ISelection } from '../../tokens';
-import { isHang } from '../../ui/verdicts/verdict';
+import { isHang } from '../../verdicts/verdict';
 
 /** Notify palette and menus, which redraw each time, only if the possible actions have changed. */
 export function notifyWhenPossible(

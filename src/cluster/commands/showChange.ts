@@ -5,7 +5,7 @@ import { Widget } from '@lumino/widgets';
 import { Advice } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
 import { cellName } from '../../locations/texts';
-import { cellOf, words } from '../../ui/advice/texts';
+import { cellOf, words } from '../../advice/texts';
 import { openDialog } from '../../ui/dialog';
 
 /** A line of a unified diff. */

@@ -13,7 +13,7 @@ import {
 } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
 import { distributedIcon } from '../../ui/icons/icons';
-import { reportErrors } from './reportErrors';
+import { reportErrors } from '../dialogs/reportErrors';
 import { signedIn } from '../dialogs/signin';
 import { DEFAULT_PROFILE } from '../model/site';
 import { askStart } from '../dialogs/startForm';

@@ -2,9 +2,9 @@ import { Dialog } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { Message } from '@lumino/messaging';
 
-import { parseRanks, rankSet } from '../../ui/rankSets';
+import { parseRanks, rankSet } from '../../metrics/rankSets';
 import { Cluster } from '../../tokens';
-import { formatRanks } from '../../ui/metrics/format';
+import { formatRanks } from '../../metrics/format';
 import { Faults, FormBody, setLabel, wrapsBack } from './formDialog';
 
 /** Ranks to restart, and the rank whose variables they get; null for none. */

@@ -2,9 +2,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellName, locationText } from '../../locations/texts';
 import { Cluster, Lost, Rank, Verdict } from '../../tokens';
-import { adviceTitle } from '../../ui/advice/tried';
-import { words } from '../../ui/advice/texts';
-import { shownMetrics } from '../../ui/metrics/currentMetrics';
+import { adviceTitle } from '../../advice/tried';
+import { words } from '../../advice/texts';
+import { shownMetrics } from '../../metrics/currentMetrics';
 import {
   formatGiB,
   formatRanks,
@@ -13,10 +13,10 @@ import {
   formatTime,
   formatValue,
   UNKNOWN
-} from '../../ui/metrics/format';
-import { shareInText } from '../../ui/metrics/share';
-import { ranksText, sentence, stateWord } from '../../ui/verdicts/sentence';
-import { alarmOf } from '../../ui/verdicts/verdict';
+} from '../../metrics/format';
+import { shareInText } from '../../metrics/share';
+import { ranksText, sentence, stateWord } from '../../verdicts/sentence';
+import { alarmOf } from '../../verdicts/verdict';
 import { positionText, ranksOfPosition } from './hangPosition';
 
 /** Maximum number of ranks with their own row; conspicuous ranks come first, and the rest is counted. */

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { locationText } from '../../locations/texts';
 import { Cluster, HangPosition, Verdict } from '../../tokens';
-import { formatRanks, formatSize, unbroken } from '../../ui/metrics/format';
+import { formatRanks, formatSize, unbroken } from '../../metrics/format';
 
 /** "Rank 1", "Ranks 0, 2–7". */
 export function ranksOfPosition(

@@ -8,7 +8,7 @@ import {
 } from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
 import { Cluster, Verdict } from '../../tokens';
-import { clusterGlyph } from '../../ui/verdicts/sentence';
+import { clusterGlyph } from '../../verdicts/sentence';
 import { Store } from './ignoredVerdicts';
 import { LiveState } from './liveState';
 

@@ -1,5 +1,5 @@
 import { Cluster, Verdict } from '../../tokens';
-import { isHang } from '../../ui/verdicts/verdict';
+import { isHang } from '../../verdicts/verdict';
 
 /** Storage key of the ignored episodes. */
 const KEY = 'dtrain-lab:ignored';

@@ -1,11 +1,6 @@
-import {
-  median,
-  networkOf,
-  ownTimes,
-  unsureOf
-} from '../../ui/metrics/ownTime';
+import { median, networkOf, ownTimes, unsureOf } from '../../metrics/ownTime';
 import { Cluster, IPoint, Metrics, Point } from '../../tokens';
-import { slowedNow } from '../../ui/verdicts/verdict';
+import { slowedNow } from '../../verdicts/verdict';
 
 /** Points kept per cluster, an hour of them; fewer if each has the times of more than 64 ranks. */
 export const HISTORY = 2400;

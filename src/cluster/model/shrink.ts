@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster } from '../../tokens';
-import { formatRanks } from '../../ui/metrics/format';
+import { formatRanks } from '../../metrics/format';
 
 /** How a world continues without its lost ranks. */
 export interface ILeave {

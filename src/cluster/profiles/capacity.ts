@@ -1,8 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster } from '../../tokens';
-import { formatCount } from '../../ui/metrics/format';
-import { ranksText } from '../../ui/verdicts/sentence';
+import { formatCount } from '../../metrics/format';
+import { ranksText } from '../../verdicts/sentence';
 
 export type Summary = Cluster['summary'];
 

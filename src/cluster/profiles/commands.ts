@@ -10,7 +10,7 @@ import { request, RequestError } from '../../request/rest';
 import { ISite, Profile } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
 import { Faults, FormBody, FormDialog, nameFault } from '../dialogs/formDialog';
-import { reportErrors } from '../commands/reportErrors';
+import { reportErrors } from '../dialogs/reportErrors';
 import { openDialog } from '../../ui/dialog';
 import { ProfileCheck, reportText } from './capacity';
 

@@ -2,7 +2,7 @@ import { IDebugger } from '@jupyterlab/debugger';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { formatRanks } from '../../ui/metrics/format';
+import { formatRanks } from '../../metrics/format';
 import { IMark, LineMarks } from './lineMarks';
 import { DebugModel, DebugView, SetBreakpoint } from '../model/model';
 

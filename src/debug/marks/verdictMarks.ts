@@ -5,8 +5,8 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { ILocation } from '../../locations/location';
 import { indexIn, openNotebookOf } from '../../locations/open';
 import { Cluster, ILiveState } from '../../tokens';
-import { formatRanks } from '../../ui/metrics/format';
-import { alarmOf } from '../../ui/verdicts/verdict';
+import { formatRanks } from '../../metrics/format';
+import { alarmOf } from '../../verdicts/verdict';
 import { IMark, LineMarks } from './lineMarks';
 
 /** Maximum length of a list of ranks; a longer one is replaced by their number. */

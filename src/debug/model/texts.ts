@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { GlyphKind } from '../../ui/icons/glyph';
-import { formatRanks } from '../../ui/metrics/format';
+import { GlyphKind } from '../../verdicts/glyphKind';
+import { formatRanks } from '../../metrics/format';
 import { DebugView, RankView } from './model';
 import { IShownRank, IShownView } from './world';
 

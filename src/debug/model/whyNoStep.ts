@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { formatRanks } from '../../ui/metrics/format';
+import { formatRanks } from '../../metrics/format';
 import { DebugView } from './model';
 
 /**

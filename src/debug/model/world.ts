@@ -1,5 +1,5 @@
 import { Cluster, ILiveState, Job, Verdict } from '../../tokens';
-import { alarmOf } from '../../ui/verdicts/verdict';
+import { alarmOf } from '../../verdicts/verdict';
 import { DebugView, RankView } from './model';
 
 /** A rank as the sidebar shows it. */

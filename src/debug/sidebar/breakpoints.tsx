@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useId, useRef, useState } from 'react';
 
 import { Glyph } from '../../ui/icons/glyph';
-import { unbroken } from '../../ui/metrics/format';
+import { unbroken } from '../../metrics/format';
 import { Refused } from '../model/kernelRequest';
 import { DebugModel, SetBreakpoint } from '../model/model';
 import { IPoint } from '../model/breakpoints';

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useEffect, useId, useRef, useState } from 'react';
 
-import { formatRanks, formatValue, unbroken } from '../../ui/metrics/format';
+import { formatRanks, formatValue, unbroken } from '../../metrics/format';
 import { DebugModel, DebugView } from '../model/model';
 import { AcrossRow } from '../model/compareVariables';
 import { IDifferences } from '../model/compareVariables';

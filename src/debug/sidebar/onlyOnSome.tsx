@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatRanks } from '../../ui/metrics/format';
+import { formatRanks } from '../../metrics/format';
 import { RankView } from '../model/model';
 import { Only } from '../model/compareVariables';
 

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef, useState } from 'react';
 
-import { formatRanks, unbroken } from '../../ui/metrics/format';
+import { formatRanks, unbroken } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { ByNumber } from './rankByNumber';
 import { StepMode } from './stepMode';

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useId, useState } from 'react';
 
-import { parseRanks, rankSet } from '../../ui/rankSets';
+import { parseRanks, rankSet } from '../../metrics/rankSets';
 import { DebugView } from '../model/model';
 import { whyNoStep } from '../model/whyNoStep';
 

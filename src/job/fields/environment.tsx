@@ -4,7 +4,7 @@ import React, { useState } from 'react';
 import { JobPlan, Profile } from '../../tokens';
 import { ChoiceRow, IPart } from './controls';
 import { labelOf } from './labels';
-import { formatSize } from '../../ui/metrics/format';
+import { formatSize } from '../../metrics/format';
 import { IForm } from '../model/formRequest';
 import { IProblem, Row } from './fieldRow';
 

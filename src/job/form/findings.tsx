@@ -1,12 +1,13 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { reportErrors } from '../../cluster/commands/clusterCommands';
+import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { questionsOf, signIn } from '../../cluster/dialogs/signin';
 import { RequestError } from '../../request/rest';
 import { Finding, JobPlan } from '../../tokens';
-import { formatClock } from '../../ui/metrics/format';
-import { Glyph, GlyphKind } from '../../ui/icons/glyph';
+import { formatClock } from '../../metrics/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { GlyphKind } from '../../verdicts/glyphKind';
 import { faultSentence, IFault } from '../fields/fieldErrors';
 import { labelOf } from '../fields/labels';
 import { alsoOf } from '../model/refusal';

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useMemo, useRef, useState } from 'react';
 
-import { reportErrors } from '../../cluster/commands/reportErrors';
+import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../../commands';
 import { Finding, ISite, JobPlan } from '../../tokens';
 import { SubmitBar } from './submitBar';

@@ -4,8 +4,9 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ILiveState, ISweeps, Job, Sweep } from '../../tokens';
-import { formatSpan } from '../../ui/metrics/format';
-import { Glyph, GlyphKind } from '../../ui/icons/glyph';
+import { formatSpan } from '../../metrics/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
 import { knownUntil } from '../../ui/lastUpdate';
 import { entriesOf } from './entries';

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import React, { useState } from 'react';
 
-import { reportErrors } from '../../cluster/commands/clusterCommands';
+import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { confirmLoss } from '../../cluster/dialogs/dialogs';
 import { CommandIDs } from '../../commands';
 import { Holder, ISite, Slots } from '../../tokens';

@@ -4,7 +4,7 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job, Sweep } from '../../tokens';
-import { formatSpan } from '../../ui/metrics/format';
+import { formatSpan } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';

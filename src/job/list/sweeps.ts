@@ -3,8 +3,8 @@ import { useEffect, useReducer, useState } from 'react';
 
 import { CommandIDs } from '../../commands';
 import { ISweeps, Job, Sweep, Trial, UnreadableSweep } from '../../tokens';
-import { formatValue } from '../../ui/metrics/format';
-import { GlyphKind } from '../../ui/icons/glyph';
+import { formatValue } from '../../metrics/format';
+import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem } from '../../ui/menu';
 import { useViewState } from '../../ui/viewState';
 import { usePoll } from '../model/poll';

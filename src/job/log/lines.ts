@@ -1,5 +1,5 @@
 import { LogLine } from '../../tokens';
-import { formatRanks } from '../../ui/metrics/format';
+import { formatRanks } from '../../metrics/format';
 import { followingLines, ICause } from './causedErrors';
 import { OneNumber } from './foldNumbers';
 import { foldTracebacks, isHead, markFailed } from './tracebacks';

@@ -3,7 +3,7 @@ import React from 'react';
 
 import { plain } from '../../output/lines/ansi';
 import { Text } from '../../output/text/text';
-import { formatClock } from '../../ui/metrics/format';
+import { formatClock } from '../../metrics/format';
 import { inAnyCase } from './find';
 import { followsFrom, ICause, shortError } from './causedErrors';
 import { ILogRow, placeOf } from './lines';

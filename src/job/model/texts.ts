@@ -2,9 +2,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { JOB_ENDED } from '../../api/states';
 import { Job, JobPlan } from '../../tokens';
-import { formatClock, formatGiB } from '../../ui/metrics/format';
-import { GlyphKind } from '../../ui/icons/glyph';
-import { alarmOf } from '../../ui/verdicts/verdict';
+import { formatClock, formatGiB } from '../../metrics/format';
+import { GlyphKind } from '../../verdicts/glyphKind';
+import { alarmOf } from '../../verdicts/verdict';
 
 /** Whether it will not change any more. */
 export function hasEnded(job: Job): boolean {

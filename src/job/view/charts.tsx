@@ -14,8 +14,8 @@ import {
   formatRate,
   formatValue,
   UNKNOWN
-} from '../../ui/metrics/format';
-import { shareInText } from '../../ui/metrics/share';
+} from '../../metrics/format';
+import { shareInText } from '../../metrics/share';
 import { isPaused, jobState } from '../model/texts';
 import { namesIn, valuesOf } from './loggedCalls';
 

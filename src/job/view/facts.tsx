@@ -5,8 +5,8 @@ import React from 'react';
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
 import { Fact, FactLine } from '../../ui/lists/factList';
-import { batchFact } from '../../ui/metrics/batch';
-import { formatValue } from '../../ui/metrics/format';
+import { batchFact } from '../../metrics/batch';
+import { formatValue } from '../../metrics/format';
 import { moment } from '../model/texts';
 
 /** Facts about a job: place, size, times, how it ended. */

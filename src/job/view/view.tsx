@@ -6,7 +6,7 @@ import { ILiveState, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
 import { JobsPast } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
-import { busyNote } from '../../ui/verdicts/texts';
+import { busyNote } from '../../verdicts/texts';
 import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';

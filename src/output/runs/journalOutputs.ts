@@ -3,7 +3,7 @@ import { IOutput } from '@jupyterlab/nbformat';
 import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
 import { addText, IItem, lastState, rows } from '../lines/items';
-import { rankSet } from '../../ui/rankSets';
+import { rankSet } from '../../metrics/rankSets';
 import { Parts } from '../lines/parts';
 import { enameOf } from './storedRun';
 import { MARK_TEXT, trimmed } from '../lines/trim';

@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { record } from '../../testing/record';
-import { formatClock } from '../../ui/metrics/format';
+import { formatClock } from '../../metrics/format';
 import { isStopped, outcomeOf, SummaryPart, soFar } from './outcome';
 
 const trans = nullTranslator.load('dtrain_lab');

@@ -2,9 +2,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
-import { formatRanks, listed, NBSP } from '../../ui/metrics/format';
-import { ranksIn } from '../../ui/rankSets';
-import { clusterStopped } from '../../ui/verdicts/endings';
+import { formatRanks, listed, NBSP } from '../../metrics/format';
+import { ranksIn } from '../../metrics/rankSets';
+import { clusterStopped } from '../../verdicts/endings';
 
 /** One part of a cell's result: its code and values, and its English text if known. */
 export type SummaryPart = Pick<

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatCount, formatRanks, formatShare } from '../../ui/metrics/format';
+import { formatCount, formatRanks, formatShare } from '../../metrics/format';
 import { IBar, ILine, parseBar } from '../lines/lines';
 import { IAreaRow } from '../runs/cellOutput';
 import { Text } from './text';

@@ -1,4 +1,4 @@
-import { formatClock, formatDigits } from '../../ui/metrics/format';
+import { formatClock, formatDigits } from '../../metrics/format';
 
 /** Seconds between ticks of a time axis, from a second to a day. */
 const STEPS = [

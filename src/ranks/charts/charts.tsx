@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
-import { batchText, weakScaling } from '../../ui/metrics/batch';
+import { batchText, weakScaling } from '../../metrics/batch';
 import {
   formatClock,
   formatRate,
@@ -10,8 +10,8 @@ import {
   formatTime,
   unbroken,
   UNKNOWN
-} from '../../ui/metrics/format';
-import { shownMetrics } from '../../ui/metrics/currentMetrics';
+} from '../../metrics/format';
+import { shownMetrics } from '../../metrics/currentMetrics';
 import {
   errorOfParts,
   isVague,
@@ -19,10 +19,10 @@ import {
   plusMinus,
   shareAsKnown,
   vagueText
-} from '../../ui/metrics/share';
-import { splitOf } from '../../ui/metrics/split';
+} from '../../metrics/share';
+import { splitOf } from '../../metrics/split';
 import { InView } from '../../ui/inView';
-import { alarmOf } from '../../ui/verdicts/verdict';
+import { alarmOf } from '../../verdicts/verdict';
 import { IMark, TimeChart } from './chart';
 import { communicationLines } from './communicationLines';
 import { rebuilds } from '../model/rankMetrics';

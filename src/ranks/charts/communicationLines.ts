@@ -1,6 +1,6 @@
 import { IPoint } from '../../tokens';
-import { median } from '../../ui/metrics/ownTime';
-import { boundOf, isVague } from '../../ui/metrics/share';
+import { median } from '../../metrics/ownTime';
+import { boundOf, isVague } from '../../metrics/share';
 
 /**
  * Points on each side that decide, with it, how a point is drawn. A single share and its error vary by a few percent:

@@ -1,4 +1,4 @@
-import { median } from '../../ui/metrics/ownTime';
+import { median } from '../../metrics/ownTime';
 
 /** Number of intervals on each side from which the usual distance of points is derived. */
 const NEAR = 3;

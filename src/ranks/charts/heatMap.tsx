@@ -3,7 +3,7 @@ import React, { useEffect, useRef, useState } from 'react';
 
 import { themeColour, themeFont } from '../../ui/icons/theme';
 import { ITick } from './axis';
-import { FAINT } from '../../ui/metrics/ownTime';
+import { FAINT } from '../../metrics/ownTime';
 import { IHeat } from '../model/heatMapCells';
 
 /** Space for the names of rows, px. */

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
-import { formatValue, UNKNOWN } from '../../ui/metrics/format';
+import { formatValue, UNKNOWN } from '../../metrics/format';
 import { InView } from '../../ui/inView';
 import { TimeChart } from './chart';
 import { IAxis } from './charts';

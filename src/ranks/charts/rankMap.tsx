@@ -4,7 +4,7 @@ import React, { useEffect, useId, useRef } from 'react';
 import { Rank } from '../../tokens';
 import { target } from '../../ui/rovingFocus';
 import { themeColour } from '../../ui/icons/theme';
-import { ownTimes, shownNow } from '../../ui/metrics/ownTime';
+import { ownTimes, shownNow } from '../../metrics/ownTime';
 import { tint } from './heatMap';
 import { IPicks } from '../model/picks';
 import { rankWord } from '../model/texts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
-import { median, shownNow } from '../../ui/metrics/ownTime';
+import { median, shownNow } from '../../metrics/ownTime';
 import { heatOf } from './heatMapCells';
 
 const point = (at: number, own: number[], generation = 0) => ({

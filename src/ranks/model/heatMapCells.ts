@@ -1,5 +1,5 @@
 import { Cluster, IPoint } from '../../tokens';
-import { shownOver, usualOf } from '../../ui/metrics/ownTime';
+import { shownOver, usualOf } from '../../metrics/ownTime';
 
 /** A heat map: one row per rank, or the slowest rank per node if there are too many. */
 export interface IHeat {

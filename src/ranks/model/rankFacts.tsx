@@ -10,10 +10,10 @@ import {
   formatShare,
   formatTime,
   UNKNOWN
-} from '../../ui/metrics/format';
+} from '../../metrics/format';
 import { FactList } from '../../ui/lists/factList';
-import { stateWord } from '../../ui/verdicts/sentence';
-import { shareInText } from '../../ui/metrics/share';
+import { stateWord } from '../../verdicts/sentence';
+import { shareInText } from '../../metrics/share';
 
 /** A rank's activity, as short text. */
 export function doing(rank: Rank, trans: TranslationBundle): string {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
 import { rankMetricsOf, hasNetwork, passes, rebuilds } from './rankMetrics';
-import { median, networkOf } from '../../ui/metrics/ownTime';
+import { median, networkOf } from '../../metrics/ownTime';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,

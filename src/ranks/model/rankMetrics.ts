@@ -1,5 +1,5 @@
 import { Cluster, IPoint, Rank } from '../../tokens';
-import { ownTimes, usualOf } from '../../ui/metrics/ownTime';
+import { ownTimes, usualOf } from '../../metrics/ownTime';
 
 /** Metrics of a rank in the table; seconds, null if unknown. */
 export interface IRankMetrics {

@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Cluster, Rank } from '../../tokens';
-import { GlyphKind } from '../../ui/icons/glyph';
-import { ranksIn } from '../../ui/rankSets';
-import { stateWord } from '../../ui/verdicts/sentence';
+import { GlyphKind } from '../../verdicts/glyphKind';
+import { ranksIn } from '../../metrics/rankSets';
+import { stateWord } from '../../verdicts/sentence';
 
 /** The glyph of a rank: slow is a mark, and the text keeps the state. */
 export function rankGlyph(rank: Rank): GlyphKind {

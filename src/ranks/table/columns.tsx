@@ -8,7 +8,7 @@ import {
   formatRate,
   formatShare,
   UNKNOWN
-} from '../../ui/metrics/format';
+} from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { doing, standsAt } from '../model/rankFacts';
 import { IRankMetrics } from '../model/rankMetrics';

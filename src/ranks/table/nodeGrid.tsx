@@ -1,11 +1,12 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useState } from 'react';
 
-import { shownNow } from '../../ui/metrics/ownTime';
-import { formatTime } from '../../ui/metrics/format';
-import { Glyph, GlyphKind } from '../../ui/icons/glyph';
+import { shownNow } from '../../metrics/ownTime';
+import { formatTime } from '../../metrics/format';
+import { Glyph } from '../../ui/icons/glyph';
+import { GlyphKind } from '../../verdicts/glyphKind';
 import { moveFocus } from '../../ui/rovingFocus';
-import { stateWord } from '../../ui/verdicts/sentence';
+import { stateWord } from '../../verdicts/sentence';
 import { IRankMetrics } from '../model/rankMetrics';
 import { tintOf } from '../charts/heatMap';
 import { IPicks } from '../model/picks';

@@ -1,10 +1,10 @@
 import React, { useState } from 'react';
 
 import { Rank } from '../../tokens';
-import { formatTime } from '../../ui/metrics/format';
+import { formatTime } from '../../metrics/format';
 import { useViewState } from '../../ui/viewState';
 import { moveFocus } from '../../ui/rovingFocus';
-import { ownTimes, shownNow } from '../../ui/metrics/ownTime';
+import { ownTimes, shownNow } from '../../metrics/ownTime';
 import { tintOf } from '../charts/heatMap';
 import { RankGrid } from './rankGrid';
 import { IRowsProps } from './slowest';

@@ -8,12 +8,13 @@ import {
   formatTime,
   NBSP,
   UNKNOWN
-} from '../../ui/metrics/format';
+} from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { moveFocus } from '../../ui/rovingFocus';
-import { SplitBar, splitOf } from '../../ui/metrics/split';
-import { alarmOf } from '../../ui/verdicts/verdict';
+import { splitOf } from '../../metrics/split';
+import { SplitBar } from '../../ui/splitBar';
+import { alarmOf } from '../../verdicts/verdict';
 import { doing, Facts, standsAt } from '../model/rankFacts';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/texts';

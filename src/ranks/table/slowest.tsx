@@ -2,10 +2,10 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef } from 'react';
 
 import { Cluster } from '../../tokens';
-import { formatTime } from '../../ui/metrics/format';
+import { formatTime } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { useSteadyOrder } from '../../ui/steadyOrder';
-import { ownTimes } from '../../ui/metrics/ownTime';
+import { ownTimes } from '../../metrics/ownTime';
 import { RankMap } from '../charts/rankMap';
 import { IPicks } from '../model/picks';
 import { differs, markedFirst, rankGlyph, rankWord } from '../model/texts';

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Sweep } from '../../tokens';
-import { formatShare } from '../../ui/metrics/format';
+import { formatShare } from '../../metrics/format';
 
 /** Why the importance is unknown. */
 function missingText(sweep: Sweep, trans: TranslationBundle): string {

@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef, useState } from 'react';
 
 import { Sweep } from '../../tokens';
-import { formatValue } from '../../ui/metrics/format';
+import { formatValue } from '../../metrics/format';
 import { Axis } from './axis';
 import { axesOf, Brushes, within } from './brush';
 import { goodness } from './scale';

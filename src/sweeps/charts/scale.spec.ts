@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { Sweep, Trial } from '../../tokens';
-import { formatValue } from '../../ui/metrics/format';
+import { formatValue } from '../../metrics/format';
 import {
   bestSoFar,
   goodness,

@@ -1,5 +1,5 @@
 import { Sweep, Trial } from '../../tokens';
-import { formatValue } from '../../ui/metrics/format';
+import { formatValue } from '../../metrics/format';
 
 /** A tick of an axis: its position, 0 to 1, and its label. */
 export interface ITick {

@@ -3,7 +3,7 @@ import React, { useRef } from 'react';
 
 import { sweepEnded } from '../../job/list/sweeps';
 import { Sweep, Trial } from '../../tokens';
-import { formatSpan, formatValue } from '../../ui/metrics/format';
+import { formatSpan, formatValue } from '../../metrics/format';
 import { bestSoFar, linear, timeSteps, scaleOfValues, valuesOf } from './scale';
 import { useWidth } from './width';
 import { noObjective, trialState } from '../model/texts';

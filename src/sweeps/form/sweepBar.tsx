@@ -3,7 +3,7 @@ import React from 'react';
 
 import { FormBar } from '../../job/form/formBar';
 import { SweepPlan } from '../../tokens';
-import { ranksText } from '../../ui/verdicts/sentence';
+import { ranksText } from '../../verdicts/sentence';
 import { sweepIcon } from '../../ui/icons/viewIcons';
 import { ISweepForm, trialsOf } from '../model/formRequest';
 

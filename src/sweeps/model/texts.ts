@@ -1,8 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Sweep, Trial } from '../../tokens';
-import { formatValue } from '../../ui/metrics/format';
-import { GlyphKind } from '../../ui/icons/glyph';
+import { formatValue } from '../../metrics/format';
+import { GlyphKind } from '../../verdicts/glyphKind';
 import { ISweepFault, SweepField } from './formRequest';
 
 const GLYPHS: Record<Trial['state'], GlyphKind> = {

@@ -1,22 +1,6 @@
 import React from 'react';
 
-/** All glyphs; their shape tells the state, colour repeats it. */
-export type GlyphKind =
-  | 'starting'
-  | 'idle'
-  | 'busy'
-  | 'in collective'
-  | 'paused'
-  | 'slow'
-  | 'stuck'
-  | 'lost'
-  | 'good'
-  | 'failed'
-  | 'interrupted'
-  | 'off'
-  | 'waiting'
-  | 'todo'
-  | 'cancelled';
+import { GlyphKind } from '../../verdicts/glyphKind';
 
 /** Paths: lines, filled, and on top of them in the background colour. */
 interface IShape {

@@ -1,6 +1,6 @@
 """Advice is worded alike in the terminal and on the page: both are compared with one file of examples.
 
-`python -m tests.unit.metrics.test_advice_wording` writes it; `src/ui/advice/wording.spec.ts` reads it, too.
+`python -m tests.unit.metrics.test_advice_wording` writes it; `src/advice/wording.spec.ts` reads it, too.
 """
 
 from __future__ import annotations

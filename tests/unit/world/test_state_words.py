@@ -16,7 +16,7 @@ from tests.faults import ROOT
 @pytest.mark.parametrize(
     ("page", "name", "kinds"),
     [
-        ("ui/verdicts/sentence.ts", "stateWord", (WorldPhase, RankPhase)),
+        ("verdicts/sentence.ts", "stateWord", (WorldPhase, RankPhase)),
         ("job/model/texts.ts", "jobState", (JobState,)),
         ("job/list/sweeps.ts", "sweepState", (SweepState,)),
         ("sweeps/model/texts.ts", "trialState", (TrialState,)),

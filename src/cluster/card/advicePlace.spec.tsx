@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
 import { Advice } from '../../tokens';
-import { AdviceCard } from './card';
+import { AdviceCard } from './adviceCard';
 
 const trans = nullTranslator.load('dtrain_lab');
 const { metrics } = makeCluster();

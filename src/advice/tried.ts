@@ -6,8 +6,8 @@ import {
   ROUGH_GAIN,
   TIMES_GAIN,
   WIDE_GAIN
-} from '../../api/thresholds';
-import { Advice, Tried } from '../../tokens';
+} from '../api/thresholds';
+import { Advice, Tried } from '../tokens';
 import {
   errorPercent,
   formatCount,

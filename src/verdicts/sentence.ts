@@ -1,9 +1,9 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster, Verdict } from '../../tokens';
+import { Cluster, Verdict } from '../tokens';
 import { formatCount, formatRanks, formatSpan } from '../metrics/format';
-import { GlyphKind } from '../icons/glyph';
-import { ranksIn } from '../rankSets';
+import { GlyphKind } from './glyphKind';
+import { ranksIn } from '../metrics/rankSets';
 import { stoppedText } from './endings';
 import { alarmOf, isHang } from './verdict';
 

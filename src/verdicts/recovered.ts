@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster } from '../../tokens';
+import { Cluster } from '../tokens';
 
 /** Failures of dtrain-lab itself that were recovered, as one line; empty if there are none. */
 export function recovered(

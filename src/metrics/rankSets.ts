@@ -1,4 +1,4 @@
-import { formatRanks } from './metrics/format';
+import { formatRanks } from './format';
 
 /**
  * Parse ranks as typed by a user: "0,2-3".

@@ -1,8 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React from 'react';
 
-import { LEAST_DATA } from '../../api/thresholds';
-import { Rank } from '../../tokens';
+import { LEAST_DATA } from '../api/thresholds';
+import { Rank } from '../tokens';
 import { formatShares } from './format';
 
 /**
@@ -20,7 +19,8 @@ export interface ISplit {
 }
 
 /** Parts of a bar, from left to right. */
-const PARTS = ['data', 'own', 'asleep', 'transfer', 'waiting'] as const;
+export const PARTS = ['data', 'own', 'asleep', 'transfer', 'waiting'] as const;
+
 /**
  * Parts of a step of a rank, or of the world, whose metrics are means over its ranks. Communication whose waiting is
  * unknown counts as transfer. Data is measured separately, so that it may be more than communication leaves.
@@ -92,7 +92,7 @@ export function partTitle(
 }
 
 /** The parts that are named, with their texts. */
-function named(
+export function namedParts(
   split: ISplit,
   trans: TranslationBundle
 ): { part: keyof ISplit; text: string }[] {
@@ -104,52 +104,4 @@ function named(
     part,
     text: partText(part, told[i], trans)
   }));
-}
-
-/** A step as a bar: orange, grey, faint, blue, hatched orange. */
-export function SplitBar(props: {
-  split: ISplit;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { split, trans } = props;
-  return (
-    <span
-      className="jp-DtrainUi-split"
-      role="img"
-      aria-label={named(split, trans)
-        .map(({ text }) => text)
-        .join(', ')}
-    >
-      {PARTS.map(part => (
-        <span
-          key={part}
-          data-part={part}
-          style={{ width: `${split[part] * 100}%` }}
-        />
-      ))}
-    </span>
-  );
-}
-
-/** Legend of a bar, with the shares of its parts, and the error of each where it is not said elsewhere. */
-export function SplitLegend(props: {
-  split: ISplit;
-  error?: string;
-  trans: TranslationBundle;
-}): JSX.Element {
-  const { split, error, trans } = props;
-  return (
-    <span className="jp-DtrainUi-legend">
-      {named(split, trans).map(({ part, text }) => (
-        <span
-          key={part}
-          data-part={part}
-          title={partTitle(part, split.asleep > 0, trans)}
-        >
-          {text}
-        </span>
-      ))}
-      {error && <small>{error}</small>}
-    </span>
-  );
 }

@@ -1,4 +1,4 @@
-import { Node, Rank } from '../../tokens';
+import { Node, Rank } from '../tokens';
 
 /** The median; null for an empty list. */
 export function median(values: ArrayLike<number>): number | null {

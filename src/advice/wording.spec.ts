@@ -3,7 +3,7 @@ import { readFileSync } from 'fs';
 import { join } from 'path';
 import { expect, it } from 'vitest';
 
-import { Advice } from '../../tokens';
+import { Advice } from '../tokens';
 import { words } from './texts';
 import { adviceTitle, gainNote } from './tried';
 

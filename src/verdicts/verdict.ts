@@ -1,4 +1,4 @@
-import { Cluster, Verdict } from '../../tokens';
+import { Cluster, Verdict } from '../tokens';
 
 /**
  * Ranks that become slow now, according to the head; each episode once.

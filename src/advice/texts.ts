@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Advice } from '../../tokens';
+import { Advice } from '../tokens';
 import { formatCount, formatShare } from '../metrics/format';
 
 /**

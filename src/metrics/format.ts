@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { TIMES_GAIN } from '../../api/thresholds';
+import { TIMES_GAIN } from '../api/thresholds';
 
 /** Placeholder for unknown values. */
 export const UNKNOWN = '–';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { makeCluster, makeVerdict } from '../../testing/clusters';
+import { makeCluster, makeVerdict } from '../testing/clusters';
 import { clusterGlyph } from './sentence';
 import { slowedNow } from './verdict';
 

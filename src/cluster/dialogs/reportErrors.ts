@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { showFailure } from '../dialogs/dialogs';
-import { signedIn } from '../dialogs/signin';
+import { showFailure } from './dialogs';
+import { signedIn } from './signin';
 
 /**
  * Run an action; if it fails, show the error and what to do.

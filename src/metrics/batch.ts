@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster, Last, Metrics } from '../../tokens';
+import { Cluster, Last, Metrics } from '../tokens';
 import { formatCount, NBSP } from './format';
 
 /** Ranks and their batches: a cluster's or a job's. */

@@ -2,34 +2,12 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { Advice, Metrics } from '../../tokens';
-import { adviceTitle, gainNote, helped, rateText } from './tried';
-import { unbroken } from '../metrics/format';
-import { Icon } from '../icons/icon';
-import { useViewState } from '../viewState';
-import { cellOf, words } from './texts';
-
-const vain = ({ tried }: Advice): boolean => !!tried && !helped(tried);
-
-/**
- * Advice in display order: advice tried in vain comes last.
- *
- * @param stays - ids of advice that keeps its place.
- */
-export function inOrder(
-  advice: readonly Advice[],
-  stays?: ReadonlySet<string>
-): Advice[] {
-  const last = (a: Advice): boolean => vain(a) && !stays?.has(a.id);
-  return [...advice.filter(a => !last(a)), ...advice.filter(last)];
-}
-
-/** The best advice that was not dismissed. */
-export function adviceOf(
-  metrics: Metrics,
-  dismissed: (advice: string) => boolean
-): Advice | null {
-  return inOrder(metrics.advice).find(a => !dismissed(a.id)) ?? null;
-}
+import { inOrder, isVain } from '../../advice/order';
+import { adviceTitle, gainNote, helped, rateText } from '../../advice/tried';
+import { unbroken } from '../../metrics/format';
+import { Icon } from '../../ui/icons/icon';
+import { useViewState } from '../../ui/viewState';
+import { cellOf, words } from '../../advice/texts';
 
 interface IAdviceProps {
   /** Id of the cluster. */
@@ -157,7 +135,7 @@ function useSeenUntried(
     seen.current = { cluster, ids: new Set() };
   }
   const { ids } = seen.current;
-  advice.filter(a => !vain(a)).forEach(a => ids.add(a.id));
+  advice.filter(a => !isVain(a)).forEach(a => ids.add(a.id));
   return ids;
 }
 

@@ -6,8 +6,9 @@ import { expect, it, vi } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
 import { Advice, Metrics } from '../../tokens';
-import { AdviceCard, adviceOf } from './card';
-import { ViewStateContext, ViewState } from '../viewState';
+import { adviceOf } from '../../advice/order';
+import { AdviceCard } from './adviceCard';
+import { ViewStateContext, ViewState } from '../../ui/viewState';
 
 type Last = NonNullable<Metrics['last']>;
 const trans = nullTranslator.load('dtrain_lab');

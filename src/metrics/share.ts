@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { VAGUE_SHARE } from '../../api/thresholds';
+import { VAGUE_SHARE } from '../api/thresholds';
 import { IShownMetrics } from './currentMetrics';
 import { errorPercent, formatShare, NBSP, UNKNOWN } from './format';
 

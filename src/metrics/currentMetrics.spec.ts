@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { makeCluster } from '../../testing/clusters';
-import { Last, Metrics } from '../../tokens';
+import { makeCluster } from '../testing/clusters';
+import { Last, Metrics } from '../tokens';
 import { shownMetrics } from './currentMetrics';
 
 const METRICS: Partial<Metrics> = {

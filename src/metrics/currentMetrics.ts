@@ -1,4 +1,4 @@
-import { Metrics } from '../../tokens';
+import { Metrics } from '../tokens';
 
 /** Displayed metrics of a world: current ones, or the last ones, labelled as such. */
 export interface IShownMetrics {

@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Verdict } from '../../tokens';
+import { Verdict } from '../tokens';
 import { formatCount, formatRanks, formatShare } from '../metrics/format';
 
 /**

@@ -1,8 +1,8 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { makeCluster } from '../../testing/clusters';
-import { Metrics } from '../../tokens';
+import { makeCluster } from '../testing/clusters';
+import { Metrics } from '../tokens';
 import { batchFact, batchText, weakScaling, weakScalingShort } from './batch';
 
 const trans = nullTranslator.load('dtrain_lab');

@@ -1,0 +1,52 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { ISplit, namedParts, PARTS, partTitle } from '../metrics/split';
+
+/** A step as a bar: orange, grey, faint, blue, hatched orange. */
+export function SplitBar(props: {
+  split: ISplit;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, trans } = props;
+  return (
+    <span
+      className="jp-DtrainUi-split"
+      role="img"
+      aria-label={namedParts(split, trans)
+        .map(({ text }) => text)
+        .join(', ')}
+    >
+      {PARTS.map(part => (
+        <span
+          key={part}
+          data-part={part}
+          style={{ width: `${split[part] * 100}%` }}
+        />
+      ))}
+    </span>
+  );
+}
+
+/** Legend of a bar, with the shares of its parts, and the error of each where it is not said elsewhere. */
+export function SplitLegend(props: {
+  split: ISplit;
+  error?: string;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { split, error, trans } = props;
+  return (
+    <span className="jp-DtrainUi-legend">
+      {namedParts(split, trans).map(({ part, text }) => (
+        <span
+          key={part}
+          data-part={part}
+          title={partTitle(part, split.asleep > 0, trans)}
+        >
+          {text}
+        </span>
+      ))}
+      {error && <small>{error}</small>}
+    </span>
+  );
+}

@@ -1,0 +1,17 @@
+/** All glyphs; their shape tells the state, colour repeats it. */
+export type GlyphKind =
+  | 'starting'
+  | 'idle'
+  | 'busy'
+  | 'in collective'
+  | 'paused'
+  | 'slow'
+  | 'stuck'
+  | 'lost'
+  | 'good'
+  | 'failed'
+  | 'interrupted'
+  | 'off'
+  | 'waiting'
+  | 'todo'
+  | 'cancelled';
