@@ -6,6 +6,7 @@ const parts = {
   notebook: 'Notebook',
   output: 'Output',
   ranks: 'Ranks',
+  sidebar: 'Sidebar',
   stacks: 'Stacks',
   status: 'Status',
   sweeps: 'Sweep'

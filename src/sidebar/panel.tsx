@@ -70,7 +70,7 @@ function Body(props: IPanelProps): JSX.Element {
       <PanelToolbar {...props} />
       <div
         ref={body}
-        className="jp-DtrainCluster-body"
+        className="jp-DtrainSidebar-body"
         data-stale={lost || undefined}
       >
         {lost && <Disconnected model={model} trans={trans} />}
@@ -186,7 +186,7 @@ export class DistributedPanel extends VisibleWidget {
     const { model, trans } = _props;
     super((seen, viewer) => model.setVisible(seen, viewer), trans);
     this.id = 'dtrain-lab-panel';
-    this.addClass('jp-DtrainCluster');
+    this.addClass('jp-DtrainSidebar');
     this.title.icon = distributedIcon;
     this.title.caption = trans.__('Distributed');
     this.node.setAttribute('aria-label', trans.__('Distributed training'));
@@ -217,7 +217,7 @@ export class DistributedPanel extends VisibleWidget {
 
   /** Return the first element in view, so that the panel does not scroll; if there is none, the first of all. */
   private _first(): HTMLElement | null {
-    const body = this.node.querySelector('.jp-DtrainCluster-body') ?? this.node;
+    const body = this.node.querySelector('.jp-DtrainSidebar-body') ?? this.node;
     const { top, bottom } = body.getBoundingClientRect();
     const isInView = (found: HTMLElement): boolean => {
       const box = found.getBoundingClientRect();

@@ -28,7 +28,7 @@ export function PanelToolbar(props: {
       ? trans.__('First open the notebook you want to submit.')
       : whyNoJob(path, trans);
   return (
-    <div className="jp-DtrainCluster-toolbar">
+    <div className="jp-DtrainSidebar-toolbar">
       <h1>{trans.__('Distributed')}</h1>
       <span role="toolbar" aria-label={trans.__('Distributed')}>
         {mayWrite && (

@@ -73,6 +73,9 @@ export function wordsOfJob(trans: TranslationBundle): IFindingsTexts {
   };
 }
 
+/** Selector of the links of findings, for a form that focuses the first one. */
+export const FINDING_LINKS = '.jp-DtrainJob-findings button';
+
 interface IFindingsProps {
   plan: JobPlan | null;
   /** Errors of the form itself. */

@@ -17,7 +17,7 @@ import { JobRequests } from '../model/requests';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from './preview';
 import { alsoOf, refusalOf } from '../model/refusal';
-import { CheckFindings } from './findings';
+import { CheckFindings, FINDING_LINKS } from './findings';
 import { FIELDS, IForm } from '../model/formRequest';
 
 /** A job with more ranks has to be confirmed. */
@@ -94,7 +94,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   send.current = async sends => {
     if (why) {
       // the button responds: it focuses what keeps it disabled
-      focus('[aria-invalid="true"]', '.jp-DtrainJob-findings button');
+      focus('[aria-invalid="true"]', FINDING_LINKS);
       return;
     }
     try {

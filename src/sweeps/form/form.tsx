@@ -16,7 +16,7 @@ import { JobRequests } from '../../job/model/requests';
 import { labelOf } from '../../job/fields/labels';
 import { INotebook } from '../../job/form/notebook';
 import { alsoOf, refusalOf } from '../../job/model/refusal';
-import { CheckFindings } from '../../job/form/findings';
+import { CheckFindings, FINDING_LINKS } from '../../job/form/findings';
 import { FIELDS, IForm } from '../../job/model/formRequest';
 import { Where } from '../../job/fields/whereFields';
 import { Finding, ISite, ISweeps } from '../../tokens';
@@ -138,7 +138,7 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
       // the button responds: it focuses what keeps it disabled
       focus(
         (own.length && placeOf(own[0])) ||
-          '[aria-invalid="true"], .jp-DtrainJob-findings button'
+          `[aria-invalid="true"], ${FINDING_LINKS}`
       );
       return;
     }
