@@ -23,7 +23,7 @@ export namespace CommandIDs {
   export const insertSnippet = 'dtrain-lab:insert-snippet';
   export const signIn = 'dtrain-lab:sign-in';
   export const goToLocation = 'dtrain-lab:go-to-place';
-  export const goToTrouble = 'dtrain-lab:go-to-trouble';
+  export const goToProblem = 'dtrain-lab:go-to-trouble';
   export const showJobs = 'dtrain-lab:show-jobs';
   export const submitNotebook = 'dtrain-lab:submit-notebook';
   export const openJob = 'dtrain-lab:open-job';

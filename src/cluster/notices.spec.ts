@@ -6,7 +6,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { makeCluster, makeFrame, makeVerdict } from '../testing/clusters';
 import { makeLiveState } from '../testing/liveState';
 import { CellRecord, Cluster } from '../tokens';
-import { announceCells, announceLimit, announceTrouble } from './notices';
+import { announceCells, announceLimit, announceProblems } from './notices';
 import { Preferences } from './model/preferences';
 import { ClusterRequests } from './model/requests';
 
@@ -59,7 +59,7 @@ it('tells trouble once an episode, and not to somebody who sees it', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
   const model = makeLiveState();
   let seen = false;
-  announceTrouble(model, new Preferences(), trans, () => seen);
+  announceProblems(model, new Preferences(), trans, () => seen);
   const look = (cluster: Cluster): number => {
     model.receive(makeFrame([cluster]));
     model.changed.emit();
@@ -79,7 +79,7 @@ it('tells trouble once an episode, and not to somebody who sees it', () => {
 it('asks whether the cell is in view that a lost rank has ended', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
   const model = makeLiveState();
-  announceTrouble(
+  announceProblems(
     model,
     new Preferences(),
     trans,
@@ -101,7 +101,7 @@ it('asks whether the cell is in view that a lost rank has ended', () => {
 it('tells a loss among idle ranks, although the cell that ended before it is in view', () => {
   const told = vi.spyOn(Notification, 'error').mockReturnValue('');
   const model = makeLiveState();
-  announceTrouble(
+  announceProblems(
     model,
     new Preferences(),
     trans,

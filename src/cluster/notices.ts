@@ -4,7 +4,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { notebookName } from '../locations/kernelPath';
 import { Cluster, IClusterActions, ILiveState, IPreferences } from '../tokens';
 import { formatSpan } from '../metrics/format';
-import { isTrouble, sentence } from '../verdicts/sentence';
+import { needsAttention, sentence } from '../verdicts/sentence';
 import { alarmOf } from '../verdicts/verdict';
 
 /** Key of a problem: its episode, else its kind and group. */
@@ -19,26 +19,26 @@ function episodeOf(cluster: Cluster): string {
  *
  * @param inView - whether a cluster's problem is visible at present, in its card or its cell.
  */
-export function announceTrouble(
+export function announceProblems(
   model: ILiveState,
   preferences: IPreferences,
   trans: TranslationBundle,
   inView: (cluster: Cluster) => boolean
 ): void {
-  const told = new Set<string>();
-  /** Id of a cluster → the cells that its trouble ended: a lost rank does, and their bars say so. */
+  const announced = new Set<string>();
+  /** Id of a cluster → the cells that its problem ended: a lost rank does, and their bars say so. */
   const ran = new Map<string, Cluster['running']>();
   model.changed.connect(() => {
     for (const cluster of model.clusters) {
       if (cluster.running.length) {
         ran.set(cluster.id, cluster.running);
-      } else if (!isTrouble(cluster)) {
+      } else if (!needsAttention(cluster)) {
         ran.delete(cluster.id); // they ended by themselves
       }
       const key = episodeOf(cluster);
       const wanted = preferences.values.notifyTrouble;
-      if (wanted && isTrouble(cluster) && !told.has(key)) {
-        told.add(key);
+      if (wanted && needsAttention(cluster) && !announced.has(key)) {
+        announced.add(key);
         const running = ran.get(cluster.id) ?? [];
         if (inView({ ...cluster, running })) {
           continue;
@@ -59,16 +59,16 @@ export function announceLimit(
   model: ILiveState,
   trans: TranslationBundle
 ): void {
-  const told = new Set<string>();
+  const announced = new Set<string>();
   model.changed.connect(() => {
     for (const { id, name, limit_at } of model.clusters) {
       const left = limit_at === null ? Infinity : limit_at - Date.now() / 1000;
       const before = BEFORE_LIMIT.find(seconds => left > 0 && left <= seconds);
       const key = `${id}:${limit_at}:${before}`;
-      if (before === undefined || told.has(key)) {
+      if (before === undefined || announced.has(key)) {
         continue;
       }
-      told.add(key);
+      announced.add(key);
       Notification.warning(
         trans.__(
           '%1: its allocation ends in %2. Save what you need.',

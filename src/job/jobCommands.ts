@@ -26,7 +26,7 @@ export function addJobCommands(
   app: JupyterFrontEnd,
   jobs: JobRequests,
   trans: TranslationBundle,
-  known: (id: string) => Job | undefined,
+  jobOf: (id: string) => Job | undefined,
   deleted: (id: string) => void
 ): void {
   const { commands } = app;
@@ -49,7 +49,7 @@ export function addJobCommands(
     });
   };
   act(CommandIDs.cancelJob, trans.__('Cancel…'), async (id, name) => {
-    const waits = known(id)?.started_at === null;
+    const waits = jobOf(id)?.started_at === null;
     const sure = await confirmLoss(
       trans.__('Cancel the job %1?', name),
       waits

@@ -7,7 +7,7 @@ import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../commands';
 import { executedPath } from './executedDrive';
-import { addSubmit, IAround } from './submit';
+import { addSubmit, ISubmitDependencies } from './submit';
 import type { SubmitView } from './widgets';
 
 vi.mock('./form/form', () => ({ SubmitForm: () => null }));
@@ -34,7 +34,7 @@ it('opens the form of a notebook once, and beside it a copy of a job, which is i
     state: null,
     openNotebook: async () => undefined,
     trans: nullTranslator.load('x')
-  } as unknown as IAround);
+  } as unknown as ISubmitDependencies);
   const open = (like?: string): Promise<unknown> =>
     commands.execute(CommandIDs.submitNotebook, {
       path: 'a.ipynb',
@@ -75,7 +75,7 @@ it('is there in a restored layout before JupyterLab is restored, and its noteboo
     restorer: { restore },
     openNotebook,
     trans: nullTranslator.load('x')
-  } as unknown as IAround);
+  } as unknown as ISubmitDependencies);
   const [forms, options] = restore.mock.calls[0] as [
     WidgetTracker<SubmitView>,
     { command: string; args: (view: SubmitView) => object }
@@ -99,7 +99,7 @@ it('submits no executed notebook, and says why', () => {
     browser: null,
     state: null,
     trans: nullTranslator.load('x')
-  } as unknown as IAround);
+  } as unknown as ISubmitDependencies);
   const told = (path: string): [boolean, string] => [
     commands.isEnabled(CommandIDs.submitNotebook, { path }),
     commands.caption(CommandIDs.submitNotebook, { path })

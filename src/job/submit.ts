@@ -25,7 +25,7 @@ import type { SubmitView } from './widgets';
 import { openDialog } from '../ui/dialog';
 
 /** Dependencies of the form; null if the front end lacks them. */
-export interface IAround {
+export interface ISubmitDependencies {
   app: JupyterFrontEnd;
   model: ILiveState;
   site: ISite;
@@ -40,12 +40,12 @@ export interface IAround {
 }
 
 /** The command that opens the form of a notebook. */
-export function addSubmit(around: IAround): void {
+export function addSubmit(dependencies: ISubmitDependencies): void {
   const { app, model, site, jobs, notebooks, browser, languages, trans } =
-    around;
+    dependencies;
   const { commands, shell } = app;
   const forms = new WidgetTracker<SubmitView>({ namespace: 'dtrain-submit' });
-  const drafts = draftsIn(around.state);
+  const drafts = draftsIn(dependencies.state);
   const { contents } = app.serviceManager;
 
   const chosen = (): string | null => chosenNotebook(shell, notebooks, browser);
@@ -91,13 +91,13 @@ export function addSubmit(around: IAround): void {
           openedNotebook(path, {
             tracker: notebooks,
             contents,
-            open: around.openNotebook,
+            open: dependencies.openNotebook,
             restored: app.restored,
             opened: () => showView(shell, view)
           })
       },
       drafts,
-      typed: typedIn(around.state, submitId(path, like)),
+      typed: typedIn(dependencies.state, submitId(path, like)),
       highlight,
       like,
       model,
@@ -141,7 +141,7 @@ export function addSubmit(around: IAround): void {
       }
     }
   });
-  void around.restorer?.restore(forms, {
+  void dependencies.restorer?.restore(forms, {
     command: CommandIDs.submitNotebook,
     name: view => view.id,
     args: view => view.args

@@ -53,9 +53,9 @@ export function kernelPath(panel: NotebookPanel): string {
   if (!kernel) {
     return path;
   }
-  const told = recorded.get(kernel)?.notebook;
-  if (told) {
-    return labPath(told, serverRoot()) ?? told;
+  const notebook = recorded.get(kernel)?.notebook;
+  if (notebook) {
+    return labPath(notebook, serverRoot()) ?? notebook;
   }
   const found = known.get(panel);
   if (found?.kernel === kernel) {

@@ -172,14 +172,14 @@ export function formatShare(share: number | null): string {
  */
 export function formatShares(shares: readonly number[]): string[] {
   const exact = shares.map(share => share * 100);
-  const told = exact.map(Math.floor);
+  const whole = exact.map(Math.floor);
   const sum = Math.round(exact.reduce((all, share) => all + share, 0));
-  const left = sum - told.reduce((all, share) => all + share, 0);
+  const left = sum - whole.reduce((all, share) => all + share, 0);
   const order = exact
-    .map((share, i) => ({ i, rest: share - told[i] }))
+    .map((share, i) => ({ i, rest: share - whole[i] }))
     .sort((a, b) => b.rest - a.rest);
-  order.slice(0, left).forEach(({ i }) => (told[i] += 1));
-  return told.map(share => `${share}${NBSP}%`);
+  order.slice(0, left).forEach(({ i }) => (whole[i] += 1));
+  return whole.map(share => `${share}${NBSP}%`);
 }
 
 /** Relative excess of a duration: "+15 %", from twice as long on "2.3×", "115×". */

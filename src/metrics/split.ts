@@ -52,20 +52,20 @@ export function splitOf(
 /** A part with its share: "compute 70 %". */
 function partText(
   part: keyof ISplit,
-  told: string,
+  share: string,
   trans: TranslationBundle
 ): string {
   switch (part) {
     case 'data':
-      return trans.__('waiting for data %1', told);
+      return trans.__('waiting for data %1', share);
     case 'own':
-      return trans.__('compute %1', told);
+      return trans.__('compute %1', share);
     case 'asleep':
-      return trans.__('other waits %1', told);
+      return trans.__('other waits %1', share);
     case 'transfer':
-      return trans.__('transfer %1', told);
+      return trans.__('transfer %1', share);
     default:
-      return trans.__('waiting %1', told);
+      return trans.__('waiting %1', share);
   }
 }
 
@@ -99,9 +99,9 @@ export function namedParts(
   const parts = PARTS.filter(
     part => !['data', 'asleep'].includes(part) || split[part] > 0
   );
-  const told = formatShares(parts.map(part => split[part]));
+  const shares = formatShares(parts.map(part => split[part]));
   return parts.map((part, i) => ({
     part,
-    text: partText(part, told[i], trans)
+    text: partText(part, shares[i], trans)
   }));
 }

@@ -14,8 +14,8 @@ import {
   keepsVariables,
   lostText,
   timeText,
-  troubleOf,
-  troubleText
+  problemOf,
+  problemText
 } from './runStatus';
 
 /** Maximum number of rank chips; with more ranks, a list is used. */
@@ -29,7 +29,7 @@ export interface IBarActions {
   stacks: (() => void) | null;
 }
 
-/** The bar of a cell: state, time, metrics; choice of the output, or actions in case of trouble. */
+/** The bar of a cell: state, time, metrics; choice of the output, or actions in case of problem. */
 export function Bar(props: {
   status: IRunStatus;
   ranks: readonly number[];
@@ -41,11 +41,11 @@ export function Bar(props: {
 }): JSX.Element {
   const { status, ranks, trans, actions } = props;
   const { state, cluster } = status;
-  const trouble = troubleOf(status);
+  const problem = problemOf(status);
   // without a connection to the server, the current state is unknown
   const unheard = lostText(status, trans);
   const failing = unheard ? '' : soFar(status.record, trans);
-  const alarm = (!!trouble?.alarm || !!failing) && !unheard;
+  const alarm = (!!problem?.alarm || !!failing) && !unheard;
   const { head, rest } = props.outcome;
   const stopped = state === 'failed' && isStopped(status.said, head);
   const glyph: ReturnType<typeof glyphOf> = stopped
@@ -74,13 +74,13 @@ export function Bar(props: {
           <>
             {count} <span>{unheard}</span>
           </>
-        ) : alarm && trouble?.alarm ? (
+        ) : alarm && problem?.alarm ? (
           <>
             {/* the time changes: it can be read, but is not announced each second */}
             <span className="jp-DtrainUi-hidden" role="alert">
-              {trouble.text}
+              {problem.text}
             </span>
-            <b>{unbroken(troubleText(trouble, trans))}</b>
+            <b>{unbroken(problemText(problem, trans))}</b>
           </>
         ) : failing ? (
           <>
@@ -127,8 +127,8 @@ export function Bar(props: {
         ) : (
           <>
             {count} <span>{time}</span>{' '}
-            {trouble && <span>{unbroken(troubleText(trouble, trans))}</span>}{' '}
-            {state === 'running' && trouble?.kind !== 'unknown' && (
+            {problem && <span>{unbroken(problemText(problem, trans))}</span>}{' '}
+            {state === 'running' && problem?.kind !== 'unknown' && (
               <span>{unbroken(metricsText(status, trans))}</span>
             )}
           </>

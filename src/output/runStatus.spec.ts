@@ -11,8 +11,8 @@ import {
   IRunStatus,
   runStatusOf,
   timeText,
-  troubleOf,
-  troubleText
+  problemOf,
+  problemText
 } from './runStatus';
 
 const trans = nullTranslator.load('dtrain_lab');
@@ -131,21 +131,21 @@ it('says whom a cell waits for', () => {
 it('tells of trouble on its own ranks, of what needs somebody first', () => {
   const slow = makeVerdict({ kind: 'slow', text: 'Rank 1 is slow.' });
   const stuck = status(RUNNING, [slow, makeVerdict({})]);
-  const found = troubleOf(stuck);
+  const found = problemOf(stuck);
   expect(found?.alarm).toBe(true);
   expect(glyphOf(stuck, trans)?.kind).toBe('stuck');
-  expect(troubleText(found!, trans)).toBe(
+  expect(problemText(found!, trans)).toBe(
     'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14\u00a0s.'
   );
   const ended = 'Rank 0 waits in all_reduce; rank 1 has finished the cell.';
   const left = makeVerdict({ code: 'ended', text: ended });
-  expect(troubleText(left, trans)).toBe(`${ended} 14\u00a0s`);
+  expect(problemText(left, trans)).toBe(`${ended} 14\u00a0s`);
   const merely = status(RUNNING, [slow]);
-  expect(troubleOf(merely)).toBe(slow);
+  expect(problemOf(merely)).toBe(slow);
   expect(glyphOf(merely, trans)?.kind).toBe('slow');
   const hungry = makeVerdict({ kind: 'input_bound', code: 'waits_for_data' });
-  expect(troubleOf(status(RUNNING, [hungry]))).toBe(hungry);
+  expect(problemOf(status(RUNNING, [hungry]))).toBe(hungry);
   const elsewhere = makeVerdict({ ranks: [7], peers: [6] });
-  expect(troubleOf(status(RUNNING, [elsewhere]))).toBeNull();
-  expect(troubleOf(status({}, [makeVerdict({})]))).toBeNull();
+  expect(problemOf(status(RUNNING, [elsewhere]))).toBeNull();
+  expect(problemOf(status({}, [makeVerdict({})]))).toBeNull();
 });

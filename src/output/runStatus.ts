@@ -13,7 +13,13 @@ import {
 import { GlyphKind } from '../verdicts/glyphKind';
 import { ranksText } from '../verdicts/sentence';
 import { isDetached, showsEarlier } from './runs/cellOutput';
-import { IFound, IRun, isOver, RunState, stateOf } from './runs/storedRun';
+import {
+  IClusterRecord,
+  IRun,
+  isOver,
+  RunState,
+  stateOf
+} from './runs/storedRun';
 import { SummaryPart } from './runs/outcome';
 
 /** State of a cell, as far as known. */
@@ -40,7 +46,7 @@ export interface IRunStatus {
 /** Combine what the cluster, the notebook and the outputs tell about a cell. */
 export function runStatusOf(
   cell: CodeCell,
-  found: IFound | null,
+  found: IClusterRecord | null,
   run: IRun | null,
   live: boolean,
   failed: boolean
@@ -105,7 +111,7 @@ export function keepsVariables({
 }
 
 /** The problem of a running cell's ranks; one that keeps them from continuing comes first. */
-export function troubleOf(status: IRunStatus): Verdict | null {
+export function problemOf(status: IRunStatus): Verdict | null {
   const { state, record, cluster } = status;
   if (state !== 'running' || !record || !cluster) {
     return null;
@@ -117,7 +123,7 @@ export function troubleOf(status: IRunStatus): Verdict | null {
 }
 
 /** A verdict, and for how long. */
-export function troubleText(
+export function problemText(
   verdict: Verdict,
   trans: TranslationBundle
 ): string {
@@ -166,7 +172,7 @@ export function glyphOf(
   if (lostText(status, trans)) {
     return { kind: 'off', word: trans.__('no connection') };
   }
-  const verdict = troubleOf(status);
+  const verdict = problemOf(status);
   if (verdict?.alarm) {
     return { kind: 'stuck', word: trans.__('stuck') };
   }

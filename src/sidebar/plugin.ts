@@ -13,7 +13,7 @@ import { addClusterCommands } from '../cluster/commands/clusterCommands';
 import {
   announceCells,
   announceLimit,
-  announceTrouble
+  announceProblems
 } from '../cluster/notices';
 import { addProfileCommands } from '../cluster/profiles/commands';
 import { CommandIDs } from '../commands';
@@ -85,8 +85,8 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
     addProfileCommands(commands, site, serverSettings, trans);
     // before that nothing is visible yet, and everything would be notified again after a reload
     void app.restored.then(() =>
-      announceTrouble(model, preferences, trans, cluster =>
-        troubleInView(cluster)
+      announceProblems(model, preferences, trans, cluster =>
+        problemInView(cluster)
       )
     );
     announceLimit(model, trans);
@@ -111,7 +111,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       commands,
       trans
     });
-    const troubleInView = (cluster: Cluster): boolean =>
+    const problemInView = (cluster: Cluster): boolean =>
       !document.hidden &&
       ((panel.isVisible && selection.cluster?.id === cluster.id) ||
         cellInView(tracker, cluster));
@@ -133,7 +133,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       CommandIDs.resizeCluster,
       CommandIDs.diagnose,
       CommandIDs.attachNotebook,
-      CommandIDs.goToTrouble,
+      CommandIDs.goToProblem,
       CommandIDs.leaveOutRanks,
       CommandIDs.showLastOutput,
       CommandIDs.showChange,

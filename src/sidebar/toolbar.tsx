@@ -73,7 +73,7 @@ function menu(commands: CommandRegistry, shown: string | null): IMenuItem[] {
   const items: IMenuItem[] = [
     { command: CommandIDs.showRanks, args: shown ? { id: shown } : {} },
     { command: CommandIDs.showJobs, args: {} },
-    { command: CommandIDs.goToTrouble, args: {} },
+    { command: CommandIDs.goToProblem, args: {} },
     { command: CommandIDs.editProfile, args: {} },
     { command: CommandIDs.openQuickstart, args: {} },
     { command: 'settingeditor:open', args: { query: 'Distributed' } }

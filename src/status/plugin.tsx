@@ -151,7 +151,7 @@ class StatusItem extends ReactWidget {
   protected render(): JSX.Element {
     const { cluster, others } = this._subject();
     const trans = this._trans;
-    const { text, short, glyph, word, trouble } = statusOf(
+    const { text, short, glyph, word, needsAttention } = statusOf(
       cluster,
       this._model.link,
       trans,
@@ -172,7 +172,7 @@ class StatusItem extends ReactWidget {
       <>
         <button
           type="button"
-          data-trouble={trouble || undefined}
+          data-trouble={needsAttention || undefined}
           title={says ? `${says} ${show}` : show}
           onClick={() => void this._commands.execute(CommandIDs.showPanel)}
         >

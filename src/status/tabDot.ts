@@ -3,7 +3,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 
 import { ILiveState } from '../tokens';
-import { isTrouble } from '../verdicts/sentence';
+import { needsAttention } from '../verdicts/sentence';
 import { statusText } from './texts';
 
 /** The sidebar whose tab has the dot. */
@@ -24,11 +24,11 @@ export function markTab(
     }
     const { title } = panel;
     usual ??= title.caption;
-    const trouble = model.clusters.find(isTrouble);
+    const problem = model.clusters.find(needsAttention);
     const classes = title.className.split(' ').filter(c => c && c !== CLASS);
-    title.className = [...classes, ...(trouble ? [CLASS] : [])].join(' ');
-    title.caption = trouble
-      ? trans.__('%1. %2', usual, statusText(trouble, trans))
+    title.className = [...classes, ...(problem ? [CLASS] : [])].join(' ');
+    title.caption = problem
+      ? trans.__('%1. %2', usual, statusText(problem, trans))
       : usual;
   });
 }

@@ -13,7 +13,7 @@ function withMetrics(more: Partial<Cluster['metrics']>): Cluster {
   return makeCluster({ metrics: { ...makeCluster().metrics, ...more } });
 }
 
-it('speaks of the notebook in front, of trouble elsewhere, and without a notebook of what the panel shows', () => {
+it('speaks of the notebook in front, of problems elsewhere, and without a notebook of what the panel shows', () => {
   const own = makeCluster({ id: 'a', notebooks: ['a.ipynb'] });
   const other = makeCluster({ id: 'b', name: 'sft', notebooks: ['b.ipynb'] });
   const ended = makeCluster({ id: 'c', state: 'failed', notebooks: [] });
@@ -43,7 +43,7 @@ it('names the stuck rank and for how long', () => {
   );
 });
 
-it('says other trouble by its code, and not by its English text', () => {
+it('says another problem by its code, and not by its English text', () => {
   const text = 'Worded in another way. By a newer head.';
   const values = { called: 'broadcast', expected: 'all_reduce' };
   const verdict = makeVerdict({
@@ -82,7 +82,7 @@ it('leaves the last metric out where there is little room, and all of them once 
   );
 });
 
-it('shows the whole text of trouble whose code is new to it', () => {
+it('shows the whole text of a problem whose code is new to it', () => {
   const text = 'Rank 1 sees version 2.1 of NCCL. Rank 0 sees 2.2.';
   const verdict = makeVerdict({ code: 'evaporated', text, since_s: null });
   expect(statusText(withMetrics({ verdicts: [verdict] }), trans)).toBe(
@@ -98,7 +98,7 @@ it('alarms where a rank has failed and others still run the cell', () => {
   expect(statusOf(cluster, 'open', trans)).toMatchObject({
     text: 'local-2: rank 1 failed, rank 0 is still running',
     glyph: 'failed',
-    trouble: true
+    needsAttention: true
   });
 });
 
@@ -151,14 +151,14 @@ it('says how far a start is, and how long a request may wait', () => {
 });
 
 it('claims nothing of a cluster without a server', () => {
-  const trouble = withMetrics({ verdicts: [makeVerdict()] });
-  expect(statusOf(trouble, 'open', trans).trouble).toBe(true);
-  expect(statusOf(trouble, 'lost', trans)).toEqual({
+  const stuck = withMetrics({ verdicts: [makeVerdict()] });
+  expect(statusOf(stuck, 'open', trans).needsAttention).toBe(true);
+  expect(statusOf(stuck, 'lost', trans)).toEqual({
     text: 'local-2: no connection',
     short: 'local-2: no connection',
     glyph: 'off',
     word: 'no connection',
-    trouble: false
+    needsAttention: false
   });
   expect(statusOf(null, 'lost', trans).text).toBe('Distributed: no connection');
   expect(statusOf(null, 'open', trans).text).toBe('No cluster');

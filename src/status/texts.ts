@@ -15,7 +15,7 @@ import {
 import { GlyphKind } from '../verdicts/glyphKind';
 import {
   clusterGlyph,
-  isTrouble,
+  needsAttention,
   ranksText,
   sentence,
   stateWord
@@ -26,7 +26,7 @@ import { alarmOf } from '../verdicts/verdict';
 import { briefly } from '../verdicts/texts';
 
 /** "rank 5 is stuck", for a cluster that needs attention. */
-export function troubleWords(
+export function problemWords(
   cluster: Cluster,
   trans: TranslationBundle
 ): string {
@@ -106,7 +106,7 @@ export interface IStatus {
   /** The glyph's text. */
   word: string;
   /** Whether attention is needed. */
-  trouble: boolean;
+  needsAttention: boolean;
 }
 
 /** The subject of the status bar. */
@@ -131,7 +131,7 @@ export function subjectOf(
   last: string | null = null
 ): ISubject {
   const own = path === null ? null : usedBy(clusters, path, last);
-  const cluster = own ?? clusters.find(isTrouble) ?? null;
+  const cluster = own ?? clusters.find(needsAttention) ?? null;
   if (cluster || path === null) {
     return { cluster: cluster ?? shown, others: 0 };
   }
@@ -150,7 +150,7 @@ export function statusOf(
     const word = trans.__('no connection');
     const name = cluster?.name ?? trans.__('Distributed');
     const text = trans.__('%1: %2', name, word);
-    return { text, short: text, glyph: 'off', word, trouble: false };
+    return { text, short: text, glyph: 'off', word, needsAttention: false };
   }
   if (!cluster) {
     // as in the picker of the notebook's toolbar
@@ -163,14 +163,14 @@ export function statusOf(
           short
         )
       : short;
-    return { text, short, glyph: 'todo', word: '', trouble: false };
+    return { text, short, glyph: 'todo', word: '', needsAttention: false };
   }
   return {
     text: statusText(cluster, trans),
     short: statusText(cluster, trans, { short: true }),
     glyph: clusterGlyph(cluster),
     word: stateWord(cluster.state, trans),
-    trouble: isTrouble(cluster)
+    needsAttention: needsAttention(cluster)
   };
 }
 
@@ -195,9 +195,9 @@ export function statusText(
   { now = Date.now() / 1000, short = false } = {}
 ): string {
   const { name } = cluster;
-  if (isTrouble(cluster)) {
+  if (needsAttention(cluster)) {
     const since = alarmOf(cluster.metrics)?.since_s ?? null;
-    const words = troubleWords(cluster, trans);
+    const words = problemWords(cluster, trans);
     if (words.startsWith(`${name} `)) {
       return words; // the sentence of a cluster that has failed begins with its name
     }

@@ -25,7 +25,7 @@ import { addView, showView } from '../ui/mainArea';
 import type { SweepFormView, SweepView } from './widgets';
 
 /** Dependencies of the commands; null if the front end lacks them. */
-export interface IAroundSweeps {
+export interface ISweepDependencies {
   app: JupyterFrontEnd;
   model: ILiveState;
   site: ISite;
@@ -50,12 +50,12 @@ const SWEEP_ARGS = {
 } as const;
 
 /** Commands to start, show, stop, resume and delete a sweep. */
-export function addSweepCommands(around: IAroundSweeps): void {
-  const { app, sweeps, views, trans } = around;
+export function addSweepCommands(dependencies: ISweepDependencies): void {
+  const { app, sweeps, views, trans } = dependencies;
   const { commands, shell } = app;
   const openNotebook = openingWith(commands, trans);
 
-  addForm(around);
+  addForm(dependencies);
   commands.addCommand(CommandIDs.openSweep, {
     label: trans.__('Open'),
     execute: async args => {
@@ -132,11 +132,11 @@ export function addSweepCommands(around: IAroundSweeps): void {
 }
 
 /** The command that opens the form of a notebook. */
-function addForm(around: IAroundSweeps): void {
-  const { app, model, site, sweeps, notebooks, browser, trans } = around;
+function addForm(dependencies: ISweepDependencies): void {
+  const { app, model, site, sweeps, notebooks, browser, trans } = dependencies;
   const { commands, shell, serviceManager } = app;
   const jobs = new JobRequests(serviceManager.serverSettings);
-  const drafts = draftsIn(around.state);
+  const drafts = draftsIn(dependencies.state);
   const forms = new WidgetTracker<SweepFormView>({
     namespace: 'dtrain-sweep-form'
   });
@@ -168,7 +168,7 @@ function addForm(around: IAroundSweeps): void {
           })
       },
       drafts,
-      typed: typedIn(around.state, sweepFormId(path)),
+      typed: typedIn(dependencies.state, sweepFormId(path)),
       model,
       site,
       jobs,
@@ -208,7 +208,7 @@ function addForm(around: IAroundSweeps): void {
       }
     }
   });
-  void around.restorer?.restore(forms, {
+  void dependencies.restorer?.restore(forms, {
     command: CommandIDs.sweepNotebook,
     name: view => view.id,
     args: view => view.args

@@ -38,14 +38,14 @@ export function clusterStopped(
   values: Values,
   trans: TranslationBundle
 ): string {
-  const told = how(values, trans);
-  return told
-    ? trans.__('The cluster was stopped %1.', told)
+  const cause = how(values, trans);
+  return cause
+    ? trans.__('The cluster was stopped %1.', cause)
     : trans.__('The cluster was stopped.');
 }
 
 /** Of a cluster: "Stopped by train.ipynb at 04:12." */
 export function stoppedText(values: Values, trans: TranslationBundle): string {
-  const told = how(values, trans);
-  return told ? trans.__('Stopped %1.', told) : trans.__('Stopped.');
+  const cause = how(values, trans);
+  return cause ? trans.__('Stopped %1.', cause) : trans.__('Stopped.');
 }

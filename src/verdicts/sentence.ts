@@ -181,7 +181,7 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
 }
 
 /** Whether attention is needed; only then a screen reader is interrupted. */
-export function isTrouble(cluster: Cluster): boolean {
+export function needsAttention(cluster: Cluster): boolean {
   return ['stuck', 'lost', 'failed'].includes(clusterGlyph(cluster));
 }
 

@@ -3,16 +3,16 @@ import { Cluster, Verdict } from '../tokens';
 /**
  * Ranks that become slow now, according to the head; each episode once.
  *
- * @param told - known episodes; updated here.
+ * @param marked - known episodes; updated here.
  */
 export function slowedNow(
   { metrics }: Pick<Cluster, 'metrics'>,
-  told: Set<string>
+  marked: Set<string>
 ): number[] {
   const begun = metrics.verdicts.filter(
-    v => v.kind === 'slow' && !told.has(v.id)
+    v => v.kind === 'slow' && !marked.has(v.id)
   );
-  begun.forEach(v => told.add(v.id));
+  begun.forEach(v => marked.add(v.id));
   return begun.flatMap(v => v.ranks);
 }
 

@@ -8,7 +8,7 @@ import { Cluster, Profile, Verdict } from '../../tokens';
 import { Action } from '../../ui/actionButton';
 import { formatRanks } from '../../metrics/format';
 import { alarmOf, isHang } from '../../verdicts/verdict';
-import { goOnText, leaveOut } from '../model/shrink';
+import { goOnText, shrinkPlan } from '../model/shrink';
 import { isBuiltIn } from '../model/site';
 import { isStarting } from '../model/phases';
 
@@ -192,7 +192,7 @@ function ofLoss(cluster: Cluster, trans: TranslationBundle): IButton[] {
     return [];
   }
   const one = lost.length === 1;
-  const left = leaveOut(cluster);
+  const left = shrinkPlan(cluster);
   return [
     {
       label: one

@@ -15,7 +15,7 @@ import { Headline } from '../../ui/headline';
 import { recovered } from '../../verdicts/recovered';
 import {
   clusterGlyph,
-  isTrouble,
+  needsAttention,
   sentence,
   stateWord
 } from '../../verdicts/sentence';
@@ -123,7 +123,7 @@ export function ShownAdvice(
 export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
   const { cluster, trans } = props;
   const verdict = cluster.metrics.verdicts[0];
-  const trouble = isTrouble(cluster);
+  const alert = needsAttention(cluster);
   return (
     <div className="jp-DtrainCluster-head">
       <div className="jp-DtrainCluster-words">
@@ -132,7 +132,7 @@ export function ClusterHead(props: ICardProps & { now: number }): JSX.Element {
             kind={sentenceGlyph(props)}
             label={stateWord(cluster.state, trans)}
           />
-          <Headline text={sentence(cluster, trans)} alert={trouble} />
+          <Headline text={sentence(cluster, trans)} alert={alert} />
         </div>
         <Under {...props} />
         {verdict &&

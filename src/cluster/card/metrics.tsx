@@ -19,9 +19,9 @@ import {
   shareAsKnown,
   vagueText
 } from '../../metrics/share';
-import { SPARK, Sparkline } from '../../ui/sparkline';
+import { SPARK, Sparkline } from '../../ui/charts/sparkline';
 import { splitOf } from '../../metrics/split';
-import { SplitBar, SplitLegend } from '../../ui/splitBar';
+import { SplitBar, SplitLegend } from '../../ui/charts/splitBar';
 import { alarmOf } from '../../verdicts/verdict';
 
 /** Throughput, step and communication. */

@@ -12,11 +12,11 @@ import {
   ISite
 } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
-import { isTrouble } from '../../verdicts/sentence';
+import { needsAttention } from '../../verdicts/sentence';
 import { isHang } from '../../verdicts/verdict';
 import { Add, addAdviceCommands, Args } from './adviceActions';
 import { othersText } from '../model/notebookCluster';
-import { goOnText, leaveOut, leaveOutText } from '../model/shrink';
+import { goOnText, shrinkPlan, shrinkText } from '../model/shrink';
 import { askSize, confirmLoss, showDiagnosis } from '../dialogs/dialogs';
 import { reportErrors } from '../dialogs/reportErrors';
 import { showLastOutput } from '../model/lastOutput';
@@ -180,7 +180,7 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
     trans.__('Go On without Lost Ranks…'),
     'restart',
     async cluster => {
-      const plan = leaveOut(cluster);
+      const plan = shrinkPlan(cluster);
       if (!plan) {
         Notification.info(trans.__('%1 has not lost a rank.', cluster.name), {
           autoClose: TOAST_MS
@@ -189,7 +189,7 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
       }
       const sure = await confirmLoss(
         trans._n('Go on with %1 rank?', 'Go on with %1 ranks?', plan.size),
-        leaveOutText(plan, trans),
+        shrinkText(plan, trans),
         goOnText(plan.size, trans),
         trans
       );
@@ -261,13 +261,13 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
     }
   });
 
-  commands.addCommand(CommandIDs.goToTrouble, {
+  commands.addCommand(CommandIDs.goToProblem, {
     label: trans.__('Go to Problem'),
     caption: trans.__('Show the first cluster that needs attention'),
     execute: async () => {
-      const trouble = model.clusters.find(isTrouble);
-      if (trouble) {
-        selection.select(trouble.id);
+      const cluster = model.clusters.find(needsAttention);
+      if (cluster) {
+        selection.select(cluster.id);
         await commands.execute(CommandIDs.showPanel);
       } else {
         Notification.info(trans.__('No cluster has a problem.'), {

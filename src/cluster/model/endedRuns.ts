@@ -42,7 +42,7 @@ export function noteRuns(
  * @param now clusters of this one.
  * @param at current time, seconds since 1970.
  * @param ran ids of clusters that have run.
- * @param known who has stopped which of them, and when, by id.
+ * @param endings who has stopped which of them, and when, by id.
  */
 export function stillEnded(
   ended: readonly Cluster[],
@@ -50,7 +50,7 @@ export function stillEnded(
   now: readonly Cluster[],
   at: number,
   ran: ReadonlySet<string>,
-  known: Endings = {}
+  endings: Endings = {}
 ): readonly Cluster[] {
   const alive = new Set(now.map(c => c.id));
   const names = new Set(now.map(c => c.name));
@@ -58,7 +58,7 @@ export function stillEnded(
   if (!gone.length && !ended.some(c => names.has(c.name))) {
     return ended;
   }
-  return [...ended, ...gone.map(c => stopped(c, at, known[c.id]))]
+  return [...ended, ...gone.map(c => stopped(c, at, endings[c.id]))]
     .filter(
       (c, i, all) =>
         !names.has(c.name) && !all.slice(i + 1).some(d => d.name === c.name)

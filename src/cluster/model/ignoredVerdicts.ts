@@ -50,12 +50,12 @@ export function withoutIgnored(
     return cluster;
   }
   const verdicts = cluster.metrics.verdicts.filter(v => !hidden.includes(v));
-  const told = hidden.some(v => v.code === cluster.summary.code);
+  const headlined = hidden.some(v => v.code === cluster.summary.code);
   const calm = new Set(hidden.flatMap(v => v.ranks));
   return {
     ...cluster,
     metrics: { ...cluster.metrics, verdicts },
-    summary: (told && cluster.summary_if_ignored) || cluster.summary,
+    summary: (headlined && cluster.summary_if_ignored) || cluster.summary,
     ranks: cluster.ranks.map(rank =>
       rank.state === 'stuck' && calm.has(rank.rank)
         ? { ...rank, state: 'busy' }

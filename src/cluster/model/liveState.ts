@@ -19,7 +19,7 @@ import {
   Verdict
 } from '../../tokens';
 import { IgnoredVerdicts, Store, withoutIgnored } from './ignoredVerdicts';
-import { Past } from './metricsHistory';
+import { MetricsHistory } from './metricsHistory';
 
 /** State of clusters and jobs from the server, without a DOM. */
 export class LiveState implements ILiveState, IDisposable {
@@ -70,7 +70,7 @@ export class LiveState implements ILiveState, IDisposable {
   }
 
   history(id: string): readonly IPoint[] {
-    return this._past.of(id);
+    return this._history.of(id);
   }
 
   setVisible(visible: boolean, viewer: string): void {
@@ -98,10 +98,10 @@ export class LiveState implements ILiveState, IDisposable {
   }
 
   /** Handle a frame; frames that arrive sooner than the user's update period are skipped. */
-  receive(told: Frame): void {
-    this._ignored.keep(told.clusters);
-    const whole = told.clusters;
-    const frame = { ...told, clusters: whole.map(c => this._shown(c)) };
+  receive(sent: Frame): void {
+    this._ignored.keep(sent.clusters);
+    const whole = sent.clusters;
+    const frame = { ...sent, clusters: whole.map(c => this._shown(c)) };
     const now = Date.now();
     // a server of an earlier version sends none
     const jobs = frame.jobs ?? [];
@@ -122,16 +122,16 @@ export class LiveState implements ILiveState, IDisposable {
     this._link = 'open';
     this._whole = whole;
     this._clusters = frame.clusters;
-    this._endings = told.ended ?? {};
+    this._endings = sent.ended ?? {};
     this._jobs = jobs;
     this._seen = new Date();
     for (const cluster of frame.clusters) {
-      if (!this._past.has(cluster.id)) {
+      if (!this._history.has(cluster.id)) {
         void this._loadPast(cluster.id);
       }
-      this._past.add(cluster);
+      this._history.add(cluster);
     }
-    this._past.keep(new Set(frame.clusters.map(c => c.id)));
+    this._history.keep(new Set(frame.clusters.map(c => c.id)));
     this.changed.emit();
   }
 
@@ -163,7 +163,7 @@ export class LiveState implements ILiveState, IDisposable {
       // it has just ended, or the server is gone, which the panel shows
       return;
     }
-    this._past.putBefore(id, past);
+    this._history.prepend(id, past);
     this.changed.emit();
   }
 
@@ -210,7 +210,7 @@ export class LiveState implements ILiveState, IDisposable {
   private _endings: Endings = {};
   private _ignored: IgnoredVerdicts;
   private _jobs: readonly Job[] = [];
-  private _past = new Past();
+  private _history = new MetricsHistory();
   private _link: Link = 'connecting';
   private _live: Live | null = null;
   private _seen: Date | null = null;

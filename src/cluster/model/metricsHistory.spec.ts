@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { makeCluster, makeFrame } from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
 import { Cluster, Point } from '../../tokens';
-import { HISTORY, Past } from './metricsHistory';
+import { HISTORY, MetricsHistory } from './metricsHistory';
 import { Preferences } from './preferences';
 
 afterEach(() => {
@@ -11,11 +11,11 @@ afterEach(() => {
 });
 
 it('has the own times of ranks from before this page looked, as far as they are known', () => {
-  const past = new Past();
+  const past = new MetricsHistory();
   const cluster = makeCluster();
   past.add(cluster);
   const at = Date.now() / 1000 - 10;
-  past.putBefore(cluster.id, [
+  past.prepend(cluster.id, [
     { at, own_s: [0.5, null] },
     { at: at + 1 }
   ] as unknown as Point[]);
@@ -26,7 +26,7 @@ it('has the own times of ranks from before this page looked, as far as they are 
 });
 
 it('adds what the head has worked out of ranks and nodes', () => {
-  const past = new Past();
+  const past = new MetricsHistory();
   const cluster = makeCluster();
   const ranks = cluster.ranks.map(rank => ({ ...rank, own_s: 0.25 }));
   const metrics = {
@@ -44,13 +44,13 @@ it('adds what the head has worked out of ranks and nodes', () => {
 });
 
 it('marks a slow rank when it became slow, not when the page was opened', () => {
-  const past = new Past();
+  const past = new MetricsHistory();
   const cluster = makeCluster();
   const verdict = { id: 'v', kind: 'slow', ranks: [1] };
   const metrics = { ...cluster.metrics, verdicts: [verdict] };
   past.add({ ...cluster, metrics } as unknown as typeof cluster);
   const at = Date.now() / 1000 - 10;
-  past.putBefore(cluster.id, [
+  past.prepend(cluster.id, [
     { at, slow: [] },
     { at: at + 1, slow: [1] },
     { at: at + 2, slow: [1] }

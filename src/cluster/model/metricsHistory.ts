@@ -8,7 +8,7 @@ const HISTORY_LARGE = 600;
 const HOUR_MS = 3_600_000;
 
 /** Recent metrics of clusters, oldest first. */
-export class Past {
+export class MetricsHistory {
   /** Return the points of a cluster; empty if there are none. */
   of(id: string): readonly IPoint[] {
     return this._points.get(id) ?? [];
@@ -22,9 +22,9 @@ export class Past {
   /** Add the current metrics of a cluster. */
   add(cluster: Cluster): void {
     const points = this._points.get(cluster.id) ?? [];
-    const told = this._told.get(cluster.id) ?? new Set<string>();
-    this._told.set(cluster.id, told);
-    points.push(pointOf(cluster, told));
+    const marked = this._marked.get(cluster.id) ?? new Set<string>();
+    this._marked.set(cluster.id, marked);
+    points.push(pointOf(cluster, marked));
     const most = cluster.ranks.length > 64 ? HISTORY_LARGE : HISTORY;
     this._points.set(
       cluster.id,
@@ -33,7 +33,7 @@ export class Past {
   }
 
   /** Prepend points from before the page was opened. */
-  putBefore(id: string, past: readonly Point[]): void {
+  prepend(id: string, past: readonly Point[]): void {
     const points = this._points.get(id);
     const first = points?.[0];
     if (!points || !first) {
@@ -53,13 +53,13 @@ export class Past {
     for (const id of this._points.keys()) {
       if (!alive.has(id)) {
         this._points.delete(id);
-        this._told.delete(id);
+        this._marked.delete(id);
       }
     }
   }
 
   /** Cluster → the episodes of slow ranks that are marked. */
-  private _told = new Map<string, Set<string>>();
+  private _marked = new Map<string, Set<string>>();
   private _points = new Map<string, IPoint[]>();
 }
 
@@ -113,7 +113,7 @@ function pastPoint(point: Point, before: Point | undefined): IPoint {
   };
 }
 
-function pointOf(cluster: Cluster, told: Set<string>): IPoint {
+function pointOf(cluster: Cluster, marked: Set<string>): IPoint {
   const { own, middle } = ownTimes(cluster.ranks);
   const traffic = cluster.nodes.map(networkOf).filter(n => n !== null);
   return {
@@ -122,7 +122,7 @@ function pointOf(cluster: Cluster, told: Set<string>): IPoint {
     generation: cluster.world.generation,
     own: new Float32Array(own),
     middle,
-    slowed: slowedNow(cluster, told),
+    slowed: slowedNow(cluster, marked),
     slow: cluster.ranks.filter(r => r.slow).map(r => r.rank),
     networkMiddle: traffic.length > 1 ? median(traffic) : null
   };

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
 import { Cluster } from '../../tokens';
-import { leaveOut, leaveOutText } from './shrink';
+import { shrinkPlan, shrinkText } from './shrink';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -12,15 +12,15 @@ it('goes on with whole nodes, and says who stands in for whom', () => {
     Array.from({ length: size }, (_, n) =>
       makeRank(n, { state: n === rank ? 'lost' : 'idle' })
     );
-  expect(leaveOut(makeCluster())).toBeNull();
-  expect(leaveOut(makeCluster({ ranks: lose(1, 2) }))).toEqual({
+  expect(shrinkPlan(makeCluster())).toBeNull();
+  expect(shrinkPlan(makeCluster({ ranks: lose(1, 2) }))).toEqual({
     size: 1,
     lost: [1],
     replaced: [],
     ending: []
   });
-  const last = leaveOut(makeCluster({ ranks: lose(1, 2) }))!;
-  expect(leaveOutText(last, trans)).toBe(
+  const last = shrinkPlan(makeCluster({ ranks: lose(1, 2) }))!;
+  expect(shrinkText(last, trans)).toBe(
     'Rank 1 is left out. Rank 0 keeps its variables.'
   );
   const [node] = makeCluster().nodes;
@@ -28,9 +28,9 @@ it('goes on with whole nodes, and says who stands in for whom', () => {
     ranks: lose(2, 8),
     nodes: Array.from({ length: 4 }, () => node)
   });
-  const plan = leaveOut(wide)!;
+  const plan = shrinkPlan(wide)!;
   expect(plan).toEqual({ size: 6, lost: [2], replaced: [2], ending: [6, 7] });
-  expect(leaveOutText(plan, trans)).toBe(
+  expect(shrinkText(plan, trans)).toBe(
     'Rank 2 gets a new process with the variables of rank 6. ' +
       'Ranks 6–7 end. The others keep their variables.'
   );

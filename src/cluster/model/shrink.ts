@@ -4,7 +4,7 @@ import { Cluster } from '../../tokens';
 import { formatRanks } from '../../metrics/format';
 
 /** How a world continues without its lost ranks. */
-export interface ILeave {
+export interface IShrinkPlan {
   /** New number of ranks. */
   size: number;
   lost: number[];
@@ -19,7 +19,7 @@ export interface ILeave {
  *
  * @returns null if no rank is lost, or none would be left
  */
-export function leaveOut(cluster: Cluster): ILeave | null {
+export function shrinkPlan(cluster: Cluster): IShrinkPlan | null {
   const { size: now } = cluster.world;
   const lost = cluster.ranks.filter(r => r.state === 'lost').map(r => r.rank);
   const perNode = cluster.nodes.length > 1 ? now / cluster.nodes.length : 1;
@@ -34,7 +34,10 @@ export function leaveOut(cluster: Cluster): ILeave | null {
 }
 
 /** Text on what happens to the variables. */
-export function leaveOutText(plan: ILeave, trans: TranslationBundle): string {
+export function shrinkText(
+  plan: IShrinkPlan,
+  trans: TranslationBundle
+): string {
   const { size, lost, replaced, ending } = plan;
   if (!replaced.length) {
     // lost ranks, and those of a node that is no longer whole, are above the ones that stay

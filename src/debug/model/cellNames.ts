@@ -70,7 +70,7 @@ export function runningOf(
 }
 
 /** A cell, with its text and the id of that text. */
-interface IFound {
+interface ICellText {
   panel: NotebookPanel;
   cell: CodeCell;
   text: string;
@@ -214,7 +214,7 @@ export class CellNames {
   }
 
   /** The open cells whose text has this id: ids are hashes, recomputed only if texts or the kernel change. */
-  private _cellsOf(path: string): readonly IFound[] {
+  private _cellsOf(path: string): readonly ICellText[] {
     const ofKernel = `${this._kernel} ${this._debug.getCodeId('')}`;
     if (ofKernel !== this._ofKernel) {
       this._ofKernel = ofKernel;
@@ -225,7 +225,7 @@ export class CellNames {
     if (known?.every(one => !one.cell.isDisposed && isStill(one))) {
       return known;
     }
-    const found: IFound[] = [];
+    const found: ICellText[] = [];
     this._forEach(panel => {
       for (const cell of distributedOf(panel)) {
         const text = textOf(cell);
@@ -254,7 +254,7 @@ export class CellNames {
 
   /** Cells that run, of all notebooks. */
   private _begun = new WeakMap<CodeCell, IBegun>();
-  private _found = new Map<string, readonly IFound[]>();
+  private _found = new Map<string, readonly ICellText[]>();
   private _ids = new WeakMap<CodeCell, { text: string; id: string }>();
   /** The kernel, and a path without a text's id: the folder of its cells. */
   private _ofKernel = '';
@@ -270,7 +270,7 @@ function textOf(cell: CodeCell): string {
   return cell.model.sharedModel.getSource();
 }
 
-function isStill({ cell, text }: IFound): boolean {
+function isStill({ cell, text }: ICellText): boolean {
   return textOf(cell) === text;
 }
 

@@ -28,7 +28,7 @@ export type AskPlan<P extends JobPlan> = (
 ) => Promise<P>;
 
 /** The answer, its form, and the function that requested it. */
-interface IFound<P extends JobPlan> extends IChecked<P> {
+interface ILastCheck<P extends JobPlan> extends IChecked<P> {
   of?: IFilled;
   by?: AskPlan<P>;
 }
@@ -81,7 +81,7 @@ export function useCheck<P extends JobPlan>(
   refuse: (error: RequestError) => void;
 } {
   const { filled, faults, ask, notebook, trans } = props;
-  const [checked, setChecked] = useState<IFound<P>>({
+  const [checked, setChecked] = useState<ILastCheck<P>>({
     plan: null,
     error: null,
     busy: true

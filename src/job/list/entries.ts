@@ -26,16 +26,16 @@ export type Order = 'name' | 'profile' | 'time';
 /**
  * Jobs and sweeps, newest first; jobs of trials are only listed below their sweep.
  *
- * @param told - sweeps; null while unknown: a sweep must not fall apart into its trials meanwhile
+ * @param loaded - sweeps; null while unknown: a sweep must not fall apart into its trials meanwhile
  */
 export function entriesOf(
   jobs: readonly Job[],
-  told: readonly Sweep[] | null
+  loaded: readonly Sweep[] | null
 ): Entry[] {
-  const sweeps = told ?? [];
+  const sweeps = loaded ?? [];
   const known = new Map<string, Job[]>(sweeps.map(sweep => [sweep.id, []]));
   const found: Entry[] = [];
-  for (const job of told ? jobs : jobs.filter(j => j.sweep === null)) {
+  for (const job of loaded ? jobs : jobs.filter(j => j.sweep === null)) {
     const trials = job.sweep === null ? undefined : known.get(job.sweep);
     if (trials) {
       trials.push(job);

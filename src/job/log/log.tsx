@@ -188,9 +188,9 @@ export function JobLog(props: {
         }}
         trans={trans}
       />
-      {reader.trouble && (
+      {reader.error && (
         <p className="jp-DtrainUi-note" role="status">
-          {reader.trouble}
+          {reader.error}
         </p>
       )}
       <div
@@ -211,7 +211,7 @@ export function JobLog(props: {
           }
         }}
       >
-        {count === 0 && !reader.trouble && (
+        {count === 0 && !reader.error && (
           <p className="jp-DtrainJob-logEmpty">
             {hasEnded(job)
               ? trans.__('No rank has written a line.')

@@ -20,7 +20,7 @@ export interface IReader {
   /** Number of the first line: the number of earlier lines that were read and dropped. */
   from: number;
   /** Why reading has stopped; empty while it continues. */
-  trouble: string;
+  error: string;
   firstError(): void;
   find(text: string): void;
   fromStart(): void;
@@ -66,7 +66,7 @@ export function useLog(
   trans: TranslationBundle
 ): IReader {
   const [{ lines, from }, setPart] = useViewState('log part', NOTHING);
-  const [trouble, setTrouble] = useState('');
+  const [error, setError] = useState('');
   const failed = !!job.error;
   const begin = (): INext => ({
     offset: failed ? 'start' : 'end',
@@ -92,7 +92,7 @@ export function useLog(
       if (mine !== latest.current) {
         return true; // another part was requested
       }
-      setTrouble('');
+      setError('');
       next.current.query = { offset: piece.offset, fresh: false };
       if (fresh) {
         setPart({ lines: piece.lines, from: 0 });
@@ -112,7 +112,7 @@ export function useLog(
           next.current.query = { ...from, back: query.offset };
           return true;
         }
-        setTrouble(
+        setError(
           ranks
             ? trans.__(
                 'No line of ranks %2 contains "%1".',
@@ -124,7 +124,7 @@ export function useLog(
         next.current.query = { offset: back, fresh: false };
         return !hasEnded(job);
       }
-      setTrouble(error.message);
+      setError(error.message);
       if (error.status === 0 || error.status >= 500) {
         throw error; // the same again, later
       }
@@ -138,7 +138,7 @@ export function useLog(
     refresh();
   };
   useEffect(() => {
-    setTrouble('');
+    setError('');
   }, [key]);
   useEffect(
     () => () => {
@@ -151,11 +151,11 @@ export function useLog(
   return {
     lines,
     from,
-    trouble,
+    error,
     first: lines.length ? lines[0].time : null,
     firstError: () => go({ offset: 'start', firstError: true }),
     find: text => go({ offset: next.current.query.offset, search: text }),
-    calm: () => setTrouble(''),
+    calm: () => setError(''),
     fromStart: () => go({ offset: 'start' }),
     toEnd: () => go({ offset: 'end' })
   };

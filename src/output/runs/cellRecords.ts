@@ -5,7 +5,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { request, RequestError } from '../../request/rest';
 import { CellRecord, ILiveState } from '../../tokens';
-import { IFound, INotebook, isOf } from './storedRun';
+import { IClusterRecord, INotebook, isOf } from './storedRun';
 
 /** Polling interval for a running cell, ms. */
 const EVERY = 1000;
@@ -54,7 +54,7 @@ export class CellRecords implements IDisposable {
   }
 
   /** The run that a message of this page has requested. */
-  byRequest(id: string): IFound | null {
+  byRequest(id: string): IClusterRecord | null {
     return this._last(record => record.request === id);
   }
 
@@ -64,7 +64,7 @@ export class CellRecords implements IDisposable {
   }
 
   /** The last run of a notebook's cell. */
-  find(notebook: INotebook, cell: string): IFound | null {
+  find(notebook: INotebook, cell: string): IClusterRecord | null {
     return this._last(
       record => record.cell_id === cell && isOf(record, notebook)
     );
@@ -76,9 +76,11 @@ export class CellRecords implements IDisposable {
     return link === 'open' && clusters.every(c => this._records.has(c.id));
   }
 
-  private _last(wanted: (record: CellRecord) => boolean): IFound | null {
-    let found: IFound | null = null;
-    const at = (f: IFound): number => f.record.started_at ?? Infinity;
+  private _last(
+    wanted: (record: CellRecord) => boolean
+  ): IClusterRecord | null {
+    let found: IClusterRecord | null = null;
+    const at = (f: IClusterRecord): number => f.record.started_at ?? Infinity;
     for (const cluster of this._model.clusters) {
       for (const record of this._records.get(cluster.id) ?? []) {
         if (wanted(record)) {

@@ -18,7 +18,7 @@ import { KernelRestarts } from './kernelRestarts';
 import { SummaryPart } from './outcome';
 import { IReading, readJournal } from './readJournal';
 import { CellRecords } from './cellRecords';
-import { IFound, INotebook, IRun, isOver } from './storedRun';
+import { IClusterRecord, INotebook, IRun, isOver } from './storedRun';
 import { misses, numberOf, readRun, RUN_KEY } from './storedRun';
 import { CellWatch } from './cellEvents';
 import { ISharedNotebook, Writers } from './writer';
@@ -79,7 +79,7 @@ export class NotebookRuns implements IDisposable {
   }
 
   /** The run that a cell shows, if its cluster still knows it. */
-  found(cell: CodeCell): IFound | null {
+  found(cell: CodeCell): IClusterRecord | null {
     const asked = requestOf(cell);
     if (asked) {
       return this._records.byRequest(asked);
@@ -154,7 +154,7 @@ export class NotebookRuns implements IDisposable {
   }
 
   /** The complete output of a run. */
-  async all(found: IFound): Promise<JournalOutputs> {
+  async all(found: IClusterRecord): Promise<JournalOutputs> {
     const journal = new JournalOutputs().keepAll();
     const { record, cluster } = found;
     const after = record.first_seq - 1;
@@ -229,7 +229,7 @@ export class NotebookRuns implements IDisposable {
   }
 
   /** Restore the output of a run so far. */
-  private async _follow(cell: CodeCell, found: IFound): Promise<void> {
+  private async _follow(cell: CodeCell, found: IClusterRecord): Promise<void> {
     const { record, cluster } = found;
     let known = this._followed.get(cell);
     if (known?.busy) {

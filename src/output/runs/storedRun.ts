@@ -46,7 +46,7 @@ export interface IRun {
 }
 
 /** A record, and its cluster. */
-export interface IFound {
+export interface IClusterRecord {
   record: CellRecord;
   cluster: Cluster;
 }
@@ -103,7 +103,7 @@ export function stateOf(record: CellRecord): RunState {
  * @param ended - whether its cluster has ended, if there is no record.
  */
 export function endedRanks(
-  found: IFound | null,
+  found: IClusterRecord | null,
   ranks: readonly number[],
   ended: boolean
 ): ReadonlySet<number> {

@@ -13,7 +13,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { moveFocus } from '../../ui/rovingFocus';
 import { splitOf } from '../../metrics/split';
-import { SplitBar } from '../../ui/splitBar';
+import { SplitBar } from '../../ui/charts/splitBar';
 import { alarmOf } from '../../verdicts/verdict';
 import { doing, Facts, standsAt } from '../model/rankFacts';
 import { IRowsProps } from './slowest';

@@ -13,13 +13,13 @@ export const MOST_SQUARES = 128;
 /** The ranks of a cluster in the sidebar. */
 export function RankRows(props: IRowsProps): JSX.Element {
   const ranks = listed(props.cluster, props.trans);
-  const told = { ...props, cluster: { ...props.cluster, ranks } };
+  const passed = { ...props, cluster: { ...props.cluster, ranks } };
   if (ranks.length > MOST_SQUARES) {
-    return <MapAndSlowest {...told} />;
+    return <MapAndSlowest {...passed} />;
   }
   return ranks.length > MOST_ROWS ? (
-    <NodeRows {...told} />
+    <NodeRows {...passed} />
   ) : (
-    <RankGrid {...told} ranks={markedFirst(ranks)} />
+    <RankGrid {...passed} ranks={markedFirst(ranks)} />
   );
 }

@@ -1,6 +1,6 @@
 import React, { useEffect, useRef } from 'react';
 
-import { themeColour } from './icons/theme';
+import { themeColour } from '../icons/theme';
 
 /** Maximum number of values. */
 export const SPARK = 120;

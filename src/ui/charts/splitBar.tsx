@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { ISplit, namedParts, PARTS, partTitle } from '../metrics/split';
+import { ISplit, namedParts, PARTS, partTitle } from '../../metrics/split';
 
 /** A step as a bar: orange, grey, faint, blue, hatched orange. */
 export function SplitBar(props: {

@@ -3,9 +3,9 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
-import { makeRank } from '../testing/clusters';
-import { layout } from '../ui/sparkline';
-import { splitOf } from '../metrics/split';
+import { makeRank } from '../../testing/clusters';
+import { layout } from './sparkline';
+import { splitOf } from '../../metrics/split';
 import { SplitLegend } from './splitBar';
 
 it('splits a step into own, transfer and waiting that add up', () => {
