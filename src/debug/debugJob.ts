@@ -68,7 +68,7 @@ export function addDebugJob(around: IAround): void {
     describedBy: {
       args: {
         type: 'object',
-        properties: { id: { type: 'string', description: 'Of the job' } }
+        properties: { id: { type: 'string', description: 'Id of the job' } }
       }
     }
   });

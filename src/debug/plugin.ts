@@ -156,19 +156,25 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         args: {
           type: 'object',
           properties: {
-            rank: { type: 'number', description: 'The rank to look at' },
+            rank: {
+              type: 'number',
+              description: 'Number of the rank to look at'
+            },
             id: {
               type: 'string',
-              description: 'Of its cluster: its debugger is switched on'
+              description: 'Id of the cluster whose debugger is switched on'
             },
-            pause: { type: 'boolean', description: 'Stop the rank first' },
+            pause: {
+              type: 'boolean',
+              description: 'Whether to stop the rank first'
+            },
             failed: {
               type: 'boolean',
-              description: 'Show where its last cell failed'
+              description: 'Whether to show where its last cell failed'
             },
             cell: {
               type: 'string',
-              description: 'The id of a run: show where that one failed'
+              description: 'Id of a run; the debugger shows where it failed'
             }
           }
         }
@@ -190,7 +196,10 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
         args: {
           type: 'object',
           properties: {
-            id: { type: 'string', description: 'Id of their cluster' }
+            id: {
+              type: 'string',
+              description: 'Id of the cluster of these ranks'
+            }
           }
         }
       }
@@ -252,20 +261,24 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
           properties: {
             expression: {
               type: 'string',
-              description: 'Evaluated on all ranks'
+              description: 'The expression that all ranks evaluate'
             },
             selected: {
               type: 'boolean',
-              description: 'Take the variable that is selected'
+              description: 'Whether to compare the selected variable'
             },
             id: {
               type: 'string',
-              description: 'Of its cluster: look where its last cell failed'
+              description:
+                'Id of the cluster whose last cell failed; values are compared there'
             },
-            rank: { type: 'number', description: 'The rank to look at' },
+            rank: {
+              type: 'number',
+              description: 'Number of the rank to look at'
+            },
             cell: {
               type: 'string',
-              description: 'The id of the run that failed; else the last one'
+              description: 'Id of the run that failed; if missing, the last one'
             }
           }
         }

@@ -16,7 +16,7 @@ export const JOB_ARGS = {
     type: 'object',
     properties: {
       id: { type: 'string', description: 'Id of the job' },
-      name: { type: 'string', description: 'Its name' }
+      name: { type: 'string', description: 'Name of the job' }
     }
   }
 } as const;

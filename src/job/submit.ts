@@ -135,8 +135,11 @@ export function addSubmit(dependencies: ISubmitDependencies): void {
       args: {
         type: 'object',
         properties: {
-          path: { type: 'string', description: 'The notebook' },
-          like: { type: 'string', description: 'Job that fills the form' }
+          path: { type: 'string', description: 'Path of the notebook' },
+          like: {
+            type: 'string',
+            description: 'Id of the job whose request fills the form'
+          }
         }
       }
     }

@@ -36,13 +36,16 @@ export const locationsPlugin: JupyterFrontEndPlugin<void> = {
           type: 'object',
           properties: {
             notebook: { type: 'string', description: 'Path of the notebook' },
-            cell: { type: 'string', description: 'Name of the cell, [7]' },
-            cell_id: { type: 'string', description: 'Its id in the notebook' },
+            cell: {
+              type: 'string',
+              description: 'Name of the cell, such as [7]'
+            },
+            cell_id: { type: 'string', description: 'Id of the cell' },
             file: { type: 'string', description: 'Path of a file' },
-            line: { type: 'number', description: 'From 1' },
+            line: { type: 'number', description: 'Number of the line, from 1' },
             byPosition: {
               type: 'boolean',
-              description: 'Cells are numbered by position'
+              description: 'Whether cells are numbered by their position'
             }
           }
         }

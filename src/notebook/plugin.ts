@@ -89,7 +89,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           properties: {
             id: { type: 'string' },
             name: { type: 'string' },
-            label: { type: 'string', description: 'Of its menu item' }
+            label: { type: 'string', description: 'Label of the menu item' }
           }
         }
       }
@@ -134,7 +134,8 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           properties: {
             load: {
               type: 'boolean',
-              description: 'With the line that loads the magics, too'
+              description:
+                'Whether to insert the line that loads the magics, too'
             }
           }
         }
@@ -156,7 +157,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           type: 'object',
           properties: {
             id: { type: 'string', description: 'Id of the cluster' },
-            advice: { type: 'string', description: 'Id of advice' }
+            advice: { type: 'string', description: 'Id of the advice' }
           },
           required: ['id', 'advice']
         }
@@ -177,8 +178,14 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
           properties: {
             notebook: { type: 'string', description: 'Path of the notebook' },
             cell_id: { type: 'string', description: 'Id of the cell' },
-            cell: { type: 'string', description: 'Its name: [7]' },
-            line: { type: 'number', description: 'A line in it, from 1' }
+            cell: {
+              type: 'string',
+              description: 'Name of the cell, such as [7]'
+            },
+            line: {
+              type: 'number',
+              description: 'Number of a line in the cell, from 1'
+            }
           },
           required: ['notebook']
         }

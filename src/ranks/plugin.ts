@@ -76,11 +76,11 @@ export const ranksPlugin: JupyterFrontEndPlugin<void> = {
           type: 'object',
           properties: {
             id: { type: 'string', description: 'Id of the cluster' },
-            name: { type: 'string', description: 'Its name' },
+            name: { type: 'string', description: 'Name of the cluster' },
             ranks: {
               type: 'array',
               items: { type: 'number' },
-              description: 'Ranks, the first of which is selected'
+              description: 'Numbers of ranks; the first one is selected'
             }
           }
         }

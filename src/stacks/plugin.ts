@@ -105,12 +105,15 @@ export const stacksPlugin: JupyterFrontEndPlugin<void> = {
           type: 'object',
           properties: {
             id: { type: 'string', description: 'Id of the cluster or job' },
-            name: { type: 'string', description: 'Its name' },
-            job: { type: 'boolean', description: 'It is a job' },
+            name: { type: 'string', description: 'Name of the cluster or job' },
+            job: {
+              type: 'boolean',
+              description: 'Whether the id is that of a job'
+            },
             ranks: {
               type: 'array',
               items: { type: 'number' },
-              description: 'Ranks; all unless told'
+              description: 'Numbers of the ranks; if missing, all ranks'
             }
           }
         }

@@ -44,7 +44,7 @@ const SWEEP_ARGS = {
     type: 'object',
     properties: {
       id: { type: 'string', description: 'Id of the sweep' },
-      name: { type: 'string', description: 'Its name' }
+      name: { type: 'string', description: 'Name of the sweep' }
     }
   }
 } as const;
@@ -203,7 +203,7 @@ function addForm(dependencies: ISweepDependencies): void {
       args: {
         type: 'object',
         properties: {
-          path: { type: 'string', description: 'The notebook' }
+          path: { type: 'string', description: 'Path of the notebook' }
         }
       }
     }

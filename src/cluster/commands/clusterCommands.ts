@@ -32,17 +32,20 @@ const CLUSTER_ARGS = {
     type: 'object',
     properties: {
       id: { type: 'string', description: 'Id of the cluster' },
-      ask: { type: 'boolean', description: 'Ask first' },
-      size: { type: 'number', description: 'Ranks that it shall have' },
-      advice: { type: 'string', description: 'Id of advice; the best' },
+      ask: { type: 'boolean', description: 'Whether to ask the user first' },
+      size: { type: 'number', description: 'The new number of ranks' },
+      advice: {
+        type: 'string',
+        description: 'Id of the advice; if missing, the best one is used'
+      },
       ranks: {
         type: 'array',
         items: { type: 'number' },
-        description: 'Ranks; all unless told'
+        description: 'Numbers of the ranks; if missing, all ranks'
       },
       source: {
         type: 'number',
-        description: 'A rank whose variables they get'
+        description: 'Number of the rank whose variables the new processes get'
       }
     }
   }
@@ -256,7 +259,9 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
     describedBy: {
       args: {
         type: 'object',
-        properties: { host: { type: 'string', description: 'The host' } }
+        properties: {
+          host: { type: 'string', description: 'Name of the host' }
+        }
       }
     }
   });

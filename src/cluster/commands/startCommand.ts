@@ -52,9 +52,12 @@ export function addStartCommand(
           ranks_per_node: { type: 'number' },
           instead: {
             type: 'string',
-            description: 'Id of a cluster that ends for it'
+            description: 'Id of a cluster that is stopped first'
           },
-          ask: { type: 'boolean', description: 'Show the dialog first' }
+          ask: {
+            type: 'boolean',
+            description: 'Whether to show the dialog first'
+          }
         }
       }
     }

@@ -37,7 +37,7 @@ interface IChecking<P extends JobPlan> {
   filled: IFilled | null;
   /** Errors of the form itself: the rest of it is checked nevertheless. */
   faults: readonly IFault[];
-  /** The form is checked again when this key changes. */
+  /** Requests a plan. If another function is passed, the form is checked again. */
   ask: AskPlan<P>;
   notebook: INotebook;
   trans: TranslationBundle;
