@@ -16,15 +16,13 @@ import { needsAttention } from '../../verdicts/sentence';
 import { isHang } from '../../verdicts/verdict';
 import { Add, addAdviceCommands, Args } from './adviceActions';
 import { othersText } from '../model/notebookCluster';
-import { goOnText, shrinkPlan, shrinkText } from '../model/shrink';
-import { askSize, confirmLoss, showDiagnosis } from '../dialogs/dialogs';
+import { confirmLoss, showDiagnosis } from '../dialogs/dialogs';
 import { reportErrors } from '../dialogs/reportErrors';
-import { showLastOutput } from '../model/lastOutput';
 import { reportText } from '../model/clusterReport';
 import { notifyWhenPossible } from './notifyWhenPossible';
-import { askRestart } from '../dialogs/restart';
 import { signInTo } from '../dialogs/signin';
 import { isStarting } from '../model/phases';
+import { addRankCommands } from './rankCommands';
 import { addStartCommand, tellCancelled } from './startCommand';
 
 const CLUSTER_ARGS = {
@@ -66,12 +64,45 @@ export interface IClusterCommandParts {
 export function addClusterCommands(parts: IClusterCommandParts): void {
   const { commands, model, site, selection, adviceState, actions, trans } =
     parts;
-  const target = (args: Args): Cluster | null =>
+  const target = targetOf(parts);
+  const added: string[] = [CommandIDs.ignoreVerdict, CommandIDs.showIgnored];
+  const addOne = adder(parts, target);
+  const add: Add = (id, ...command) => {
+    addOne(id, ...command);
+    added.push(id);
+  };
+  addStartCommand(commands, site, selection, actions, trans);
+  add(CommandIDs.stopCluster, trans.__('Stop…'), null, (cluster, args) =>
+    stop(cluster, args, parts)
+  );
+  addRankCommands(add, actions, trans);
+  addAdviceCommands(add, adviceState, actions, trans);
+  add(CommandIDs.diagnose, trans.__('Diagnose'), 'stacks', async cluster => {
+    const found = await actions.diagnose(cluster.id);
+    await showDiagnosis(cluster.name, found, trans);
+  });
+  addReportCommand(add, trans);
+  addIgnoreCommands(commands, model, target, trans);
+  addSignInCommand(commands, trans);
+  addProblemCommand(parts);
+  notifyWhenPossible(commands, model, selection, added);
+}
+
+/** Finds the cluster that a command is for: the one with its `id`, else the current one. */
+type Target = (args: Args) => Cluster | null;
+
+function targetOf({ model, selection }: IClusterCommandParts): Target {
+  return args =>
     [...model.clusters, ...selection.ended].find(c => c.id === args.id) ??
     (args.id === undefined ? selection.current : null);
+}
 
-  const added: string[] = [];
-  const add: Add = (id, label, may, execute) => {
+/** The function that adds a command for a cluster. */
+function adder(
+  { commands, model, trans }: IClusterCommandParts,
+  target: Target
+): Add {
+  return (id, label, may, execute) => {
     commands.addCommand(id, {
       label: args => {
         // where it is one of several, a menu without a cluster of its own says which
@@ -96,143 +127,58 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
       },
       describedBy: CLUSTER_ARGS
     });
-    added.push(id);
   };
+}
 
-  addStartCommand(commands, site, selection, actions, trans);
+/** Stop a cluster; if it is running, the user is asked first. */
+async function stop(
+  cluster: Cluster,
+  args: Args,
+  { selection, actions, trans }: IClusterCommandParts
+): Promise<void> {
+  if (cluster.state === 'stopped') {
+    selection.forget(cluster.id);
+    return;
+  }
+  const starts = isStarting(cluster);
+  const sure =
+    args.ask === false ||
+    starts ||
+    cluster.state === 'failed' ||
+    (await confirmLoss(
+      trans.__('Stop %1?', cluster.name),
+      [
+        trans._n(
+          'Its rank ends, and its variables are lost.',
+          'Its %1 ranks end, and their variables are lost.',
+          cluster.world.size
+        ),
+        cluster.running.length
+          ? trans._n(
+              'The cell that runs on it ends, too.',
+              'The %1 cells that run on it end, too.',
+              cluster.running.length
+            )
+          : '',
+        othersText(cluster, selection.notebook, trans)
+      ]
+        .filter(Boolean)
+        .join(' '),
+      trans.__('Stop'),
+      trans
+    ));
+  if (sure) {
+    // the selected cluster shows that it has stopped, and how long it ran
+    selection.select(cluster.id);
+    await actions.stop(cluster.id);
+  }
+  if (starts) {
+    tellCancelled(cluster.name, trans);
+  }
+}
 
-  add(
-    CommandIDs.stopCluster,
-    trans.__('Stop…'),
-    null,
-    async (cluster, args) => {
-      if (cluster.state === 'stopped') {
-        selection.forget(cluster.id);
-        return;
-      }
-      const starts = isStarting(cluster);
-      const sure =
-        args.ask === false ||
-        starts ||
-        cluster.state === 'failed' ||
-        (await confirmLoss(
-          trans.__('Stop %1?', cluster.name),
-          [
-            trans._n(
-              'Its rank ends, and its variables are lost.',
-              'Its %1 ranks end, and their variables are lost.',
-              cluster.world.size
-            ),
-            cluster.running.length
-              ? trans._n(
-                  'The cell that runs on it ends, too.',
-                  'The %1 cells that run on it end, too.',
-                  cluster.running.length
-                )
-              : '',
-            othersText(cluster, selection.notebook, trans)
-          ]
-            .filter(Boolean)
-            .join(' '),
-          trans.__('Stop'),
-          trans
-        ));
-      if (sure) {
-        // the selected cluster shows that it has stopped, and how long it ran
-        selection.select(cluster.id);
-        await actions.stop(cluster.id);
-      }
-      if (starts) {
-        tellCancelled(cluster.name, trans);
-      }
-    }
-  );
-
-  add(
-    CommandIDs.interruptRanks,
-    trans.__('Interrupt, Keep Variables'),
-    'interrupt',
-    cluster => actions.interrupt(cluster.id)
-  );
-
-  add(
-    CommandIDs.restartRanks,
-    trans.__('Restart Ranks…'),
-    'restart',
-    async (cluster, args) => {
-      const named = args.ranks as number[] | undefined;
-      const ranks = named ?? cluster.ranks.map(r => r.rank);
-      const source = (args.source as number | undefined) ?? null;
-      const living = ranks.filter(n => cluster.ranks[n]?.state !== 'lost');
-      const wanted =
-        args.ask === false || (!living.length && args.ask !== true)
-          ? { ranks, source }
-          : await askRestart(cluster, ranks, source, trans);
-      if (wanted) {
-        const all = wanted.ranks.length === cluster.world.size;
-        await actions.restart(
-          cluster.id,
-          all ? null : wanted.ranks,
-          wanted.source
-        );
-      }
-    }
-  );
-  add(
-    CommandIDs.leaveOutRanks,
-    trans.__('Go On without Lost Ranks…'),
-    'restart',
-    async cluster => {
-      const plan = shrinkPlan(cluster);
-      if (!plan) {
-        Notification.info(trans.__('%1 has not lost a rank.', cluster.name), {
-          autoClose: TOAST_MS
-        });
-        return;
-      }
-      const sure = await confirmLoss(
-        trans._n('Go on with %1 rank?', 'Go on with %1 ranks?', plan.size),
-        shrinkText(plan, trans),
-        goOnText(plan.size, trans),
-        trans
-      );
-      if (sure) {
-        await actions.leaveOut(cluster.id, plan.lost);
-      }
-    }
-  );
-  add(
-    CommandIDs.showLastOutput,
-    trans.__('Last Output of Lost Ranks'),
-    null,
-    async cluster => {
-      const lost = cluster.lost.map(l => l.rank);
-      const outputs = await actions.lastOutput(cluster.id, lost);
-      await showLastOutput(cluster, outputs, trans);
-    }
-  );
-  addAdviceCommands(add, adviceState, actions, trans);
-  add(
-    CommandIDs.resizeCluster,
-    trans.__('Change Size…'),
-    'restart',
-    async (cluster, args) => {
-      const size = args.size as number | undefined;
-      if (size === undefined) {
-        await askSize(cluster, trans, ranks =>
-          actions.resize(cluster.id, ranks)
-        );
-      } else if (size !== cluster.world.size) {
-        await actions.resize(cluster.id, size);
-      }
-    }
-  );
-
-  add(CommandIDs.diagnose, trans.__('Diagnose'), 'stacks', async cluster => {
-    const found = await actions.diagnose(cluster.id);
-    await showDiagnosis(cluster.name, found, trans);
-  });
-
+/** The command that copies a cluster's report. */
+function addReportCommand(add: Add, trans: TranslationBundle): void {
   let copied = '';
   add(CommandIDs.copyReport, trans.__('Copy Report'), null, cluster => {
     Clipboard.copyToSystem(reportText(cluster, trans));
@@ -244,10 +190,13 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
       autoClose: TOAST_MS
     });
   });
+}
 
-  addIgnoreCommands(commands, model, target, trans);
-  added.push(CommandIDs.ignoreVerdict, CommandIDs.showIgnored);
-
+/** The command that answers a host's prompt. */
+function addSignInCommand(
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): void {
   commands.addCommand(CommandIDs.signIn, {
     label: trans.__('Sign In…'),
     caption: trans.__("Answer a host's prompt"),
@@ -265,7 +214,15 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
       }
     }
   });
+}
 
+/** The command that shows the first cluster that needs attention. */
+function addProblemCommand({
+  commands,
+  model,
+  selection,
+  trans
+}: IClusterCommandParts): void {
   commands.addCommand(CommandIDs.goToProblem, {
     label: trans.__('Go to Problem'),
     caption: trans.__('Show the first cluster that needs attention'),
@@ -282,15 +239,13 @@ export function addClusterCommands(parts: IClusterCommandParts): void {
     },
     describedBy: { args: { type: 'object', properties: {} } }
   });
-
-  notifyWhenPossible(commands, model, selection, added);
 }
 
 /** Commands to ignore a verdict, and to show it again. */
 function addIgnoreCommands(
   commands: CommandRegistry,
   model: ILiveState,
-  target: (args: Args) => Cluster | null,
+  target: Target,
   trans: TranslationBundle
 ): void {
   commands.addCommand(CommandIDs.ignoreVerdict, {
