@@ -1,8 +1,5 @@
-import { JupyterFrontEnd } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
-import { IDebugger } from '@jupyterlab/debugger';
-import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import { TranslationBundle } from '@jupyterlab/translation';
+import { NotebookPanel } from '@jupyterlab/notebook';
 
 import { attachedTo, usedBy } from '../cluster/model/notebookCluster';
 import { currentFile, kernelPath, lastCluster } from '../locations/kernelPath';
@@ -12,29 +9,17 @@ import { JobRequests } from '../job/model/requests';
 import { notebookFile } from '../job/model/texts';
 import { goTo } from '../job/form/notebook';
 import { runQuietly } from '../notebook/kernel';
-import { Cluster, ILiveState, Job } from '../tokens';
+import { Cluster, Job } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { askHow } from './debugFailedJob';
-import { DebugModel } from './model/model';
 import { untilOn } from './model/waitForRanks';
-import { SessionQueue } from './sessionQueue';
-
-interface IAround {
-  app: JupyterFrontEnd;
-  clusters: ILiveState;
-  tracker: INotebookTracker;
-  debug: IDebugger;
-  model: DebugModel;
-  queue: Pick<SessionQueue, 'idle'>;
-  trans: TranslationBundle;
-  onError: (error: unknown) => void;
-}
+import { IDebugParts } from './startDebugger';
 
 const TOLD_MS = 12_000;
 
 /** The command that debugs a job: a running job directly, a failed one again in a cluster. */
-export function addDebugJob(around: IAround): void {
-  const { app, clusters, trans, onError } = around;
+export function addDebugJob(parts: IDebugParts): void {
+  const { app, clusters, trans, onError } = parts;
   const jobs = new JobRequests(app.serviceManager.serverSettings);
   app.commands.addCommand(CommandIDs.debugJob, {
     label: trans.__('Debug a Job'),
@@ -59,8 +44,8 @@ export function addDebugJob(around: IAround): void {
       await panel.sessionContext.ready;
       try {
         await (job.ended_at === null
-          ? running(job, panel, around)
-          : failed(job, panel, jobs, around));
+          ? running(job, panel, parts)
+          : failed(job, panel, jobs, parts));
       } catch (error) {
         onError(error);
       }
@@ -77,7 +62,7 @@ export function addDebugJob(around: IAround): void {
 async function running(
   job: Job,
   panel: NotebookPanel,
-  { app, debug, model, queue, trans }: IAround
+  { app, debug, model, queue, trans }: IDebugParts
 ): Promise<void> {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
@@ -113,7 +98,7 @@ async function failed(
   job: Job,
   panel: NotebookPanel,
   jobs: Pick<JobRequests, 'executed'>,
-  { app, clusters, debug, model, queue, trans, onError }: IAround
+  { app, clusters, debug, model, queue, trans, onError }: IDebugParts
 ): Promise<void> {
   app.shell.activateById(panel.id);
   const at = job.error;

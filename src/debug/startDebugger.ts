@@ -4,15 +4,17 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { showNotebook } from '../locations/open';
-import { Cluster } from '../tokens';
+import { Cluster, ILiveState } from '../tokens';
 import { isDebugged, pressDebugButton } from './debugButton';
 import { DebugModel } from './model/model';
 import { notebookOf } from './model/notebookOf';
 import { untilOn } from './model/waitForRanks';
 import { SessionQueue } from './sessionQueue';
 
-interface IAround {
+/** What the debugger's commands use. */
+export interface IDebugParts {
   app: JupyterFrontEnd;
+  clusters: ILiveState;
   tracker: INotebookTracker;
   debug: IDebugger;
   model: DebugModel;
@@ -32,7 +34,7 @@ const SHOWN_WITHIN = 10_000;
 export async function switchOnFor(
   cluster: Cluster,
   rank: number | undefined,
-  { app, tracker, debug, model, queue, trans, onError }: IAround
+  { app, tracker, debug, model, queue, trans, onError }: IDebugParts
 ): Promise<boolean> {
   const notebook = notebookOf(cluster, rank);
   if (!notebook) {
