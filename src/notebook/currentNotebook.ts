@@ -1,0 +1,97 @@
+import { ISessionContext, Notification } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { Kernel, ServerConnection } from '@jupyterlab/services';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import {
+  kernelPath,
+  kernelUseChanged,
+  lastCluster
+} from '../locations/kernelPath';
+import { ILiveState, ISelection, ISite } from '../tokens';
+import { TOAST_MS } from '../ui/actionButton';
+import { followKernels } from './kernelRecords';
+import { loadMagics } from './magics';
+import { restartNote } from './texts';
+
+/** Tell the selection which notebook is in front, and load the magics into its kernel. */
+export function followCurrentNotebook(
+  model: ILiveState,
+  site: ISite,
+  selection: ISelection,
+  tracker: INotebookTracker,
+  serverSettings: ServerConnection.ISettings,
+  trans: TranslationBundle
+): void {
+  const loaded = new Set<string>();
+  const lacking = new Set<string>();
+  const kernelNow = (): Kernel.IKernelConnection | null =>
+    tracker.currentWidget?.sessionContext.session?.kernel ?? null;
+  const tell = (): void => {
+    const kernel = kernelNow();
+    const panel = tracker.currentWidget;
+    selection.setNotebook({
+      path: panel?.context.path ?? null,
+      startedAs: panel && kernelPath(panel),
+      lastCluster: panel && lastCluster(panel),
+      kernel: kernel?.name ?? null,
+      lacks: !!kernel && lacking.has(kernel.id)
+    });
+  };
+  const prepare = async (): Promise<void> => {
+    const kernel = kernelNow();
+    const panel = tracker.currentWidget;
+    tell();
+    if (!kernel || !site.facts || loaded.has(kernel.id)) {
+      return;
+    }
+    const { id } = kernel;
+    loaded.add(id);
+    lacking.delete(id);
+    kernel.statusChanged.connect((_, status) => {
+      if (status === 'restarting' || status === 'autorestarting') {
+        loaded.delete(id);
+        const note =
+          panel && restartNote(model.clusters, kernelPath(panel), trans);
+        if (note) {
+          Notification.info(note, { autoClose: TOAST_MS });
+        }
+      }
+    });
+    // the notebook was closed before the kernel answered: it is asked again when reopened
+    const forget = (): void => void loaded.delete(id);
+    kernel.disposed.connect(forget);
+    try {
+      if (!(await loadMagics(kernel))) {
+        lacking.add(id);
+      }
+      kernel.disposed.disconnect(forget);
+      if (panel) {
+        readRecord(panel);
+      }
+    } catch (error) {
+      if (!kernel.isDisposed) {
+        throw error;
+      }
+    }
+    // another notebook may be current by now
+    tell();
+  };
+  const readRecord = followKernels(model, site, tracker, serverSettings);
+  kernelUseChanged.connect(tell);
+  const look = (): void => void prepare();
+  let followed: ISessionContext | null = null;
+  model.changed.connect(look);
+  site.changed.connect(look);
+  tracker.currentChanged.connect((_, panel) => {
+    // a notebook that was just opened has no kernel yet
+    followed?.kernelChanged.disconnect(look);
+    followed?.statusChanged.disconnect(look);
+    followed?.propertyChanged.disconnect(look);
+    followed = panel?.sessionContext ?? null;
+    followed?.kernelChanged.connect(look);
+    followed?.statusChanged.connect(look);
+    followed?.propertyChanged.connect(look); // a rename
+    look();
+  });
+}
