@@ -12,12 +12,17 @@ vi.mock('../../ranks/charts/chart', () => ({
     times: number[];
     summary: string;
     window: number;
+    until: number;
+    end: string | null;
+    marks: unknown[];
     series: { values: (number | null)[] }[];
   }) => (
     <p>
       {`${props.summary} ${props.times.map(t => t / 1000)}`}
       <i>{props.series[0].values.join()}</i>
       <s>{props.window}</s>
+      <u>{props.until / 1000}</u>
+      <b>{`${props.end} ${props.marks.length}`}</b>
     </p>
   )
 }));
@@ -115,5 +120,67 @@ it('has each logged value at its own time, of a job that has ended within a seco
   ]);
   expect(beside).toContain('Throughput');
   const window = Number(/<s>([^<]+)/.exec(beside)![1]);
-  expect(13 - window).toBeLessThanOrEqual(10.1);
+  expect(11 - window).toBeCloseTo(10.1, 6);
+});
+
+it.each([
+  // [values, end, from, to, text]
+  [[10, 11, 14], 15, 10, 15, 'Done'],
+  // storing the notebook takes longer than the training has
+  [[10, 10.3], 13, 10, 10.3, 'null'],
+  // a hang: what has happened is shown
+  [[10, 20], 80, 10, 80, 'Done'],
+  // the clock of a rank may be ahead
+  [[10, 20], 19, 10, 20, 'Done']
+])('ends %j, until %d, where something happened', (at, ended, from, to, end) => {
+  const text = renderToStaticMarkup(
+    <Charts
+      job={
+        {
+          ended_at: ended,
+          state: 'succeeded',
+          world: { size: 1 },
+          metrics: {}
+        } as Job
+      }
+      metrics={
+        {
+          history: [],
+          logged: at.map(a => ({ at: a, step: a, values: { loss: a } }))
+        } as unknown as JobMetrics
+      }
+      trans={trans}
+    />
+  );
+  expect(Number(/<u>([^<]+)/.exec(text)![1])).toBeCloseTo(to, 6);
+  expect(Number(/<s>([^<]+)/.exec(text)![1])).toBeCloseTo(to - from, 6);
+  // the end is named below the axis, where no curve is
+  expect(text).toContain(`<b>${end} 0</b>`);
+});
+
+it('has headings that fit beside their value', () => {
+  const point = { samples_per_s: 140, memory_bytes: 2 ** 30, values: {} };
+  const text = renderToStaticMarkup(
+    <Charts
+      job={
+        {
+          ended_at: 12,
+          state: 'succeeded',
+          world: { size: 2 },
+          metrics: {}
+        } as Job
+      }
+      metrics={
+        {
+          history: [
+            { at: 10, ...point },
+            { at: 11, ...point }
+          ]
+        } as unknown as JobMetrics
+      }
+      trans={trans}
+    />
+  );
+  expect(text).toContain('<b>140</b> samples/s</span>');
+  expect(text).toContain('<span title="The rank with most"><b>1.0</b> GiB<');
 });

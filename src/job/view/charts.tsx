@@ -15,7 +15,6 @@ import {
   formatValue,
   UNKNOWN
 } from '../../metrics/format';
-import { shareInText } from '../../metrics/share';
 import { isPaused, jobState } from '../model/texts';
 import { namesIn, valuesOf } from './loggedCalls';
 
@@ -25,8 +24,13 @@ const HEIGHT = 112;
 /** Maximum number of charts of `dt.log` values; the history has all values. */
 const MOST_VALUES = 4;
 
-/** Seconds that a chart shows at least. */
+/** Seconds that a chart of an active job shows at least, and that of an ended one. */
 const LEAST_SPAN = 5;
+const LEAST_ENDED = 0.1;
+/** A job's end is part of its charts if it comes no later after the last value than this share of their time. */
+const END_SHARE = 0.3;
+/** After more seconds without a value something else has happened, such as a hang: the charts show it. */
+const END_SECONDS = 30;
 
 /** Throughput, memory and logged values over the job's time; nothing where there is no line to draw. */
 export function Charts(props: {
@@ -41,8 +45,6 @@ export function Charts(props: {
     at: p.at * 1000,
     samples_per_s: p.samples_per_s ?? null,
     memory_bytes: p.memory_bytes ?? null,
-    comm_overhead: p.comm_overhead ?? null,
-    comm_overhead_error: p.comm_overhead_error ?? null,
     values: numbers(p.values ?? {})
   }));
   const logged = metrics?.logged ?? [];
@@ -57,16 +59,9 @@ export function Charts(props: {
   if (!lines && !own.some(({ times }) => times.length > 1)) {
     return null;
   }
-  const until = job.ended_at ? (job.ended_at + 2) * 1000 : Date.now();
-  const began = Math.min(...times, ...own.flatMap(({ times }) => times));
-  const span = Math.max(LEAST_SPAN, (until - began) / 1000 + 2);
+  const all = [...times, ...own.flatMap(({ times }) => times)];
   const last = points[points.length - 1];
-  // the end of the job is marked there
-  const end = job.ended_at ? undefined : trans.__('now');
-  const marks = job.ended_at
-    ? [{ at: job.ended_at * 1000, label: jobState(job, trans) }]
-    : [];
-  const chart = { times, window: span, until, marks, end };
+  const chart = { times, ...axisOf(job, all, trans), marks: [], edges: true };
   return (
     <div
       className="jp-DtrainUi-charts"
@@ -79,10 +74,7 @@ export function Charts(props: {
             {...chart}
             title={trans.__('Throughput')}
             value={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
-            words={trans.__(
-              'samples/s, communication %1',
-              shareInText(last.comm_overhead, last.comm_overhead_error, trans)
-            )}
+            words={trans.__('samples/s')}
             label={trans.__('samples/s')}
             values={points.map(p => p.samples_per_s)}
             summary={trans.__(
@@ -94,13 +86,14 @@ export function Charts(props: {
             {...chart}
             title={trans.__('Memory')}
             value={formatGiB(last.memory_bytes)}
-            words={trans.__('GiB, the rank with most')}
+            words={trans.__('GiB')}
+            about={trans.__('The rank with most')}
             label={trans.__('GiB')}
             values={points.map(p =>
               p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
             )}
             summary={trans.__(
-              'Memory: %1 GiB, latest',
+              'Memory: %1 GiB, latest, of the rank with most',
               formatGiB(last.memory_bytes)
             )}
           />
@@ -134,22 +127,51 @@ export function Charts(props: {
   );
 }
 
+/**
+ * The time axis of a job's charts: from the first value to now or to the job's end, which is named there. What comes
+ * after the last value of a short job, such as storing the notebook, would leave its curves no room: they end there.
+ *
+ * @param times - of all values, ms.
+ */
+function axisOf(
+  job: Job,
+  times: readonly number[],
+  trans: TranslationBundle
+): { window: number; until: number; end: string | null } {
+  const began = times.reduce((a, b) => Math.min(a, b));
+  if (!job.ended_at) {
+    const until = Date.now();
+    const window = Math.max(LEAST_SPAN, (until - began) / 1000);
+    return { window, until, end: trans.__('now') };
+  }
+  const last = times.reduce((a, b) => Math.max(a, b));
+  const ended = Math.max(last, job.ended_at * 1000);
+  const rest = ended - last;
+  const named =
+    rest <= (last - began) * END_SHARE || rest > END_SECONDS * 1000;
+  const until = named ? ended : last;
+  const window = Math.max(LEAST_ENDED, (until - began) / 1000);
+  return { window, until, end: named ? jobState(job, trans) : null };
+}
+
 /** A chart with its last value in the heading. */
 function JobChart(
   props: Omit<React.ComponentProps<typeof TimeChart>, 'series' | 'height'> & {
     title: string;
     value: string;
     words: string;
+    /** What the value is, where the heading has no room for it. */
+    about?: string;
     label: string;
     values: (number | null)[];
   }
 ): JSX.Element {
-  const { title, value, words, label, values, ...chart } = props;
+  const { title, value, words, about, label, values, ...chart } = props;
   return (
     <section className="jp-DtrainJob-chartBox">
       <h2>
         {title}
-        <span>
+        <span title={about}>
           <b>{value}</b> {words}
         </span>
       </h2>

@@ -5,11 +5,15 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
 import { makeCluster } from '../../testing/clusters';
-import { Job } from '../../tokens';
+import { Job, JobMetrics } from '../../tokens';
 import { Facts } from './facts';
 
 /** The facts of a job that has logged a loss and a learning rate. */
-function said(averaged: string[] | undefined, size = 4): string {
+function said(
+  averaged: string[] | undefined,
+  size = 4,
+  history: object[] = []
+): string {
   const { metrics, world } = makeCluster();
   const job = {
     metrics: { ...metrics, values: { step: 9, loss: 0.5, lr: 0.01 }, averaged },
@@ -26,6 +30,7 @@ function said(averaged: string[] | undefined, size = 4): string {
     <Facts
       job={job}
       jobs={[]}
+      metrics={{ history } as unknown as JobMetrics}
       trans={nullTranslator.load('x')}
       commands={new CommandRegistry()}
     />
@@ -39,4 +44,13 @@ it('says of which ranks logged values are, if that is known', () => {
   expect(said(['loss', 'lr'])).not.toContain('rank 0');
   expect(said(undefined)).toContain('Logged||loss 0.5, lr 0.01|');
   expect(said(['loss'], 1)).toContain('Logged||loss 0.5, lr 0.01|');
+});
+
+it('says how much communication there was, which the charts have no room for', () => {
+  const point = { at: 1, comm_overhead: 0.05, comm_overhead_error: 0.06 };
+  expect(said([], 4, [point, { ...point, at: 2 }])).toContain(
+    'Communication||at most 11\u00a0%|'
+  );
+  const none = { at: 1, comm_overhead: null, comm_overhead_error: null };
+  expect(said([], 4, [none, none])).not.toContain('Communication');
 });

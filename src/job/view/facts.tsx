@@ -3,10 +3,11 @@ import { CommandRegistry } from '@lumino/commands';
 import React from 'react';
 
 import { CommandIDs } from '../../commands';
-import { Job } from '../../tokens';
+import { Job, JobMetrics } from '../../tokens';
 import { Fact, FactLine } from '../../ui/lists/factList';
 import { batchFact } from '../../metrics/batch';
 import { formatValue } from '../../metrics/format';
+import { shareInText } from '../../metrics/share';
 import { moment } from '../model/texts';
 
 /** Facts about a job: place, size, times, how it ended. */
@@ -14,6 +15,7 @@ export function Facts(props: {
   job: Job;
   /** Known jobs: the one that it continues may be among them. */
   jobs: readonly Job[];
+  metrics: JobMetrics | null;
   trans: TranslationBundle;
   commands: CommandRegistry;
 }): JSX.Element {
@@ -44,6 +46,7 @@ export function Facts(props: {
     ],
     [trans.__('Parameters'), listed(job.parameters)],
     [trans.__('Batch'), batchFact(job, trans)],
+    [trans.__('Communication'), communication(props.metrics, trans)],
     [
       trans.__('Cells begun'),
       cells ? trans.__('%1 of %2', cells.done, cells.total) : null
@@ -93,6 +96,18 @@ export function Facts(props: {
     [trans.__('Folder'), job.directory]
   ];
   return <FactLine facts={facts} />;
+}
+
+/** Communication in the latest steps; null where there is no throughput, either. */
+function communication(
+  metrics: JobMetrics | null,
+  trans: TranslationBundle
+): string | null {
+  const points = metrics?.history ?? [];
+  const last = points[points.length - 1];
+  return points.length > 1 && typeof last.comm_overhead === 'number'
+    ? shareInText(last.comm_overhead, last.comm_overhead_error ?? null, trans)
+    : null;
 }
 
 function listed(values: Record<string, unknown>): string {

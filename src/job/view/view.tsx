@@ -136,6 +136,7 @@ export function JobBody(props: IJobProps): JSX.Element {
       <Facts
         job={job}
         jobs={props.model.jobs}
+        metrics={metrics}
         trans={trans}
         commands={commands}
       />

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import {
   changeRange,
+  edgeTicks,
   formatTick,
   niceTop,
   placeNames,
@@ -123,6 +124,14 @@ it('leaves the beginning of the axis free, and has no more ticks where it is wid
   expect(short.map(t => t.at)).toEqual([NOON + 5]);
   const later = timeTicks(NOON - 75, NOON + 6, null, 6, 8);
   expect(later[later.length - 1].at).toBe(NOON - 10);
+});
+
+it('has the times of its ends, or how much later the end is', () => {
+  const [from, to] = edgeTicks(NOON, NOON + 3, null);
+  expect([from.at, to.at]).toEqual([NOON, NOON + 3]);
+  expect(from.label).not.toBe(to.label);
+  expect(edgeTicks(NOON, NOON + 0.3, null)[1].label).toBe('+300\u00a0ms');
+  expect(edgeTicks(NOON, NOON + 3, 'Done')[1].label).toBe('Done');
 });
 
 const PLOT = { left: 40, top: 0, width: 400, height: 100 };

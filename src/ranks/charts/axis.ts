@@ -1,4 +1,4 @@
-import { formatClock, formatDigits } from '../../metrics/format';
+import { formatClock, formatDigits, formatTime } from '../../metrics/format';
 
 /** Seconds between ticks of a time axis, from a second to a day. */
 const STEPS = [
@@ -54,6 +54,27 @@ export function timeTicks(
     found.push({ at, label: formatClock(at * 1000, true) });
   }
   return end === null ? found : [...found, { at: to, label: end }];
+}
+
+/**
+ * The two ends of a time axis that has no room for times between them.
+ *
+ * @param from beginning of the axis, s.
+ * @param to its end, s.
+ * @param end text at the end; null for its time, or what it is later by where both times read the same.
+ */
+export function edgeTicks(
+  from: number,
+  to: number,
+  end: string | null
+): ITick[] {
+  const clock = (at: number): string => formatClock(at * 1000, true);
+  const later =
+    clock(to) === clock(from) ? `+${formatTime(to - from)}` : clock(to);
+  return [
+    { at: from, label: clock(from) },
+    { at: to, label: end ?? later }
+  ];
 }
 
 /** The top of a value axis from 0, above all values; its half also has one significant digit. */

@@ -4,14 +4,16 @@ import uPlot from 'uplot';
 import { hatch, themeColour, themeFont } from '../../ui/icons/theme';
 import {
   changeRange,
+  edgeTicks,
   formatTick,
-  IDrawn,
-  placeNames,
+  ITick,
   timeTicks,
   valueRange,
   valueTicks
 } from './axis';
 import { alone, withGaps } from './gaps';
+import { drawMarks, IMark } from './marks';
+import { drawEdgeTimes } from './edgeTimes';
 import { drawNone } from './emptyChart';
 
 /** One line or area of a chart; shares or numbers, null for gaps. */
@@ -25,12 +27,6 @@ export interface ISeries {
   hatched?: boolean;
   /** Whether its line is dashed, as a bound's is. */
   dashed?: boolean;
-}
-
-/** An event at a time, ms. */
-export interface IMark {
-  at: number;
-  label: string;
 }
 
 /** A chart over time, with marks of events. `summary` is for screen readers. */
@@ -54,6 +50,8 @@ export function TimeChart(props: {
   ofChange?: boolean;
   /** Whether values are joined however far apart they are: all that there are, or thinned ones. */
   joined?: boolean;
+  /** Whether it has its ends' times where no others have room; a long text at its end isn't cut, either. */
+  edges?: boolean;
 }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -103,7 +101,6 @@ function noneOf(props: Parameters<typeof TimeChart>[0]): string {
 }
 
 const HEIGHT = 140;
-const NAME_HEIGHT = 14;
 /** Space to the left for numbers: the same in all charts, so that their times are aligned. */
 const LEFT = 46;
 const RIGHT = 16;
@@ -140,11 +137,30 @@ function options(
     const to = (latest.current.until ?? Date.now()) / 1000;
     return [to - latest.current.window, to];
   };
-  const ticks = (): ReturnType<typeof timeTicks> => {
+  const ticks = (): ITick[] => {
     const plotted = Math.max(1, node.clientWidth - LEFT - RIGHT);
     const room = Math.max(2, Math.floor(plotted / TICK_WIDTH));
     const free = (latest.current.window * TICK_WIDTH) / 2 / plotted;
     return timeTicks(...ends(), latest.current.end ?? null, room, free);
+  };
+  // where one time fits at most, those of the ends tell more
+  const edges = (): ITick[] => {
+    const { edges, end } = latest.current;
+    const found = ticks();
+    return !edges
+      ? []
+      : found.length < 3
+        ? edgeTicks(...ends(), end ?? null)
+        : found.filter(t => t.label === end);
+  };
+  const inner = (): ITick[] => {
+    const { edges, end } = latest.current;
+    const found = ticks();
+    return !edges
+      ? found
+      : found.length < 3
+        ? []
+        : found.filter(t => t.label !== end);
   };
   return {
     width: node.clientWidth || 400,
@@ -167,8 +183,8 @@ function options(
         size: 24,
         gap: 4,
         grid: { show: false },
-        splits: () => ticks().map(t => t.at),
-        values: () => ticks().map(t => t.label)
+        splits: () => inner().map(t => t.at),
+        values: () => inner().map(t => t.label)
       },
       {
         ...axis,
@@ -204,87 +220,9 @@ function options(
     hooks: {
       draw: [
         plot => drawMarks(plot, latest.current.marks),
+        plot => drawEdgeTimes(plot, edges()),
         plot => drawNone(plot, noneOf(latest.current))
       ]
     }
   };
-}
-
-function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
-  if (!marks.length) {
-    return;
-  }
-  const { ctx, bbox } = plot;
-  const right = bbox.left + bbox.width;
-  ctx.save();
-  ctx.strokeStyle = ctx.fillStyle = themeColour('--jp-ui-font-color1');
-  ctx.font = `${11 * devicePixelRatio}px ${themeFont()}`;
-  ctx.textAlign = 'left';
-  ctx.textBaseline = 'middle';
-  const shown = [...marks]
-    .sort((a, b) => a.at - b.at)
-    .map(({ at, label }) => ({
-      label,
-      x: plot.valToPos(at / 1000, 'x', true),
-      width: ctx.measureText(label).width
-    }))
-    .filter(({ x }) => x >= bbox.left && x <= right);
-  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-  for (const { x } of shown) {
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-  }
-  const ground = themeColour('--jp-layout-color1');
-  const ink = themeColour('--jp-ui-font-color1');
-  const row = NAME_HEIGHT * devicePixelRatio;
-  placeNames(shown, bbox, row, drawn(plot)).forEach((place, i) => {
-    if (place) {
-      // with its own background, also over a grid line
-      ctx.fillStyle = ground;
-      ctx.fillRect(place.from - 2, place.y - row / 2, shown[i].width + 4, row);
-      ctx.fillStyle = ink;
-      ctx.fillText(shown[i].label, place.from, place.y);
-    }
-  });
-  ctx.restore();
-}
-
-/** Everything that is drawn: areas down to 0, and lines with the segments between points. */
-function drawn(plot: uPlot): IDrawn[] {
-  const bottom = plot.bbox.top + plot.bbox.height;
-  const [times, ...series] = plot.data;
-  return series.flatMap((values, n) => {
-    const filled = plot.series[n + 1].width === 0;
-    let before: { x: number; y: number } | null = null;
-    return [...values].flatMap((value, i) => {
-      if (value === null || value === undefined) {
-        before = null;
-        return [];
-      }
-      const x = plot.valToPos(times[i], 'x', true);
-      const y = plot.valToPos(value, 'y', true);
-      const found = between(before ?? { x, y }, { x, y }).map(at => ({
-        x: at.x,
-        top: at.y,
-        bottom: filled ? bottom : at.y
-      }));
-      before = { x, y };
-      return found;
-    });
-  });
-}
-
-/** Points of a line, so close to each other that no name fits between them. */
-function between(
-  from: { x: number; y: number },
-  to: { x: number; y: number }
-): { x: number; y: number }[] {
-  const far = Math.max(Math.abs(to.x - from.x), Math.abs(to.y - from.y));
-  const count = Math.max(1, Math.ceil(far / 4));
-  return Array.from({ length: count }, (_, i) => ({
-    x: from.x + ((to.x - from.x) * (i + 1)) / count,
-    y: from.y + ((to.y - from.y) * (i + 1)) / count
-  }));
 }

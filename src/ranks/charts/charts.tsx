@@ -23,8 +23,9 @@ import {
 import { splitOf } from '../../metrics/split';
 import { InView } from '../../ui/inView';
 import { alarmOf } from '../../verdicts/verdict';
-import { IMark, TimeChart } from './chart';
+import { TimeChart } from './chart';
 import { communicationLines } from './communicationLines';
+import { IMark } from './marks';
 import { rebuilds } from '../model/rankMetrics';
 
 /** The time axis that all charts of a view share. */

@@ -16,7 +16,7 @@ RANKS = """<div class="jp-DtrainUi-view"><div class="jp-DtrainUi-charts"><sectio
 <span>epoch 3: 42 %</span><span>step 62 ms</span></span></h3></section></div></div>"""
 JOB = """<div class="jp-DtrainUi-view jp-DtrainJob-view"><div class="jp-DtrainUi-charts">
 <section class="jp-DtrainJob-chartBox"><h2><i>Throughput</i>
-<span><b>4,120</b> samples/s, communication at most 12 %</span></h2></section></div></div>"""
+<span><b>4,120</b> samples/s, or some other long text there</span></h2></section></div></div>"""
 LINES = """heading => {
     const rects = [...heading.querySelectorAll('i, b, span')].flatMap(e => [...e.getClientRects()]);
     const rows = new Map();
