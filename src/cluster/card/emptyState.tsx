@@ -91,11 +91,13 @@ export function Empty(props: {
       <div className="jp-DtrainCluster-snippet">
         {/* a cell magic must be in a cell's first line: two cells */}
         <pre>{LOAD_LINE}</pre>
-        <pre>{SNIPPET}</pre>
-        <Action
-          label={trans.__('Insert')}
-          onClick={() => void commands.execute(CommandIDs.insertSnippet)}
-        />
+        <div>
+          <pre>{SNIPPET}</pre>
+          <Action
+            label={trans.__('Insert')}
+            onClick={() => void commands.execute(CommandIDs.insertSnippet)}
+          />
+        </div>
       </div>
       <Quickstart commands={commands} trans={trans} />
     </div>
