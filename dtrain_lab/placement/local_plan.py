@@ -75,7 +75,15 @@ def _size(profile: Profile, request: Request, facts: NodeFacts) -> tuple[int, in
                 "asked": nodes * per_node,
                 "cpus": facts.cpus,
                 "gpus": facts.gpus,
-                "field": "ranks" if request.ranks else "ranks_per_node",
+                "field": _blamed(request, nodes, per_node),
             },
         )
     return nodes, per_node
+
+
+def _blamed(request: Request, nodes: int, per_node: int) -> str:
+    """Return the field that asks for too many ranks: the one that was set, the larger one of two."""
+    if request.ranks:
+        return "ranks"
+    larger = nodes > 1 if request.ranks_per_node is None else nodes > per_node
+    return "nodes" if request.nodes and larger else "ranks_per_node"

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dtrain_lab.errors import BadSize, Conflict
 from dtrain_lab.placement.layout import allocated, among, make_plan, plan_hosts
@@ -74,6 +75,22 @@ def test_too_many_ranks_are_refused_with_the_most_that_fit() -> None:
     with pytest.raises(BadSize, match="8 cores and no GPU") as error:
         plan(CPU, ranks=257)
     assert error.value.details["most"] == 256
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"ranks": 140}, "ranks"),
+        ({"nodes": 70}, "nodes"),
+        ({"nodes": 70, "ranks_per_node": 2}, "nodes"),
+        ({"nodes": 2, "ranks_per_node": 70}, "ranks_per_node"),
+        ({"ranks_per_node": 140}, "ranks_per_node"),
+    ],
+)
+def test_the_field_that_asks_for_too_many_ranks_is_named(asked: dict[str, Any], field: str) -> None:
+    with pytest.raises(BadSize, match="too many") as refused:
+        plan(replace(CPU, cpus=2), **asked)
+    assert refused.value.details["field"] == field
 
 
 def test_ranks_and_nodes_together_make_no_sense() -> None:
