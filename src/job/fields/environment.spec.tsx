@@ -8,10 +8,17 @@ import { tabsOf } from '../form/previewTabs';
 import { emptyForm } from '../model/formRequest';
 import { Files } from './environment';
 
-it('counts the files that the preview lists as copied', async () => {
+it.each([
+  [[], 'Only the notebook is copied, with what starts it.'],
+  [
+    ['code/data/a.json', 'code/b.py'],
+    '2 files are copied beside the notebook (2.0\u00a0KiB).'
+  ]
+])('counts the copied files of the user, here %j', async (theirs, said) => {
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
   const trans = nullTranslator.load('x');
-  const files = ['code/dtrain_main.py', 'job.sh', 'code/a.ipynb', 'job.json'];
+  const own = ['code/dtrain_main.py', 'job.sh', 'code/a.ipynb', 'job.json'];
+  const files = [...own, ...theirs];
   const plan = {
     files: files.map(path => ({ path, bytes: 1024, text: null })),
     findings: []
@@ -28,9 +35,17 @@ it('counts the files that the preview lists as copied', async () => {
       />
     )
   );
-  expect(host.textContent).toContain('4 files are copied (4.0\u00a0KiB)');
+  expect(host.textContent).toContain(said);
   const tab = tabsOf(plan, trans).find(({ key }) => key === 'files');
-  expect(tab?.text.split('\n')).toHaveLength(4);
+  const lines = tab!.text.split('\n');
+  expect(lines).toHaveLength(files.length);
+  expect(lines.every(line => line.includes('1.0\u00a0KiB'))).toBe(true);
+  // what isn't the user's says what it is
+  const explained = lines.filter(line =>
+    /(the notebook|starts|what is)/.test(line)
+  );
+  expect(explained).toHaveLength(own.length);
+  expect(tab!.numbered).toBe(false);
   act(() => root.unmount());
   host.remove();
 });

@@ -6,6 +6,7 @@ import { ChoiceRow, IPart } from './controls';
 import { labelOf } from './labels';
 import { formatSize } from '../../metrics/format';
 import { IForm } from '../model/formRequest';
+import { ownFile } from '../model/ownFiles';
 import { IProblem, Row } from './fieldRow';
 
 /** Choice of the environment: the profile's, the notebook's, or another. */
@@ -98,8 +99,7 @@ export function Files(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { form, change, plan, trans } = props;
-  // all that the preview lists as copied
-  const files = plan?.files ?? [];
+  const files = (plan?.files ?? []).filter(f => !ownFile(f.path, trans));
   const bytes = files.reduce((n, f) => n + f.bytes, 0);
   return (
     <Row
@@ -107,12 +107,14 @@ export function Files(props: {
       help={
         files.length
           ? trans._n(
-              '%1 file is copied (%2). .dtrainignore leaves files out.',
-              '%1 files are copied (%2). .dtrainignore leaves files out.',
+              '%1 file is copied beside the notebook (%2). .dtrainignore leaves files out.',
+              '%1 files are copied beside the notebook (%2). .dtrainignore leaves files out.',
               files.length,
               formatSize(bytes)
             )
-          : ''
+          : plan
+            ? trans.__('Only the notebook is copied, with what starts it.')
+            : ''
       }
       trans={trans}
     >

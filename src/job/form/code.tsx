@@ -24,6 +24,8 @@ export function Code(props: {
   marks: readonly IMark[];
   /** Number of lines at the beginning that are folded initially. */
   fold: number;
+  /** Whether lines have numbers; true by default. */
+  numbered?: boolean;
   highlight: Highlight;
   trans: TranslationBundle;
 }): JSX.Element {
@@ -71,12 +73,14 @@ export function Code(props: {
         </button>
       )}
       <div className="jp-DtrainJob-code-lines">
-        <pre aria-hidden="true">
-          {lines
-            .map((_, n) => n + 1)
-            .slice(hidden)
-            .join('\n')}
-        </pre>
+        {props.numbered !== false && (
+          <pre aria-hidden="true">
+            {lines
+              .map((_, n) => n + 1)
+              .slice(hidden)
+              .join('\n')}
+          </pre>
+        )}
         <div>
           {marks
             .filter(mark => mark.line >= hidden)

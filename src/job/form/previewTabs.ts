@@ -1,6 +1,8 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { JobPlan } from '../../tokens';
+import { formatSize } from '../../metrics/format';
+import { ownFile } from '../model/ownFiles';
 import { IMark } from './code';
 
 /** A tab of the preview. `fold`: number of generated lines at its beginning. */
@@ -11,6 +13,8 @@ export interface ITab {
   language: string;
   fold: number;
   marks: readonly IMark[];
+  /** Whether its lines have numbers; true by default. */
+  numbered?: boolean;
 }
 
 /** Tabs with everything that can be inspected before a job runs. */
@@ -49,9 +53,8 @@ export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
       key: 'files',
       language: '',
       label: trans.__('Files to copy'),
-      text: plan.files
-        .map(f => `${String(f.bytes).padStart(10)}  ${f.path}`)
-        .join('\n')
+      numbered: false,
+      text: listed(plan, trans)
     },
     {
       ...plain,
@@ -71,6 +74,20 @@ export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
     });
   }
   return tabs;
+}
+
+/** Each file with its size, and what it is if it isn't a file of the user. */
+function listed(plan: JobPlan, trans: TranslationBundle): string {
+  const longest = Math.max(0, ...plan.files.map(f => f.path.length));
+  return plan.files
+    .map(({ bytes, path }) => {
+      const size = formatSize(bytes).padStart(10);
+      const own = ownFile(path, trans);
+      return own
+        ? `${size}  ${path.padEnd(longest)}  ${own}`
+        : `${size}  ${path}`;
+    })
+    .join('\n');
 }
 
 /** Lines of a script before its first cell. */
