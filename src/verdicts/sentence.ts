@@ -185,6 +185,15 @@ export function needsAttention(cluster: Cluster): boolean {
   return ['stuck', 'lost', 'failed'].includes(clusterGlyph(cluster));
 }
 
+/** The cluster that needs attention most: one in trouble, else one that something holds up; null if none does. */
+export function neediest(clusters: readonly Cluster[]): Cluster | null {
+  return (
+    clusters.find(isTrouble) ??
+    clusters.find(c => clusterGlyph(c) === 'slow') ??
+    null
+  );
+}
+
 /** "8 ranks", "1,024 ranks". */
 export function ranksText(count: number, trans: TranslationBundle): string {
   return trans._n('%2 rank', '%2 ranks', count, formatCount(count));

@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
-import { makeCluster, makeFrame } from '../../testing/clusters';
+import { makeCluster, makeFrame, makeVerdict } from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
 import { Cluster, IClusterActions, ISite } from '../../tokens';
 import { addClusterCommands } from './clusterCommands';
@@ -79,4 +79,30 @@ it('says before a cluster is stopped that a cell runs on it', async () => {
   dialog().querySelector<HTMLElement>('.jp-mod-accept, .jp-mod-warn')!.click();
   await done;
   expect(stop).toHaveBeenCalledWith('a');
+});
+
+it('goes to the cluster that is shown as needing attention: a slow one if none is in trouble', async () => {
+  const model = makeLiveState();
+  const selection = new Selection(model);
+  const commands = new CommandRegistry();
+  commands.addCommand(CommandIDs.showPanel, { execute: () => undefined });
+  addClusterCommands({
+    commands,
+    model,
+    site: {} as ISite,
+    selection,
+    adviceState: new AdviceState(),
+    actions: {} as IClusterActions,
+    trans: nullTranslator.load('dtrain_lab')
+  });
+  const slow = makeCluster({ id: 'b', name: 'b' });
+  slow.metrics.verdicts = [makeVerdict({ kind: 'slow' })];
+  const lost = makeCluster({ id: 'c', name: 'c', state: 'degraded' });
+  model.receive(makeFrame([makeCluster({ id: 'a', name: 'a' }), slow]));
+  selection.select('a');
+  await commands.execute(CommandIDs.goToTrouble);
+  expect(selection.cluster?.id).toBe('b');
+  model.receive(makeFrame([slow, lost]));
+  await commands.execute(CommandIDs.goToTrouble);
+  expect(selection.cluster?.id).toBe('c');
 });

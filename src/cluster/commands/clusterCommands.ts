@@ -12,7 +12,7 @@ import {
   ISite
 } from '../../tokens';
 import { TOAST_MS } from '../../ui/actionButton';
-import { needsAttention } from '../../verdicts/sentence';
+import { neediest } from '../../verdicts/sentence';
 import { isHang } from '../../verdicts/verdict';
 import { Add, addAdviceCommands, Args } from './adviceActions';
 import { othersText } from '../model/notebookCluster';
@@ -227,7 +227,7 @@ function addProblemCommand({
     label: trans.__('Go to Problem'),
     caption: trans.__('Show the first cluster that needs attention'),
     execute: async () => {
-      const cluster = model.clusters.find(needsAttention);
+      const cluster = neediest(model.clusters);
       if (cluster) {
         selection.select(cluster.id);
         await commands.execute(CommandIDs.showPanel);
