@@ -279,3 +279,26 @@ it('keeps what was folded and opened while it is hidden', async () => {
   expect(title().getAttribute('aria-expanded')).toBe('true');
   expect(part('[data-rank="1"]').getAttribute('aria-expanded')).toBe('true');
 });
+
+it('is focused at the selected cluster, also where it is scrolled out of view', async () => {
+  show([
+    makeCluster({ id: 'a', name: 'one' }),
+    makeCluster({ id: 'b', name: 'two' })
+  ]);
+  await text('two');
+  const rows = [
+    ...panel.node.querySelectorAll<HTMLElement>('.jp-DtrainUi-listItem')
+  ];
+  const chosen = rows.find(r => r.getAttribute('aria-pressed') === 'true')!;
+  const box = (top: number): DOMRect =>
+    ({ top, bottom: top + 20, height: 20 }) as DOMRect;
+  const body = panel.node.querySelector<HTMLElement>('.jp-DtrainCluster-body')!;
+  body.getBoundingClientRect = () =>
+    ({ top: 0, bottom: 100, height: 100 }) as DOMRect;
+  rows.forEach(row => {
+    row.getBoundingClientRect = () => box(row === chosen ? -50 : 10);
+  });
+  panel.activate();
+  MessageLoop.flush();
+  await vi.waitFor(() => expect(document.activeElement).toBe(chosen));
+});

@@ -206,13 +206,20 @@ export class DistributedPanel extends VisibleWidget {
       return;
     }
     const movedOn = document.activeElement !== this.node;
-    const first = this._first();
+    const first = this._selected() ?? this._first();
     if (movedOn || (first && !this.node.querySelector('[aria-busy="true"]'))) {
       this._seeksFirst = false;
     }
     if (!movedOn && !this._seeksFirst) {
       first?.focus();
     }
+  }
+
+  /** Return the selected cluster's row, also one that is scrolled out of view; null without one. */
+  private _selected(): HTMLElement | null {
+    return this.node.querySelector(
+      '.jp-DtrainUi-listItem[aria-pressed="true"]'
+    );
   }
 
   /** Return the first element in view, so that the panel does not scroll; if there is none, the first of all. */
