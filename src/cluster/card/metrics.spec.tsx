@@ -29,3 +29,27 @@ it('parts no step whose communication is too unsteady to tell', () => {
   expect(said(0.51)).not.toContain('compute');
   expect(said(0.51)).not.toContain('of which');
 });
+
+it('has a dash for both metrics of the last run, and no line break within them', () => {
+  const cluster = makeCluster();
+  const metrics = {
+    ...cluster.metrics,
+    current: false,
+    last: {
+      samples_per_s: 2003,
+      comm_overhead: 0.46,
+      comm_overhead_error: 0.51
+    }
+  } as unknown as typeof cluster.metrics;
+  const text = renderToStaticMarkup(
+    <ClusterMetrics
+      cluster={{ ...cluster, metrics }}
+      history={[]}
+      trans={nullTranslator.load('dtrain_lab')}
+    />
+  );
+  expect(text).toContain('last:\u00a02,003\u00a0samples/s');
+  expect(text).toContain('<b data-metric="throughput">–</b>');
+  expect(text).toContain('<b data-metric="overhead">–</b>');
+  expect(text).toContain('last: too unsteady to tell');
+});

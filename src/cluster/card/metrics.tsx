@@ -61,7 +61,7 @@ export function ClusterMetrics(props: {
                 ? unbroken(
                     trans.__('was %1 samples/s', formatRate(now.samples))
                   )
-                : unbroken(
+                : together(
                     trans.__('last: %1 samples/s', formatRate(now.samples))
                   )}
           </small>
@@ -118,7 +118,7 @@ export function ClusterMetrics(props: {
         </span>
         <span>
           <b data-metric="overhead">
-            {now.current || isVague(error)
+            {now.current
               ? shareAsKnown(now.overhead, now.atLeast ? null : error)
               : UNKNOWN}
           </b>{' '}
@@ -131,6 +131,11 @@ export function ClusterMetrics(props: {
       </div>
     </div>
   );
+}
+
+/** A short text on one line: below the dash, if not beside it. */
+function together(text: string): string {
+  return text.replace(/ /g, NBSP);
 }
 
 /** Text after the share of communication: its reference, its error, and whether it is of the last run. */

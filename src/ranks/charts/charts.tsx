@@ -118,11 +118,11 @@ function Sections(props: IChartsProps): JSX.Element {
   const batch = batchText(cluster, trans);
   const vague = now.overhead !== null && isVague(now.error);
   const atLeast = metrics.comm_bound === 'lower';
-  const share = vague
-    ? ''
-    : now.current
-      ? shareAsKnown(metrics.comm_overhead, atLeast ? null : error)
-      : UNKNOWN;
+  const share = !now.current
+    ? UNKNOWN
+    : vague
+      ? ''
+      : shareAsKnown(metrics.comm_overhead, atLeast ? null : error);
   const off = plusMinus(metrics.comm_overhead, error);
   const split = splitOf(metrics);
   const apart = errorOfParts(

@@ -4,10 +4,12 @@ import React, { useEffect, useRef, useState } from 'react';
 import { themeColour, themeFont } from '../../ui/icons/theme';
 import { ITick } from './axis';
 import { FAINT } from '../../metrics/ownTime';
-import { IHeat } from '../model/heatMapCells';
+import { hasNodes, IHeat, isKnown } from '../model/heatMapCells';
 
 /** Space for the names of rows, px. */
 export const HEAT_LEFT = 52;
+/** From this height, px, each row has its name beside it. */
+const NAMED_ROW = 12;
 const AXIS = 20;
 const HEIGHT = 300;
 const GAP = 3;
@@ -155,7 +157,8 @@ function draw(
   }
   const slow = heat.rows.findIndex(r => r.ranks.includes(marked ?? -1));
   if (slow >= 0) {
-    drawMark(context, font, props, slow, tops[slow] + row / 2, column);
+    const named = row >= NAMED_ROW && !hasNodes(heat);
+    drawMark(context, font, props, slow, tops[slow] + row / 2, column, named);
   }
   context.font = `11px ${font}`;
   context.fillStyle = themeColour('--jp-ui-font-color2');
@@ -228,7 +231,7 @@ function drawNames(
     string,
     { label: string; from: number; to: number; bold: boolean }
   >();
-  const byNode = new Set(heat.rows.map(r => r.group)).size > 1;
+  const byNode = hasNodes(heat);
   heat.rows.forEach(({ label, group, ranks }, i) => {
     const key = byNode ? group : label;
     const known = groups.get(key) ?? {
@@ -257,14 +260,15 @@ function drawNames(
   }
 }
 
-/** The name of the slow rank, to the left of the time when it became slow. */
+/** The slow rank's name, left of the time when it became slow; over no cells if its row is `named`. */
 function drawMark(
   context: CanvasRenderingContext2D,
   font: string,
   props: Parameters<typeof HeatMap>[0],
   index: number,
   y: number,
-  column: number
+  column: number,
+  named: boolean
 ): void {
   const { heat, markText } = props;
   let at = heat.columns - 1;
@@ -284,7 +288,8 @@ function drawMark(
   const text = `${markText} ▸`;
   const { width } = context.measureText(text);
   const right = HEAT_LEFT + at * column - 4;
-  if (right - width < HEAT_LEFT) {
+  const first = Math.floor((right - width - 3 - HEAT_LEFT) / column);
+  if (first < 0 || (named && isKnown(heat, index, first, at))) {
     return;
   }
   context.fillStyle = themeColour('--jp-layout-color1');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
 import { median, shownNow } from '../../metrics/ownTime';
-import { heatOf } from './heatMapCells';
+import { hasNodes, heatOf, isKnown } from './heatMapCells';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,
@@ -84,4 +84,17 @@ it('maps nodes where there are too many ranks, each by its slowest', () => {
   );
   expect(heat.rows.map(r => r.label)).toEqual(['a', 'b']);
   expect([...heat.cells]).toEqual([0, 1]);
+});
+
+it('knows where a name would cover known times', () => {
+  const cells = Float32Array.from([NaN, NaN, 0.1, 0.2, NaN, NaN, NaN, 2]);
+  const row = (label: string, group: string) => ({ label, group, ranks: [0] });
+  const heat = { rows: [row('0', 'a'), row('1', 'a')], cells, columns: 4 };
+  expect(isKnown(heat, 0, 0, 2)).toBe(false);
+  expect(isKnown(heat, 0, 1, 3)).toBe(true);
+  expect(isKnown(heat, 1, 0, 3)).toBe(false);
+  expect(hasNodes(heat)).toBe(false);
+  expect(hasNodes({ ...heat, rows: [row('0', 'a'), row('1', 'b')] })).toBe(
+    true
+  );
 });

@@ -97,3 +97,19 @@ function byNode(
   }
   return [...nodes].map(([label, ranks]) => ({ label, group: label, ranks }));
 }
+
+/** Whether its rows are of several nodes, which are named beside them in place of ranks. */
+export function hasNodes({ rows }: IHeat): boolean {
+  return rows.some(row => row.group !== rows[0].group);
+}
+
+/** Whether a row has a known time in the columns from `from` to before `to`. */
+export function isKnown(
+  { cells, columns }: IHeat,
+  row: number,
+  from: number,
+  to: number
+): boolean {
+  const found = cells.subarray(row * columns + from, row * columns + to);
+  return found.some(over => !Number.isNaN(over));
+}

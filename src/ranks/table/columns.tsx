@@ -124,7 +124,7 @@ export function columnsOf(
       show: f =>
         f.rank.slow && f.over !== null && f.over >= 0.005 ? (
           <b>
-            {amount(f.own, scale)} {formatLonger(f.over)}
+            {amount(f.own, scale)} ({formatLonger(f.over)})
           </b>
         ) : (
           amount(f.own, scale)
