@@ -102,7 +102,9 @@ export function Ranks(props: IProps): JSX.Element {
         ))}
       {ranks.length > 0 && !ended && (
         <p className="jp-DtrainUi-under">
-          {trans.__('Whatever begins now does not time out.')}
+          {trans.__(
+            "Collectives that begin while the debugger is on don't time out."
+          )}
         </p>
       )}
       {!view.on && !model.isStarted && (
