@@ -51,7 +51,7 @@ export function useJobs(
   jobs: JobRequests,
   sweeps: ISweeps | null
 ): readonly Job[] {
-  const [older, setOlder] = useViewState<readonly Job[]>('older', []);
+  const [older, setOlder] = useViewState('older', jobs.known);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
     model.changed.connect(redraw);

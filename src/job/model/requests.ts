@@ -24,8 +24,17 @@ export interface ILogQuery {
 export class JobRequests {
   constructor(private _settings: ServerConnection.ISettings) {}
 
-  all(): Promise<Job[]> {
-    return request(this._settings, 'GET', 'jobs');
+  private _known: readonly Job[] = [];
+
+  async all(): Promise<Job[]> {
+    const jobs = await request<Job[]>(this._settings, 'GET', 'jobs');
+    this._known = jobs;
+    return jobs;
+  }
+
+  /** The last answer about all jobs, so that a list that is opened again is drawn at once; empty before it. */
+  get known(): readonly Job[] {
+    return this._known;
   }
 
   get(id: string): Promise<Job> {
