@@ -132,31 +132,34 @@ it.each([
   [[10, 20], 80, 10, 80, 'Done'],
   // the clock of a rank may be ahead
   [[10, 20], 19, 10, 20, 'Done']
-])('ends %j, until %d, where something happened', (at, ended, from, to, end) => {
-  const text = renderToStaticMarkup(
-    <Charts
-      job={
-        {
-          ended_at: ended,
-          state: 'succeeded',
-          world: { size: 1 },
-          metrics: {}
-        } as Job
-      }
-      metrics={
-        {
-          history: [],
-          logged: at.map(a => ({ at: a, step: a, values: { loss: a } }))
-        } as unknown as JobMetrics
-      }
-      trans={trans}
-    />
-  );
-  expect(Number(/<u>([^<]+)/.exec(text)![1])).toBeCloseTo(to, 6);
-  expect(Number(/<s>([^<]+)/.exec(text)![1])).toBeCloseTo(to - from, 6);
-  // the end is named below the axis, where no curve is
-  expect(text).toContain(`<b>${end} 0</b>`);
-});
+])(
+  'ends %j, until %d, where something happened',
+  (at, ended, from, to, end) => {
+    const text = renderToStaticMarkup(
+      <Charts
+        job={
+          {
+            ended_at: ended,
+            state: 'succeeded',
+            world: { size: 1 },
+            metrics: {}
+          } as Job
+        }
+        metrics={
+          {
+            history: [],
+            logged: at.map(a => ({ at: a, step: a, values: { loss: a } }))
+          } as unknown as JobMetrics
+        }
+        trans={trans}
+      />
+    );
+    expect(Number(/<u>([^<]+)/.exec(text)![1])).toBeCloseTo(to, 6);
+    expect(Number(/<s>([^<]+)/.exec(text)![1])).toBeCloseTo(to - from, 6);
+    // the end is named below the axis, where no curve is
+    expect(text).toContain(`<b>${end} 0</b>`);
+  }
+);
 
 it('has headings that fit beside their value', () => {
   const point = { samples_per_s: 140, memory_bytes: 2 ** 30, values: {} };

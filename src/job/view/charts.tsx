@@ -147,8 +147,7 @@ function axisOf(
   const last = times.reduce((a, b) => Math.max(a, b));
   const ended = Math.max(last, job.ended_at * 1000);
   const rest = ended - last;
-  const named =
-    rest <= (last - began) * END_SHARE || rest > END_SECONDS * 1000;
+  const named = rest <= (last - began) * END_SHARE || rest > END_SECONDS * 1000;
   const until = named ? ended : last;
   const window = Math.max(LEAST_ENDED, (until - began) / 1000);
   return { window, until, end: named ? jobState(job, trans) : null };
