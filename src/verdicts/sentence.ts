@@ -188,7 +188,7 @@ export function needsAttention(cluster: Cluster): boolean {
 /** The cluster that needs attention most: one in trouble, else one that something holds up; null if none does. */
 export function neediest(clusters: readonly Cluster[]): Cluster | null {
   return (
-    clusters.find(isTrouble) ??
+    clusters.find(needsAttention) ??
     clusters.find(c => clusterGlyph(c) === 'slow') ??
     null
   );

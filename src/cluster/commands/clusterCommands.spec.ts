@@ -100,9 +100,9 @@ it('goes to the cluster that is shown as needing attention: a slow one if none i
   const lost = makeCluster({ id: 'c', name: 'c', state: 'degraded' });
   model.receive(makeFrame([makeCluster({ id: 'a', name: 'a' }), slow]));
   selection.select('a');
-  await commands.execute(CommandIDs.goToTrouble);
+  await commands.execute(CommandIDs.goToProblem);
   expect(selection.cluster?.id).toBe('b');
   model.receive(makeFrame([slow, lost]));
-  await commands.execute(CommandIDs.goToTrouble);
+  await commands.execute(CommandIDs.goToProblem);
   expect(selection.cluster?.id).toBe('c');
 });
