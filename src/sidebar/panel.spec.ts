@@ -292,7 +292,7 @@ it('is focused at the selected cluster, also where it is scrolled out of view', 
   const chosen = rows.find(r => r.getAttribute('aria-pressed') === 'true')!;
   const box = (top: number): DOMRect =>
     ({ top, bottom: top + 20, height: 20 }) as DOMRect;
-  const body = panel.node.querySelector<HTMLElement>('.jp-DtrainCluster-body')!;
+  const body = panel.node.querySelector<HTMLElement>('.jp-DtrainSidebar-body')!;
   body.getBoundingClientRect = () =>
     ({ top: 0, bottom: 100, height: 100 }) as DOMRect;
   rows.forEach(row => {
