@@ -121,7 +121,8 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     if slow is not None and text_of.slow_leads(slow, step_s, *shares):
         text = text_of.slow_rank(slow, text_of.late_share(slow, step_s))
         own = 0.0  # waiting, not code
-    return Diagnosis(text, "replayed", communication, data, tuple(notes), own)
+    late = slow.ranks[0] if slow is not None else None
+    return Diagnosis(text, "replayed", communication, data, tuple(notes), own, late)
 
 
 RUNS = (
@@ -179,12 +180,14 @@ def scaled(part_s: float | None, estimate: float | None, check: Check) -> float 
 def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
     """Replace estimated communication in metrics by the measured one, which is more accurate.
 
+    It is kept where ranks wait for a slow one: the estimate has that waiting, the measurement leaves it out.
+
     Args:
         metrics: metrics of the diagnosed loop.
         diagnosis: its diagnosis from replayed steps.
     """
     check, estimate = diagnosis.communication, metrics.comm_overhead
-    if check is None or not metrics.step_s:
+    if check is None or not metrics.step_s or diagnosis.slow_rank is not None:
         return metrics
     saved = metrics.step_s * ((estimate or 0.0) - check.share)
     compute = metrics.compute_s
@@ -221,11 +224,13 @@ def last(metrics: Metrics) -> Last:
 def last_with_measured(last: Last | None, diagnosis: Diagnosis | None) -> Last | None:
     """Replace communication in the last metrics of a loop by the share measured afterwards.
 
+    It is kept in the same case as by `with_measured`.
+
     Args:
         last: metrics of the loop's last steps; None before any.
         diagnosis: its diagnosis; None if nothing was measured.
     """
-    check = diagnosis.communication if diagnosis is not None else None
+    check = diagnosis.communication if diagnosis is not None and diagnosis.slow_rank is None else None
     if check is None or last is None:
         return last
     return replace(last, comm_overhead=check.share, comm_overhead_error=check.error, comm_bound="")

@@ -130,7 +130,7 @@ class MetricsCollector:
         size = len(state.at_work)
         splits = communication.split(self._current(state), size, self._crowded())
         measured = self.loops.measured(size)
-        if measured is not None and measured.communication is not None:
+        if measured is not None and measured.communication is not None and measured.slow_rank is None:
             check = measured.communication
             splits = communication.with_measured(splits, check.share, check.error)
         return splits
@@ -166,7 +166,7 @@ class MetricsCollector:
         advice = self._advised.update(
             measured(metrics, samples, size, self.hosts.values(), self.slow) if current or over else None,
             self.loops.code,
-            diagnosed if metrics.measured else None,
+            diagnosed if metrics.step_s and diagnosed is not None and diagnosed.communication else None,
             sure=found is None or found.code != TOO_BUSY,
             busy=too_busy(found, self.plan, self.hosts),
             size=state.size,

@@ -169,6 +169,10 @@ def with_diagnosis(of: Measured, found: Diagnosis | None) -> Measured:
     of = replace(of, own=found.own, diagnosed=True)
     if check is not None:
         transfer = scaled(of.transfer_s, of.share, check)
+        if (
+            found.slow_rank is not None and of.transfer_s is not None
+        ):  # most of the estimated share is waiting
+            transfer = min(of.transfer_s, check.share * step)
         of = replace(of, share=check.share, error=check.error, transfer_s=transfer, bound=False)
     if data is not None and of.data_s is not None:
         of = replace(of, data_s=data.share * step, data_error=data.error)

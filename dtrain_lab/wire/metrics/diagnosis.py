@@ -76,7 +76,9 @@ class Check(Struct, frozen=True):
 class Diagnosis(Struct, frozen=True):
     """Both checks and the conclusion. `source`: "replayed" steps, or "live" for a running loop.
 
-    `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0.
+    `own`: share of a step that the loop's own code takes, if that is the conclusion; else 0. `slow_rank`: the
+    rank for which the others wait in the loop; None without one. Repeated steps leave out what its own code
+    does, so their communication is without that waiting.
     """
 
     text: str
@@ -85,3 +87,4 @@ class Diagnosis(Struct, frozen=True):
     data: Check | None
     notes: tuple[str, ...] = ()
     own: float = 0.0
+    slow_rank: int | None = None

@@ -174,6 +174,7 @@ def test_a_rank_that_was_slow_in_the_loop_is_named() -> None:
         [timings(r, 20, 2, loop_s=0.021) for r in (0, 1)], replace(SLOW, values={"over_s": 0.01})
     )
     assert other.text == "Communication-bound: 90 % of a step.", "which takes more than the slow rank"
+    assert (found.slow_rank, other.slow_rank) == (1, 1), "both leave out waiting for it"
     # both are measurements of the same wait, of which the one or the other is longer by chance
     loader = replace(SLOW, values={"over_s": 0.078, "cause": ", in every step: data"})
     waits = conclude([timings(r, 20, 19, 100) for r in (0, 1)], loader)

@@ -80,6 +80,28 @@ def test_a_slow_rank_that_sleeps_has_it_as_its_verdict_says(world: World) -> Non
     assert seen.metrics.asleep_s == pytest.approx(0.038), "the mean over the ranks"
 
 
+def test_a_diagnosis_leaves_ranks_the_waiting_for_a_slow_one_which_its_steps_do_not_have(
+    world: World,
+) -> None:
+    """As found: "transfer + waiting" fell from 49 % to 10 %, and rank 0's waiting was nowhere."""
+    trains_with_a_slow_rank(world)
+    world.ends()
+    before = world.look()
+    check = Check(0.03, 0.02, 0.01, 0.007, "")
+    world.collector.diagnosed(Diagnosis("", "replayed", check, None, slow_rank=1), 2)
+    after = world.look()
+    assert after.metrics.last == before.metrics.last
+    assert after.metrics.last is not None
+    assert after.metrics.last.comm_overhead == pytest.approx(0.42)
+    assert [r.comm_overhead for r in after.ranks] == pytest.approx([0.8, 0.04])
+    assert [r.wait_s for r in after.ranks] == pytest.approx([0.076, 0.0])
+    of = world.collector.measured
+    assert of is not None
+    assert (of.share, of.transfer_s, of.diagnosed) == (0.03, pytest.approx(0.003), True), "advice has it"
+    world.collector.diagnosed(Diagnosis("", "replayed", check, None), 2)
+    assert [r.comm_overhead for r in world.look().ranks] != pytest.approx([0.8, 0.04])
+
+
 @pytest.mark.parametrize("diagnosed", [False, True])
 def test_the_reason_for_no_advice_on_a_loop_with_a_slow_rank_names_it(
     world: World, *, diagnosed: bool
