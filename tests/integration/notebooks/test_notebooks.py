@@ -119,7 +119,7 @@ def check_tuning(said: str) -> None:
         [promised] = re.findall(r"Promised: ([\d.]+)", gained)
         assert 1.05 < float(measured) < 2 * float(promised), "less is sent, so it is faster"
     else:  # on a crowded machine the error may be as large as the gain
-        assert re.search("no known change|too unsteady to promise|waiting for a slower rank|be a guess", told)
+        assert re.search("no known change|too unsteady to promise|slower rank|is slow|be a guess", told)
     assert re.search(r"With two workers a step takes [\d.]+ ms in place of [\d.]+ ms", said)
     assert re.search(r"ms +\d+ +\d+% +\d+%", said), "a table of the past"
 
