@@ -130,6 +130,8 @@ it('has the times of its ends, or how much later the end is', () => {
   const [from, to] = edgeTicks(NOON, NOON + 3, null);
   expect([from.at, to.at]).toEqual([NOON, NOON + 3]);
   expect(from.label).not.toBe(to.label);
+  // where both would touch each other
+  expect(to.short).toBe('+3.0\u00a0s');
   expect(edgeTicks(NOON, NOON + 0.3, null)[1].label).toBe('+300\u00a0ms');
   expect(edgeTicks(NOON, NOON + 3, 'Done')[1].label).toBe('Done');
 });

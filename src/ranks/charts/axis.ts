@@ -17,6 +17,8 @@ const MOST_TICKS = 6;
 export interface ITick {
   at: number;
   label: string;
+  /** In place of `label` where that would touch the one before. */
+  short?: string;
 }
 
 /**
@@ -69,11 +71,13 @@ export function edgeTicks(
   end: string | null
 ): ITick[] {
   const clock = (at: number): string => formatClock(at * 1000, true);
-  const later =
-    clock(to) === clock(from) ? `+${formatTime(to - from)}` : clock(to);
+  const since = `+${formatTime(to - from)}`;
+  const later = clock(to) === clock(from) ? since : clock(to);
   return [
     { at: from, label: clock(from) },
-    { at: to, label: end ?? later }
+    end === null
+      ? { at: to, label: later, short: since }
+      : { at: to, label: end }
   ];
 }
 

@@ -3,8 +3,12 @@ import uPlot from 'uplot';
 import { themeColour, themeFont } from '../../ui/icons/theme';
 import { ITick } from './axis';
 
-/** Distance from the plot to the middle of the times below it, CSS px; as uPlot draws the others. */
+/** Distance from the plot to the middle of the times below it, CSS px; of a single one as uPlot draws the others. */
 const BELOW = 10;
+/** Of the first one, which is below the lowest value's label, too. */
+const BELOW_VALUES = 13;
+/** Least distance between two times, CSS px. */
+const APART = 10;
 
 /**
  * Draw the texts at the ends of a time axis. They are centred there as far as the canvas has room, so that a narrow
@@ -17,11 +21,20 @@ export function drawEdgeTimes(plot: uPlot, edges: readonly ITick[]): void {
   ctx.fillStyle = themeColour('--jp-ui-font-color2');
   ctx.textAlign = 'left';
   ctx.textBaseline = 'middle';
-  const y = bbox.top + bbox.height + BELOW * devicePixelRatio;
-  for (const { at, label } of edges) {
+  const below = edges.length > 1 ? BELOW_VALUES : BELOW;
+  const y = bbox.top + bbox.height + below * devicePixelRatio;
+  const place = (at: number, label: string): [number, number] => {
     const { width } = ctx.measureText(label);
     const left = plot.valToPos(at, 'x', true) - width / 2;
-    ctx.fillText(label, clamped(left, ctx.canvas.width - width), y);
+    const from = clamped(left, ctx.canvas.width - width);
+    return [from, from + width];
+  };
+  let free = -Infinity;
+  for (const { at, label, short } of edges) {
+    const shown = place(at, label)[0] < free ? (short ?? label) : label;
+    const [from, to] = place(at, shown);
+    ctx.fillText(shown, from, y);
+    free = to + APART * devicePixelRatio;
   }
   ctx.restore();
 }
