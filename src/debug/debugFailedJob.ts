@@ -60,7 +60,7 @@ export async function askHow(
     body: [
       edited &&
         trans.__(
-          'The notebook was edited after %1 was submitted: its cells run as they are now.',
+          'The notebook was edited after the job %1 was submitted: its cells run as they are now.',
           job.name
         ),
       !own && whereText(job, next, path, trans),
@@ -108,7 +108,7 @@ function whereText(
 ): string {
   if (!next) {
     return trans.__(
-      'This notebook has no cluster. Start one to run its cells in the debugger, which stops where a rank fails.'
+      'This notebook has no cluster. Start one to run its cells: where a rank fails, the debugger shows its variables.'
     );
   }
   const where = trans._n(
@@ -119,7 +119,7 @@ function whereText(
     job.world.size
   );
   const use = trans.__(
-    'Use it, or start another: in the debugger, cells stop where a rank fails.'
+    'Use it, or start another: where a rank fails, the debugger shows its variables.'
   );
   const others = othersText(next, { path, startedAs: path }, trans);
   return [where, others, use].filter(Boolean).join(' ');

@@ -142,7 +142,7 @@ it('offers a failed job the cluster that its notebook would use, and says whose 
     ({ body, buttons, checkbox }) => {
       expect(body).toBe(
         'Cells of this notebook would run on local-2 (2 ranks; the job had 4). b.ipynb uses it, too. ' +
-          'Use it, or start another: in the debugger, cells stop where a rank fails.'
+          'Use it, or start another: where a rank fails, the debugger shows its variables.'
       );
       expect(buttons!.filter(each => each.accept)).toHaveLength(1);
       expect(checkbox).toBeNull();
@@ -195,7 +195,7 @@ it('says that the notebook of a failed job was edited since, and asks nothing el
       ['a.ipynb'],
       ({ body, buttons }) => {
         expect(body).toBe(
-          'The notebook was edited after night was submitted: its cells run as they are now.'
+          'The notebook was edited after the job night was submitted: its cells run as they are now.'
         );
         expect(buttons!.map(each => each.label)).toEqual(['Not now', 'Debug']);
         return { label: 'Debug' };

@@ -24,7 +24,7 @@ export function whyNoJob(
 ): string | null {
   return path && isExecuted(path)
     ? trans.__(
-        'This is what a job has left: submit the notebook that it was made from.'
+        'A job wrote this notebook. To submit, open the one that the job ran.'
       )
     : null;
 }

@@ -107,7 +107,7 @@ it('submits no executed notebook, and says why', () => {
   const job = { id: 'j1', name: 'night', notebook: 'a.ipynb' };
   expect(told(executedPath(job))).toEqual([
     false,
-    'This is what a job has left: submit the notebook that it was made from.'
+    'A job wrote this notebook. To submit, open the one that the job ran.'
   ]);
   expect(told('a.ipynb')).toEqual([
     true,
