@@ -11,7 +11,7 @@ it('tells an executed notebook from its own, in any alphabet', () => {
 it('is not submitted itself, with a reason', () => {
   const trans = nullTranslator.load('x');
   const job = { id: 'abc', name: 'night', notebook: 'a.ipynb' };
-  expect(whyNoJob(executedPath(job), trans)).toMatch(/^This is what a job/);
+  expect(whyNoJob(executedPath(job), trans)).toMatch(/^A job wrote/);
   expect(whyNoJob('a.ipynb', trans)).toBeNull();
   expect(whyNoJob(null, trans)).toBeNull();
 });

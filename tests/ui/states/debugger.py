@@ -20,6 +20,8 @@ from tests.ui.states.state import DEBUGGER, NOTEBOOK, State
 from tests.ui.states.worlds import cluster_of, paused, ranks_of, resting
 
 CELL = "/tmp/ipykernel_1/1772453191.py"
+OTHER_CELL = "/tmp/ipykernel_1/2880564302.py"
+"""A cell of which the page has kept no conditions."""
 HERE = SourceLocation(CELL, 10, "<module>")
 WAITS = Collective("all_reduce", 412)
 RANKS = tuple(
@@ -171,7 +173,7 @@ def _off(stage: Stage) -> None:
 def _restarted(stage: Stage) -> None:
     """A new kernel has its breakpoints, and no ranks yet: the list is JupyterLab's own."""
     _off(stage)
-    stage.page.evaluate(RESTARTED, CELL)
+    stage.page.evaluate(RESTARTED, OTHER_CELL)
     stage.page.locator(".jp-DebuggerBreakpoint").last.wait_for()
     stage.settle()
 

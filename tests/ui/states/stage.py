@@ -203,7 +203,8 @@ class Stage:
         return cells
 
     def blur(self) -> None:
-        """Nothing has the focus but a dialog: where it is depends on the states that were shown before."""
+        """Nothing has the focus but a dialog, nor the mouse: where they are depends on the states shown before."""
+        self.page.mouse.move(0, 0)
         self.page.evaluate(BLUR)
         self.settle()
 
