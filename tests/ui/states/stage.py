@@ -203,7 +203,7 @@ class Stage:
         return cells
 
     def blur(self) -> None:
-        """Nothing has the focus but a dialog, nor the mouse: where they are depends on the states shown before."""
+        """Nothing but a dialog has the focus, and the mouse is in a corner, whatever was shown before."""
         self.page.mouse.move(0, 0)
         self.page.evaluate(BLUR)
         self.settle()
