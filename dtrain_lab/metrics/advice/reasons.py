@@ -36,7 +36,7 @@ def why_none(of: Measured | None, busy: str) -> str:
     reading = (of.data_s or 0.0) / of.step_s
     transfer = (of.share or 0.0) if of.transfer_s is None else of.transfer_s / of.step_s
     if of.slow is not None and slow_leads(of.slow, of.step_s, transfer, reading):
-        return f"{slow_rank(of.slow, late_share(of.slow, of.step_s))} It takes {of.slow.hint}"
+        return slow_rank(of.slow, late_share(of.slow, of.step_s))
     if of.asleep > max(of.share or 0.0, reading):
         return waits_elsewhere(of.asleep)
     shares = {"waiting for data": (reading, of.data_error)}
