@@ -64,7 +64,7 @@ UNLIMITED = {
     *(("POST", f"clusters/some/{what}") for what in ("leave-out", "restart")),
     *(("POST", path) for path in ("jobs/some/cancel", "sweeps/some/stop")),
     ("POST", "sweeps/some/resume"),  # its trials are submitted as jobs are, each with that check
-    *(("DELETE", path) for path in ("clusters/some", "jobs/some")),
+    *(("DELETE", path) for path in ("clusters/some", "jobs/some", "sweeps/some")),
     ("PUT", "profiles/some"),
 }
 """What changes what is there, with the size and on the hosts that it was allowed, or ends it."""

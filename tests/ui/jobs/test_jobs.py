@@ -451,7 +451,7 @@ def test_a_notebook_runs_on_two_nodes_of_slurm_in_both_forms(queue: Lab, page: A
     said = re.compile("rank 0(…1)? local 0 of 2")  # folded where both ranks' lines came within a second
     view.get_by_text(said).first.wait_for(timeout=90_000 * PATIENCE)
     view.get_by_role("status").get_by_text(TRAINING).wait_for(timeout=60_000 * PATIENCE)
-    heading = re.compile(r"Throughput\s*\S+\s*samples.s, communication")
+    heading = re.compile(r"Throughput\s*\S+\s*samples.s")
     view.get_by_role("heading", name=heading).wait_for(timeout=60_000 * PATIENCE)
     shot(page, "job-slurm")
     view.get_by_role("button", name="Cancel…").click()
