@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
 from dtrain_lab.backends.transport import LocalTransport, Transport
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.placement.slots import NodeSlots
+from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.quota import Budget
 from dtrain_lab.wire.node_check import Between, Check
@@ -35,6 +36,7 @@ __all__ = [
     "StartForecast",
     "Status",
     "Submission",
+    "section_of",
 ]
 
 UNSURE = "maybe_submitted"
@@ -42,6 +44,7 @@ UNSURE = "maybe_submitted"
 ASK_WITHIN_S = 10.0
 """Timeout for each host when a job's state is read."""
 PIECE = 64 << 10
+Section = TypeVar("Section", bound=Struct)
 
 
 class HeadAddress(Struct, frozen=True):
@@ -69,6 +72,16 @@ class StartForecast(NamedTuple):
     budget: Budget | None = None
 
 
+def section_of(profile: Profile, kind: type[Section]) -> Section:
+    """Return a profile's table of its back-end.
+
+    Args:
+        profile: The profile.
+        kind: The table's type, as `Backend.section` declares it.
+    """
+    return lenient.convert(profile.section, kind)
+
+
 class Processes(Protocol):
     """The processes of one submission, for back-ends whose clusters and jobs differ: a head, or scripts."""
 
@@ -90,6 +103,12 @@ class Backend(ABC):
 
     name: str
     traits: Traits
+    section: type[Struct] | None = None
+    """Type of the back-end's own table in a profile, for back-ends of other packages.
+
+    In the file, the table is named like the back-end; `section_of` reads it. Each key has a default, so that
+    files without the table, and records of earlier versions, can be read.
+    """
 
     # ---- before a start
 
@@ -212,8 +231,11 @@ class Backend(ABC):
         return base if base.startswith("/") else f"{await self.roots(profile)[0].home()}/{base}"
 
     def hosts(self, profile: Profile) -> tuple[str, ...]:
-        """Return the hosts of a profile to which connections are opened from here; the policy limits them."""
-        return profile.ssh.names
+        """Return the hosts of a profile to which connections are opened from here; the policy limits them.
+
+        A key `hosts` of the back-end's own table is among them.
+        """
+        return (*profile.ssh.names, *self._listed(profile, "hosts"))
 
     def sees_files(self, profile: Profile) -> bool:
         """Whether this machine sees the files that the nodes see."""
@@ -228,12 +250,15 @@ class Backend(ABC):
         return False
 
     def options(self, profile: Profile) -> tuple[str, ...]:
-        """Return the profile's own options for the scheduler, which an administrator may forbid."""
-        return ()
+        """Return the profile's own options for the scheduler, which an administrator may forbid.
+
+        They are the key `options` of the back-end's own table, if it has one.
+        """
+        return self._listed(profile, "options")
 
     def where(self, profile: Profile) -> str:
         """Describe which nodes the profile is about: while this stays the same, measurements of them hold."""
-        return repr(profile.ssh)
+        return repr((profile.ssh, profile.section) if profile.section else profile.ssh)
 
     def without_time_limit(self, profile: Profile) -> Profile:
         """Return a profile without such a limit."""
@@ -293,6 +318,11 @@ class Backend(ABC):
             Forbidden: The process is another user's, or belongs to a cluster or job.
         """
         raise self._scheduled(profile)
+
+    def _listed(self, profile: Profile, key: str) -> tuple[str, ...]:
+        """Return a list of texts in the back-end's own table; empty if it has no such key."""
+        own = section_of(profile, self.section) if self.section is not None else None
+        return tuple(getattr(own, key, ()))
 
     def _scheduled(self, profile: Profile) -> BadRequest:
         return BadRequest(

@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from msgspec import Struct
+
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import NotFound
+from dtrain_lab.wire.profile import Profile
 
 ENTRY_POINTS = "dtrain_lab.backends.v1"
 OURS = {
@@ -30,6 +33,18 @@ def has(name: str) -> bool:
     return name in OURS or name in names()
 
 
+def section(name: str) -> type[Struct] | None:
+    """Return the type of a back-end's own table in a profile; None if it has none, or isn't installed.
+
+    Args:
+        name: Name of the back-end.
+
+    Raises:
+        NotFound: It can't be loaded.
+    """
+    return None if name in OURS or not has(name) else backend(name).section
+
+
 @cache
 def backend(name: str) -> Backend:
     """Return the back-end of a name; one instance per process, so that connections and queries are shared.
@@ -46,6 +61,8 @@ def backend(name: str) -> Backend:
         )
     try:
         made: Backend = found[0].load()()
+        if made.section is not None and name in Profile.__struct_fields__:
+            raise TypeError(f'it can\'t have a table "{name}", which is a key of all profiles')
     except Exception as error:
         raise NotFound(
             f'The back-end "{name}" can\'t be loaded: {error}.',

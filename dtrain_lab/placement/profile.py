@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
-from typing import Any, cast, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -50,6 +50,9 @@ TABLES: dict[str, type[Struct]] = {
     "slurm": Slurm,
     "watch": Watch,
 }
+KEYS = [f.name for f in msgspec.structs.fields(Profile) if f.name not in ("name", "section")]
+"""Keys of a profile's file, without the table of a back-end of another package."""
+Values = Mapping[tuple[str, ...], tuple[Any, ...]]
 VALUES: dict[tuple[str, ...], tuple[str, ...]] = {
     ("environment", "kind"): get_args(EnvironmentKind),
     ("watch", "on_hang"): get_args(HangAction),
@@ -70,13 +73,16 @@ KINDS = {
 EXAMPLES = {"int": "2", "float": "10.0", "str": '"…"', "bool": "true", "array": '["…"]'}
 
 
-def parse(text: str, name: str, file: str) -> Profile:
+def parse(
+    text: str, name: str, file: str, section: Callable[[str], type[Struct] | None] = lambda backend: None
+) -> Profile:
     """Parse a profile.
 
     Args:
         text: the TOML.
         name: the profile's name.
         file: path that an error names.
+        section: returns the type of a back-end's own table, by the back-end's name; None if it has none.
 
     Raises:
         BadProfile: not TOML, an unknown key, or a value of the wrong type or out of range; the error's
@@ -89,17 +95,27 @@ def parse(text: str, name: str, file: str) -> Profile:
         raise _error(file, int(line[1]) if line else None, f"{error}", "Correct the TOML there.") from error
     except RecursionError as error:
         raise _error(file, None, "its brackets are nested too deeply", "Correct the TOML.") from error
-    _refuse_unknown(data, Profile, (), text, file)
-    for table, kind in TABLES.items():
+    backend = data.get("backend", Profile().backend)
+    theirs = section(backend) if isinstance(backend, str) else None
+    own: dict[str, type[Struct]] = {} if theirs is None else {backend: theirs}
+    _refuse_unknown(data, [*KEYS, *own], (), text, file)
+    for table, kind in {**TABLES, **own}.items():
         if isinstance(data.get(table), dict):
-            _refuse_unknown(data[table], kind, (table,), text, file)
+            known = [f.encode_name for f in msgspec.structs.fields(kind)]
+            _refuse_unknown(data[table], known, (table,), text, file)
+    values = {key: value for key, value in data.items() if key not in own}
     try:
-        profile = msgspec.convert(data, Profile)
+        profile = msgspec.convert(values, Profile)
     except msgspec.ValidationError as error:
-        what, path, hint = _wrong_value(str(error))
-        raise _error(file, _line(text, path), what, hint) from error
+        raise _refused_value(str(error), VALUES, text, file) from error
     _refuse_sizes(profile, text, file)
-    return msgspec.structs.replace(profile, name=name)
+    found: dict[str, Any] = {}
+    for table, kind in own.items():
+        try:
+            found = msgspec.to_builtins(msgspec.convert(data.get(table, {}), kind))
+        except msgspec.ValidationError as error:
+            raise _refused_value(_below(table, str(error)), _choices(table, kind), text, file) from error
+    return msgspec.structs.replace(profile, name=name, section=found)
 
 
 def no_backend(profile: Profile, text: str, file: str, known: Sequence[str]) -> BadProfile:
@@ -116,9 +132,8 @@ def no_backend(profile: Profile, text: str, file: str, known: Sequence[str]) -> 
 
 
 def _refuse_unknown(
-    table: dict[str, Any], kind: type[Struct], path: tuple[str, ...], text: str, file: str
+    table: dict[str, Any], known: Sequence[str], path: tuple[str, ...], text: str, file: str
 ) -> None:
-    known = [f.name for f in msgspec.structs.fields(kind) if not (kind is Profile and f.name == "name")]
     for key in table:
         if key in known:
             continue
@@ -166,11 +181,33 @@ def _refuse_texts(profile: Profile, text: str, file: str) -> None:
         raise _error(file, line, f'[slurm] allocation is "{given}"', hint, key="allocation")
 
 
-def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
+def _below(table: str, message: str) -> str:
+    """Return msgspec's message about a table as if the whole file had been converted."""
+    body, _, place = message.partition(" - at `$")
+    return f"{body} - at `$.{table}{place or '`'}"
+
+
+def _choices(table: str, kind: type[Struct]) -> Values:
+    """Return the keys of a back-end's table that take one of a few values."""
+    found: dict[tuple[str, ...], tuple[Any, ...]] = {}
+    for key, hint in get_type_hints(kind).items():
+        for one in (hint, *get_args(hint)):
+            if get_origin(one) is Literal:
+                found[table, key] = get_args(one)
+    return found
+
+
+def _refused_value(message: str, choices: Values, text: str, file: str) -> BadProfile:
+    what, path, hint = _wrong_value(message, choices)
+    return _error(file, _line(text, path), what, hint)
+
+
+def _wrong_value(message: str, choices: Values) -> tuple[str, tuple[str, ...], str]:
     """Describe the values that a key takes, in TOML's terms.
 
     Args:
         message: msgspec's, such as "Expected `int | null`, got `str` - at `$.nodes`".
+        choices: keys that take one of a few values.
 
     Returns:
         The error, the path of the key, and what to do.
@@ -178,7 +215,7 @@ def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
     body, _, place = message.partition(" - at `$")
     inner = "[" in place
     path = tuple(part for part in re.sub(r"\[.*?\]", "", place.rstrip("`")).split(".") if part)
-    values = VALUES.get(path)
+    values = [str(value) for value in choices.get(path, ())]
     if values:
         name, allowed = path[-1], ", ".join(values)
         given = re.search(r"'(.*)'", body)
@@ -186,6 +223,9 @@ def _wrong_value(message: str) -> tuple[str, tuple[str, ...], str]:
         meant = suggestions.did_you_mean(given[1], values, suggestions.NEAR_KEY) if given else ""
         table = f"[{path[0]}] " if len(path) > 1 else ""
         return f"{table}{what}", path, f"{meant} Use one of {allowed}.".lstrip()
+    missing = re.fullmatch(r"Object missing required field `(.*)`", body)
+    if missing:
+        return f"[{'.'.join(path)}] has no {missing[1]}", path, f"Add {missing[1]} to that table."
     types = re.fullmatch(r"Expected `(.*)`, got `(.*)`", body)
     if not types or not path:
         return f"{'.'.join(path)}: {body}" if path else body, path, "Correct the value there."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from dtrain_lab.wire.kinds import Accelerator, EnvironmentKind, Framework, HangAction, SlurmLauncher
@@ -72,6 +74,8 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     """A named place to run. `name` is the name of its file, not a key in it.
 
     `framework`: what its jobs train with, torch by default. `accelerator`: kind of its nodes' devices.
+    `section`: table of a back-end of another package, which is named like the back-end in the file; the
+    back-end has its type (`Backend.section`).
     """
 
     backend: str = "local"
@@ -89,4 +93,5 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     ssh: Ssh = Ssh()
     slurm: Slurm = Slurm()
     watch: Watch = Watch()
+    section: dict[str, Any] = {}
     name: str = "local"

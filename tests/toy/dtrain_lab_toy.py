@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.backends import script
-from dtrain_lab.backends.base import Backend, HeadAddress, Place
+from dtrain_lab.backends.base import Backend, HeadAddress, Place, section_of
 from dtrain_lab.backends.transport import LocalTransport, allowed
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.facts import local_facts
@@ -29,11 +30,18 @@ from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
 
 
+class Keys(Struct, frozen=True):
+    """The table `[toy]` of a profile. `nice`: how much lower the priority of its processes is."""
+
+    nice: int = 0
+
+
 class Toy(Backend):
     """Runs what it is given as if this were another machine, with one folder."""
 
     name = "toy"
     traits = Traits(shares_folder=True)
+    section = Keys
 
     async def facts(self, profile: Profile) -> NodeFacts:
         return await asyncio.to_thread(local_facts)
@@ -52,9 +60,10 @@ class Toy(Backend):
     async def submit(self, submission: Submission, files: Mapping[str, bytes]) -> Handle:
         folder = Path(submission.directory)
         await LocalTransport().write(str(folder), files)
+        nice = section_of(submission.profile, Keys).nice
         with (folder / f"{job_files.LAUNCHER_LOG}.log").open("wb") as log:
             process = subprocess.Popen(
-                ["bash", str(folder / job_files.BATCH)],
+                ["nice", f"-n{nice}", "bash", str(folder / job_files.BATCH)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -12,7 +12,6 @@ from tornado import web
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.errors import BadRequest, Forbidden
 from dtrain_lab.server.routes.base import BaseHandler
-from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire.jobs.job import JobRequest, JobSubmit
 
@@ -204,7 +203,7 @@ class SlotsHandler(BaseHandler):
             Forbidden: The user may only watch, and the profile's hosts would have to be asked.
         """
         profile = self.get_query_argument("profile", "local")
-        if profiles.load(profile).ssh.names and not await self.may_write():
+        if slots.hosts(profile) and not await self.may_write():
             raise Forbidden(
                 "You have read-only access, so hosts can't be queried for you.",
                 "Look at the slots of this machine instead.",

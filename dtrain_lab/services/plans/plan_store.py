@@ -101,7 +101,8 @@ class Plans:
         now = time.monotonic()
         if now - self._asked_for.get(request.profile, -GOOD_FOR_S) >= GOOD_FOR_S:
             self._asked_for[request.profile] = now
-            for host in seen.profile.ssh.names:  # count as the user's attempt, but not at each keystroke
+            # counts as the user's attempt, but not at each keystroke
+            for host in registry.backend(seen.profile.backend).hosts(seen.profile):
                 ssh_connections.forget_refusal(host)
         sound, refused = split(request)
         if isinstance(first, DtrainError):

@@ -107,7 +107,7 @@ def listing() -> list[Listed]:
 
 
 def _parse(text: str, name: str, file: str) -> Profile:
-    profile = parse(text, name, file)
+    profile = parse(text, name, file, registry.section)
     if not registry.has(profile.backend):
         raise no_backend(profile, text, file, registry.names())
     return profile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dtrain_lab.backends import ssh_connections
+from dtrain_lab.backends import registry, ssh_connections
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import files as profiles
@@ -35,5 +35,5 @@ async def sign_in(request: SignIn) -> SignedIn:
 
 
 def _known() -> set[str]:
-    named = (listed.profile.ssh for listed in profiles.listing() if listed.profile is not None)
-    return {host for ssh in named for host in ssh.names}
+    usable = (listed.profile for listed in profiles.listing() if listed.profile is not None)
+    return {host for profile in usable for host in registry.backend(profile.backend).hosts(profile)}

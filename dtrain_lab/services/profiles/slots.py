@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dtrain_lab.backends import registry
 from dtrain_lab.placement.slots import Slots
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import files as profiles
+
+
+def hosts(profile: str) -> tuple[str, ...]:
+    """Return the hosts to which connections would be opened for the slots of a profile.
+
+    Raises:
+        NotFound, BadProfile: The profile can't be used.
+    """
+    loaded = profiles.load(profile)
+    return registry.backend(loaded.backend).hosts(loaded)
 
 
 async def listing(profile: str = "local") -> Slots:

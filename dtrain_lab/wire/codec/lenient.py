@@ -1,4 +1,4 @@
-"""Decoding of JSON that another version wrote: unknown fields are ignored."""
+"""Decoding of JSON, or of values from JSON, that another version wrote: unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,20 @@ def decode(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError:
-        return msgspec.convert(_known(msgspec.json.decode(data), _shape(kind)), kind)  # type: ignore[arg-type]
+        return convert(msgspec.json.decode(data), kind)
+
+
+def convert(value: Any, kind: type[T]) -> T:
+    """Convert a value that was decoded without its type, ignoring unknown fields.
+
+    Args:
+        value: the value.
+        kind: type to convert into.
+
+    Raises:
+        msgspec.ValidationError: a required field is missing or has another type.
+    """
+    return msgspec.convert(_known(value, _shape(kind)), kind)  # type: ignore[arg-type]
 
 
 @functools.cache

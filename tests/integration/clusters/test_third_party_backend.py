@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.backends import registry
-from dtrain_lab.errors import NotFound
+from dtrain_lab.errors import BadProfile, NotFound
 from dtrain_lab.services.profiles import files as profiles
 from tests.books import write
 from tests.integration.ssh.test_ssh_clusters import write_profile
@@ -25,7 +26,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     work = tmp_path_factory.mktemp("toy")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(PACKAGE))
-        write_profile("toys", f'backend = "toy"\nworkdir = "{work}"\n')
+        write_profile("toys", f'backend = "toy"\nworkdir = "{work}"\n[toy]\nnice = 3\n')
         yield
     registry.backend.cache_clear()
 
@@ -34,6 +35,11 @@ def test_it_is_small_and_named_among_ours() -> None:
     assert len((PACKAGE / "dtrain_lab_toy.py").read_text().splitlines()) <= 150
     assert registry.names() == ["local", "slurm", "ssh", "toy"]
     assert profiles.load("toys").backend == "toy"
+    listed = next(one for one in profiles.listing() if one.name == "toys")
+    assert listed.profile is not None and listed.profile.section == {"nice": 3}
+    with pytest.raises(BadProfile, match=r'p\.toml, line 3: unknown key "\[toy\] nise".') as refused:
+        profiles.write("p", 'backend = "toy"\n[toy]\nnise = 3\n')
+    assert refused.value.hint == "Did you mean nice?"
     with pytest.raises(NotFound, match="no back-end"):
         registry.backend("toys")
 
@@ -50,14 +56,15 @@ def test_it_runs_a_cluster() -> None:
 def test_it_runs_a_job(tmp_path: Path) -> None:
     cells = [
         ("waits = False", "parameters"),
-        "import time\nprint('of', world_size)\nwhile waits:\n    time.sleep(0.1)",
+        "import os, time\nprint('of', world_size, 'nice', os.nice(0))\nwhile waits:\n    time.sleep(0.1)",
     ]
     book = write(tmp_path / "toy.ipynb", cells)
     plan = dt.submit(book, "toys", ranks=2, dry_run=True)
     assert plan.command.startswith("bash ")
     job: Job = dt.submit(book, "toys", nodes=2, ranks_per_node=1)
     assert job.wait(60) == "succeeded", job.logs()
-    assert sorted(job.logs().splitlines()) == ["[0] of 2", "[1] of 2"]
+    nice = min(19, os.nice(0) + 3)
+    assert sorted(job.logs().splitlines()) == [f"[{rank}] of 2 nice {nice}" for rank in (0, 1)]
     assert job.info()["backend"] == "toy"
     long: Job = dt.submit(book, "toys", ranks=2, parameters={"waits": True})
     long.cancel()

@@ -1,0 +1,133 @@
+"""A back-end of another package has a table of its own in profiles."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from typing import Literal
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.base import Backend, section_of
+from dtrain_lab.errors import BadProfile, Forbidden, NotFound
+from dtrain_lab.placement import policy, profile
+from dtrain_lab.services.policy import limits
+from dtrain_lab.services.profiles import slots
+from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.processes.settings import Policy
+from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.traits import Traits
+
+
+class Keys(Struct, frozen=True):
+    queue: str = "short"
+    priority: int | None = None
+    mode: Literal["packed", "spread"] = "packed"
+    hosts: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+class Farm(Backend):
+    name = "farm"
+    traits = Traits(schedules=True)
+    section = Keys
+
+
+class Strict(Struct, frozen=True):
+    queue: str
+
+
+Farm.__abstractmethods__ = frozenset()
+WHOLE = """
+backend = "farm"
+[farm]
+queue = "long"
+hosts = ["gate"]
+options = ["-x"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(group: str, name: str | None = None) -> object:
+        points = {"farm": Farm, "nodes": Farm}
+        return [EntryPoint(one, f"{__name__}:Farm", group) for one in points if name in (None, one)]
+
+    monkeypatch.setattr(registry, "entry_points", found)
+    monkeypatch.setattr(registry, "names", lambda: ["farm", "local", "nodes"])
+    registry.backend.cache_clear()
+
+
+def read(text: str) -> Profile:
+    return profile.parse(text, "p", "p.toml", registry.section)
+
+
+def test_its_table_is_read_with_defaults() -> None:
+    found = read(WHOLE)
+    assert section_of(found, Keys) == Keys("long", hosts=("gate",), options=("-x",))
+    assert found.section["mode"] == "packed", "a record shows all keys"
+    assert section_of(read('backend = "farm"\n'), Keys) == Keys()
+    assert section_of(lenient.decode(msgspec.json.encode(found), Profile), Keys).queue == "long"
+
+
+def test_a_key_that_an_earlier_version_had_is_ignored_in_records() -> None:
+    assert section_of(Profile("farm", section={"queue": "long", "gone": 1}), Keys) == Keys("long")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "part", "hint"),
+    [
+        ("[farm]\nque = 1\n", 3, 'unknown key "[farm] que"', "Did you mean queue?"),
+        ("[fram]\nqueue = 1\n", 2, 'unknown key "fram"', "Did you mean farm?"),
+        ("[farm]\npriority = 'high'\n", 3, "[farm] priority takes a whole number, not text", "priority = 2"),
+        ("[farm]\nhosts = [1]\n", 3, "[farm] each value of hosts has to be text in quotes", "Correct"),
+        ("[farm]\nmode = 'speed'\n", 3, '[farm] mode is "speed"', "Use one of packed, spread."),
+        ("farm = 1\n", 2, "farm takes a table, not a whole number", "Correct"),
+    ],
+)
+def test_its_errors_name_line_and_key(text: str, line: int, part: str, hint: str) -> None:
+    with pytest.raises(BadProfile) as refused:
+        read('backend = "farm"\n' + text)
+    assert refused.value.details["line"] == line
+    assert part in refused.value.message
+    assert hint in refused.value.hint
+
+
+def test_a_key_without_default_is_asked_for() -> None:
+    with pytest.raises(BadProfile, match=r"\[farm\] has no queue"):
+        profile.parse('backend = "farm"\n', "p", "p.toml", lambda backend: Strict)
+
+
+def test_the_table_belongs_to_profiles_of_its_back_end_only() -> None:
+    with pytest.raises(BadProfile, match='unknown key "farm"'):
+        read('backend = "local"\n[farm]\nqueue = "x"\n')
+
+
+def test_a_table_cannot_have_the_name_of_a_key_of_all_profiles() -> None:
+    with pytest.raises(NotFound, match='"nodes", which is a key of all profiles'):
+        registry.backend("nodes")
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [(Policy(options=False), "extra options"), (Policy(hosts=("gpu-*",)), "the host gate")],
+)
+def test_the_administrator_limits_its_options_and_hosts(rules: Policy, said: str) -> None:
+    found = read(WHOLE)
+    uses = limits.uses(registry.backend("farm"), found)
+    policy.check(Policy(), found, uses)
+    with pytest.raises(Forbidden, match=said):
+        policy.check(rules, found, uses)
+
+
+def test_its_hosts_are_known_where_hosts_are_asked_for() -> None:
+    profiles.write("farmed", WHOLE)
+    assert slots.hosts("farmed") == ("gate",)
+
+
+def test_speeds_are_measured_again_when_the_table_changes() -> None:
+    farm, one = registry.backend("farm"), read(WHOLE)
+    assert farm.where(one) != farm.where(msgspec.structs.replace(one, section={"queue": "short"}))
