@@ -61,23 +61,23 @@ class Head:
         self._journal = Journal(directory)
         self._client_queues = ClientQueues(self._to_client, self._journal, self._soon)
         self._collector = MetricsCollector()
-        peers = RankRoutes(
+        routes = RankRoutes(
             lambda peer, frames: self._link.send(peer, frames), lambda peer: self._link.read_last(peer)
         )
-        self._debugger = DebugBroker(peers, self._client_queues.send, self._paused)
+        self._debugger = DebugBroker(routes, self._client_queues.send, self._paused)
         self._parts = Parts(
             link=f"ipc://{directory / 'link'}",
             collector=self._collector,
             snapshot=Snapshot(identity, self._collector),
-            peers=peers,
+            routes=routes,
             journal=self._journal,
             client_queues=self._client_queues,
             debugger=self._debugger,
-            moved=lambda: self._watchers.moved(),
-            begins=lambda: self._keep_history(ended=True),
+            mark_changed=lambda: self._watchers.moved(),
+            before_cell=lambda: self._keep_history(ended=True),
         )
         self._policy = policy(self._parts)
-        self._stacks = Stacks(self._policy, peers, self._collector)
+        self._stacks = Stacks(self._policy, routes, self._collector)
         self._history = History(self._policy.point_s, self._policy.keep, self._policy.idle_point_s)
         self._watchers = Watchers(self._client_queues, self._policy.cluster, self._policy.tick_s)
         self._requests = Requests(
@@ -170,7 +170,7 @@ class Head:
 
     def _from_client(self, client: bytes, frame: bytes) -> None:
         self._requests.received(client, frame)
-        self._policy.asked()
+        self._policy.client_active()
 
     def _handlers(self) -> Handlers:
         return {

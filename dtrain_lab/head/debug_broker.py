@@ -37,15 +37,15 @@ class DebugBroker:
     Other clients are told who debugs.
 
     Args:
-        peers: Connections to the ranks.
+        routes: Connections to the ranks.
         to_client: Sends a frame to a client.
         changed: Called when ranks have paused or continued.
     """
 
     def __init__(
-        self, peers: RankRoutes, to_client: Callable[[bytes, bytes], None], changed: Callable[[], None]
+        self, routes: RankRoutes, to_client: Callable[[bytes, bytes], None], changed: Callable[[], None]
     ) -> None:
-        self._peers = peers
+        self._routes = routes
         self._to_client = to_client
         self._changed = changed
         self._holder: DebugClient | None = None
@@ -99,7 +99,7 @@ class DebugBroker:
         """Release the debugger: ranks continue. Returns the futures of their answers."""
         self._holder = None
         self._watched.drop(NAME)
-        there = set(self._peers.ranks)
+        there = set(self._routes.ranks)
         futures = [self._send(rank, "detach", b"{}") for rank in sorted(self._attached & there)]
         self._attached.clear()
         self._pausing.clear()
@@ -119,9 +119,9 @@ class DebugBroker:
         if self._holder is None or self._holder.client != client:
             raise Conflict("Another client is debugging these ranks.", "Turn the debugger on.")
         self._holder.heard = time.monotonic()
-        there = set(self._peers.ranks)
+        there = set(self._routes.ranks)
         answers = {
-            rank: _no(self._peers.absent(rank), absent=True) for rank in order.arguments if rank not in there
+            rank: _no(self._routes.absent(rank), absent=True) for rank in order.arguments if rank not in there
         }
         if order.command == "attach":
             self._attached |= there & set(order.arguments)
@@ -186,7 +186,7 @@ class DebugBroker:
         self._asked[self._number] = rank, future
         number = self._number
         future.add_done_callback(lambda _: self._asked.pop(number, None))
-        self._peers.to_rank(
+        self._routes.to_rank(
             rank, links.DebugRequest(rank=rank, id=number, command=command, arguments=arguments)
         )
         return future

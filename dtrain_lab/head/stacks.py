@@ -27,13 +27,13 @@ class Stacks:
 
     Args:
         policy: The head's policy, which knows who reads them.
-        peers: Connections to the ranks.
+        routes: Connections to the ranks.
         collector: Stores the location of ranks that others wait for.
     """
 
-    def __init__(self, policy: RankOwnership, peers: RankRoutes, collector: MetricsCollector) -> None:
+    def __init__(self, policy: RankOwnership, routes: RankRoutes, collector: MetricsCollector) -> None:
         self._policy = policy
-        self._peers = peers
+        self._routes = routes
         self._collector = collector
         self._asked: dict[int, tuple[set[int], dict[int, links.StacksRead], asyncio.Future[None]]] = {}
         self._number = 0
@@ -100,8 +100,8 @@ class Stacks:
                 if not is_ours(f)
             )
             return Stack(rank, here.text, frames=tuple(frames))
-        if self._peers.of(rank) is None:
-            return Stack(rank, None, f"It {self._peers.absent(rank)}.")
+        if self._routes.of(rank) is None:
+            return Stack(rank, None, f"It {self._routes.absent(rank)}.")
         return Stack(rank, None, "no answer, not even to a signal: it is stopped or exiting")
 
     def _location(self, rank: int, frame: Frame) -> Where:
@@ -118,7 +118,7 @@ class Stacks:
         number = self._number
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         known: dict[int, links.StacksRead] = {}
-        missing = {rank for rank in ranks if self._peers.of(rank) is not None}
+        missing = {rank for rank in ranks if self._routes.of(rank) is not None}
         if not missing:
             return known
         self._asked[number] = (missing, known, done)

@@ -24,8 +24,8 @@ RESTARTED_WITHIN_S = 180.0
 SETTLED_WITHIN_S = 10.0
 
 
-class World(Protocol):
-    """What the handlers need of a world."""
+class RequestsWorld(Protocol):
+    """What `WorldRequests` needs of a world."""
 
     heir: str
 
@@ -69,7 +69,7 @@ class WorldRequests:
 
     def __init__(
         self,
-        world: World,
+        world: RequestsWorld,
         parts: Parts,
         cells: Cells,
         membership: Membership,
@@ -111,12 +111,12 @@ class WorldRequests:
     async def _take_lease(self, _: bytes, order: clients.AcquireLease) -> Cluster:
         if not order.warm or self._world.plan is None:
             self._leases.take(order.lease, attach=order.attach)
-        self._parts.moved()
+        self._parts.mark_changed()
         return self._world.cluster()
 
     async def _release(self, _: bytes, order: clients.Release) -> None:
         self._leases.release(order.lease)
-        self._parts.moved()
+        self._parts.mark_changed()
 
     async def _interrupt(self, _: bytes, order: clients.Interrupt) -> Cluster:
         world = self._world

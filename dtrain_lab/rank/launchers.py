@@ -22,6 +22,7 @@ import torch.multiprocessing as mp
 from dtrain_lab.errors import Conflict
 from dtrain_lab.rank.frameworks import torch_libraries
 from dtrain_lab.rank.import_hooks import after_import
+from dtrain_lab.rank.init_process_group import ExistingGroup
 from dtrain_lab.rank.notes import Notes
 from dtrain_lab.text.units import counted
 
@@ -32,24 +33,14 @@ LIGHTNING = ("lightning.pytorch", "lightning.fabric", "pytorch_lightning", "ligh
 RANK_NAMES = ("rank", "global_rank", "local_rank", "proc_id", "gpu")
 
 
-class ExistingGroup(Protocol):
-    """The ranks that already run."""
-
-    rank: int
-    size: int
-
-    def remake(self) -> None:
-        """Create the ranks' process group again; a collective."""
-
-
-def install(world: ExistingGroup, notes: Notes) -> None:
+def install(group: ExistingGroup, notes: Notes) -> None:
     """Replace the functions of torch and multiprocessing that launch ranks.
 
     Args:
-        world: the ranks that already run.
+        group: the process group of this rank.
         notes: tells the user that no processes are started.
     """
-    launchers = Launchers(world, notes)
+    launchers = Launchers(group, notes)
     mp.spawn = launchers.spawn
     mp.start_processes = launchers.start_processes
     module: Any = sys.modules["torch.multiprocessing.spawn"]
@@ -65,12 +56,12 @@ class Launchers:
     """The replacements for launchers.
 
     Args:
-        world: this rank's world.
+        group: the process group of this rank.
         notes: tells the user that no processes are started.
     """
 
-    def __init__(self, world: ExistingGroup, notes: Notes) -> None:
-        self._here = world
+    def __init__(self, group: ExistingGroup, notes: Notes) -> None:
+        self._here = group
         self._notes = notes
         self._process = os.getpid()
 

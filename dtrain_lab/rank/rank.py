@@ -24,7 +24,7 @@ from dtrain_lab.rank.cells.namespace_queries import NamespaceQueries
 from dtrain_lab.rank.cells.runner import CellRunner, drain
 from dtrain_lab.rank.debugger.debugger import RankDebugger
 from dtrain_lab.rank.diagnosis.measure import measure
-from dtrain_lab.rank.diagnosis.try_advice import attempt
+from dtrain_lab.rank.diagnosis.try_advice import try_change
 from dtrain_lab.rank.engine import Registration
 from dtrain_lab.rank.group.lifecycle import Group
 from dtrain_lab.rank.group.link_store import PendingCalls
@@ -176,7 +176,7 @@ class Rank:
             reply = await self._cells.run(order)
         else:
             change = order.change
-            work = partial(attempt, self._monitor, change) if change else partial(measure, self._monitor)
+            work = partial(try_change, self._monitor, change) if change else partial(measure, self._monitor)
             reply = await self._cells.measure(order.cell, work)
         self._backward.end_cell()
         if self._monitor is not None:

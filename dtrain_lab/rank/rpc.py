@@ -11,13 +11,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.distributed as dist
 
 from dtrain_lab.errors import Conflict
 from dtrain_lab.rank.import_hooks import after_import
+from dtrain_lab.rank.init_process_group import ExistingGroup
 from dtrain_lab.rank.torch import references
 from dtrain_lab.text.units import counted
 
@@ -25,30 +26,19 @@ SCHEME = "dtrain-rank"
 USUAL = ("", "env://")
 
 
-class World(Protocol):
-    """The ranks that already run."""
-
-    rank: int
-    size: int
-
-    @property
-    def store(self) -> dist.Store:
-        """The store that the ranks share."""
-
-
-def install(world: World) -> None:
+def install(group: ExistingGroup) -> None:
     """Make `rpc.init_rpc` use the ranks' store, once the user imports RPC."""
 
     sessions = Sessions()
 
     def rendezvous(url: str, **_: Any) -> Iterator[tuple[dist.Store, int, int]]:
-        yield dist.PrefixStore(sessions.name, world.store), world.rank, world.size
+        yield dist.PrefixStore(sessions.name, group.store), group.rank, group.size
 
     dist.register_rendezvous_handler(SCHEME, rendezvous)
-    after_import("torch.distributed.rpc", functools.partial(_answer, world, sessions))
+    after_import("torch.distributed.rpc", functools.partial(_answer, group, sessions))
 
 
-def _answer(world: World, sessions: Sessions, module: ModuleType) -> None:
+def _answer(group: ExistingGroup, sessions: Sessions, module: ModuleType) -> None:
     rpc: Any = module
     if not hasattr(rpc, "init_rpc"):  # this build of torch has no RPC
         return
@@ -62,18 +52,18 @@ def _answer(world: World, sessions: Sessions, module: ModuleType) -> None:
         world_size: int | None = None,
         rpc_backend_options: Any = None,
     ) -> None:
-        if world_size not in (None, world.size):
+        if world_size not in (None, group.size):
             asked = counted(world_size or 0, "process", "processes")
             raise Conflict(
-                f"init_rpc asks for {asked}; {counted(world.size, 'rank is', 'ranks are')} there.",
-                f"Give world_size as {world.size}.",
+                f"init_rpc asks for {asked}; {counted(group.size, 'rank is', 'ranks are')} there.",
+                f"Give world_size as {group.size}.",
                 code="world_size_differs",
             )
         options = rpc_backend_options or rpc.TensorPipeRpcBackendOptions()
         if options.init_method in USUAL:
             options.init_method = f"{SCHEME}://"
         sessions.begin()
-        usual(name, backend, world.rank if rank == -1 else rank, world.size, options)
+        usual(name, backend, group.rank if rank == -1 else rank, group.size, options)
 
     @functools.wraps(ends)
     def shutdown(graceful: bool = True, timeout: float = 0) -> None:

@@ -44,17 +44,17 @@ class Owned:
         self.told: list[tuple[bytes, links.Message]] = []
         """Each message to an agent or a rank, with its name on the link: "n0", "r0"."""
         collector = MetricsCollector()
-        peers = RankRoutes(self._to_peer, lambda _: None)
+        routes = RankRoutes(self._to_peer, lambda _: None)
         self.results: list[Any] = []
         self._journal = journal = Journal(folder)
         client_queues = ClientQueues(self._to_client, journal, lambda: None)
-        debugger = DebugBroker(peers, client_queues.send, lambda _: None)
+        debugger = DebugBroker(routes, client_queues.send, lambda _: None)
         self.snapshot = Snapshot("w", collector)
         parts = Parts(
             "ipc://link",
             collector,
             self.snapshot,
-            peers,
+            routes,
             journal,
             client_queues,
             debugger,

@@ -32,7 +32,7 @@ class CellRequests:
         membership: State of the world.
         cells: All cells of the world.
         journal: Output of the cells.
-        peers: Connections to the ranks.
+        routes: Connections to the ranks.
         cluster: Makes the current snapshot of the world.
     """
 
@@ -41,14 +41,14 @@ class CellRequests:
         membership: Membership,
         cells: Cells,
         journal: Journal,
-        peers: RankRoutes,
+        routes: RankRoutes,
         cluster: Callable[[], Cluster],
     ) -> None:
         self._membership = membership
         self._cluster = cluster
         self._cells = cells
         self._journal = journal
-        self._peers = peers
+        self._routes = routes
         self._holders = LockHolders(self._released)
         self._queued: dict[str, asyncio.Future[None]] = {}
         """Lock that a view waits for → done once it is acquired."""
@@ -188,7 +188,7 @@ class CellRequests:
             raise Conflict(f"Rank {rank} is gone, and its widgets with it.", "Run their cell again.")
         self._number += 1
         number = self._number
-        self._peers.to_rank(
+        self._routes.to_rank(
             rank,
             links.Comm(
                 cell=order.cell,
@@ -218,7 +218,7 @@ class CellRequests:
         number = self._number
         asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._completing[number] = asked
-        self._peers.to_rank(
+        self._routes.to_rank(
             free[0],
             links.Complete(
                 id=number, code=order.code, cursor=order.cursor, inspect=order.inspect, detail=order.detail

@@ -15,15 +15,15 @@ class RankOutput:
 
     Args:
         cells: The cells that the output belongs to.
-        peers: Sends acknowledgements to ranks.
+        routes: Sends acknowledgements to ranks.
         ask_agent: Sends a message to the agent of a rank.
     """
 
     def __init__(
-        self, cells: Cells, peers: RankRoutes, ask_agent: Callable[[int, links.Message], None]
+        self, cells: Cells, routes: RankRoutes, ask_agent: Callable[[int, links.Message], None]
     ) -> None:
         self._cells = cells
-        self._peers = peers
+        self._routes = routes
         self._ask_agent = ask_agent
         self._confirmed = OutputOffsets()
 
@@ -39,7 +39,7 @@ class RankOutput:
             self._cells.output(left, frame if left is message else links.encode(left))
         seen = self._confirmed.received(message)
         if seen is not None:
-            self._peers.to_rank(message.rank, seen)
+            self._routes.to_rank(message.rank, seen)
 
     def output_stalled(self, message: links.OutputStalled) -> None:
         """A rank has been silent for a while: fetch what it printed and could not send."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.jobs import attempt
+from dtrain_lab.jobs.attempt import RankSeen
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire import links
 from dtrain_lab.wire.jobs import rank_ends
@@ -25,7 +26,7 @@ class WatchedRank:
 
     name: str
     """Name of the rank's node."""
-    restart: int
+    attempt: int
     pid: int
     peer: bytes
     """The agent's name on the link."""
@@ -34,9 +35,9 @@ class WatchedRank:
     code: int | None = None
 
     @property
-    def end(self) -> attempt.RankSeen:
+    def end(self) -> RankSeen:
         """The rank's outcome, by which its attempt is judged."""
-        return attempt.RankSeen(self.restart, self.code, time.monotonic() - self.seen)
+        return RankSeen(self.attempt, self.code, time.monotonic() - self.seen)
 
 
 class Attempts:
@@ -68,8 +69,8 @@ class Attempts:
             told: Its message: the node, the attempt and the ranks that it has started.
         """
         for rank, _, pid in told.ranks:
-            self._ranks[rank] = WatchedRank(told.name, told.restart, pid, agent)
-        if told.restart in self._failed:
+            self._ranks[rank] = WatchedRank(told.name, told.attempt, pid, agent)
+        if told.attempt in self._failed:
             self._send(agent, links.LeaveWorld())
 
     def note_alive(self, rank: int) -> None:
@@ -129,7 +130,7 @@ class Attempts:
     def _note_lost(self, rank: int) -> None:
         """Record the error of a rank whose node is gone and can't write it itself."""
         watched = self._ranks[rank]
-        if watched.restart in self._failed:
+        if watched.attempt in self._failed:
             return
         self._fail(watched)
         path = self._folder / job_files.error(rank)
@@ -141,6 +142,6 @@ class Attempts:
             path.write_bytes(msgspec.json.encode(told))
 
     def _fail(self, watched: WatchedRank) -> None:
-        self._failed.add(watched.restart)
+        self._failed.add(watched.attempt)
         for agent in {w.peer for w in self._ranks.values()} - {watched.peer}:
             self._send(agent, links.LeaveWorld())

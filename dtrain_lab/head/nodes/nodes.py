@@ -16,7 +16,7 @@ from dtrain_lab.head.nodes import agent_logs
 from dtrain_lab.head.nodes.controller import SOCKETS, Controller
 from dtrain_lab.head.nodes.local_agents import Agents
 from dtrain_lab.head.nodes.network import Network
-from dtrain_lab.head.nodes.world import World
+from dtrain_lab.head.nodes.world import NodesWorld
 from dtrain_lab.head.ownership import messages
 from dtrain_lab.machine.net import tcp
 from dtrain_lab.placement import network as networks
@@ -53,7 +53,7 @@ class Nodes:
 
     def __init__(
         self,
-        world: World,
+        world: NodesWorld,
         settings: HeadSettings,
         snapshot: Snapshot,
         link: str,

@@ -8,7 +8,7 @@ from dtrain_lab.wire.kinds import WorldPhase
 from dtrain_lab.world.events import Event
 
 
-class World(Protocol):
+class NodesWorld(Protocol):
     """What `Nodes` needs of its world."""
 
     ending: bool

@@ -17,8 +17,8 @@ PAUSED_S = 1.0
 """Seconds between checks whether ranks are still paused, when a cell's time-out is due."""
 
 
-class World(Protocol):
-    """What the limits need of a world."""
+class TimeoutsWorld(Protocol):
+    """What `CellTimeouts` needs of a world."""
 
     @property
     def plan(self) -> Plan | None:
@@ -42,7 +42,7 @@ class CellTimeouts:
         cells: Cells of the world.
     """
 
-    def __init__(self, world: World, cells: Cells) -> None:
+    def __init__(self, world: TimeoutsWorld, cells: Cells) -> None:
         self._world = world
         self._cells = cells
 

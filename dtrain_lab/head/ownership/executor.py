@@ -14,8 +14,8 @@ from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.plan import Plan
 
 
-class World(Protocol):
-    """What the executor needs of a world."""
+class ExecutorWorld(Protocol):
+    """What `Executor` needs of a world."""
 
     ranks: Ranks
 
@@ -36,10 +36,10 @@ class Executor:
         cells: Cells of the world.
     """
 
-    def __init__(self, world: World, parts: Parts, cells: Cells) -> None:
+    def __init__(self, world: ExecutorWorld, parts: Parts, cells: Cells) -> None:
         self._world = world
         self._cells = cells
-        self._collector, self._peers, self._debugger = parts.collector, parts.peers, parts.debugger
+        self._collector, self._routes, self._debugger = parts.collector, parts.routes, parts.debugger
 
     def fork(self, ranks: tuple[int, ...]) -> None:
         """Fork processes for ranks."""
@@ -64,7 +64,7 @@ class Executor:
     def end_ranks(self, ranks: tuple[int, ...]) -> None:
         """Tell ranks to exit by themselves."""
         for rank in ranks:
-            self._peers.to_rank(rank, links.End())
+            self._routes.to_rank(rank, links.End())
 
     def abort(self, ranks: tuple[int, ...], hooks: bool) -> None:
         """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""

@@ -64,7 +64,7 @@ class Observer:
         self._folder = folder
         self._record = record
         self._parts = parts
-        self._collector, self._peers = parts.collector, parts.peers
+        self._collector, self._routes = parts.collector, parts.routes
         self.stack_readers: tuple[StackReader, ...] = (StackReader(self._ask_agents, AGENTS_WITHIN_S),)
         plan, profile = record.plan, record.profile
         self._collector.plan = plan
@@ -74,7 +74,7 @@ class Observer:
         self._one_machine = self._record.plan.traits.one_machine
         framework = record.framework
         serving = frozenset(r for r in range(plan.size) if framework is not None and framework.serves(r))
-        self._attempts = Attempts(folder, plan.size, self._peers.to_peer, serving)
+        self._attempts = Attempts(folder, plan.size, self._routes.to_peer, serving)
         self._troubles: dict[int, tuple[Trouble, ...]] = {}
         """Node → failures inside its agents."""
         self._values_at = 0
@@ -105,8 +105,8 @@ class Observer:
 
     # ---- what clients see
 
-    def asked(self) -> None:
-        """A client has connected; an observer ignores that."""
+    def client_active(self) -> None:
+        """A client has sent something; an observer ignores that."""
 
     def cluster(self) -> Cluster:
         """Current snapshot of the job's world."""
@@ -118,8 +118,8 @@ class Observer:
         return self._record.request.notebook, None
 
     def _ask_agents(self, order: links.ReadStacks) -> None:
-        for agent in {self._peers.of(rank) for rank in order.ranks} - {None}:
-            self._peers.to_peer(agent, order)  # type: ignore[arg-type]
+        for agent in {self._routes.of(rank) for rank in order.ranks} - {None}:
+            self._routes.to_peer(agent, order)  # type: ignore[arg-type]
 
     # ---- link
 
@@ -133,25 +133,25 @@ class Observer:
                     self._attempts.note_alive(sample.rank)
             case links.Exited(rank, pid, code):
                 if self._attempts.ended(rank, pid, code):
-                    self._peers.gone(rank)
+                    self._routes.gone(rank)
                     self._collector.ended(rank)
                     self._parts.debugger.forget(rank)
                     self.state = self.state.member(rank, cell=None, lost=code != 0)
-                    self._parts.moved()
-            case links.AskEnd(restart):
-                self._attempts.asked(peer, restart)
+                    self._parts.mark_changed()
+            case links.AskEnd(attempt):
+                self._attempts.asked(peer, attempt)
             case links.LoopFailed(node, troubles):
                 self._troubles[node] = troubles
-                self._parts.moved()
+                self._parts.mark_changed()
 
     def _launched(self, peer: bytes, message: links.RanksLaunched) -> None:
-        log.info("node %s: the agent of %s is there, attempt %s", message.node, message.name, message.restart)
+        log.info("node %s: the agent of %s is there, attempt %s", message.node, message.name, message.attempt)
         state = self.state
         for rank, _, pid in message.ranks:
             self._collector.forget(rank)
-            self._peers.joined(rank, peer)
+            self._routes.joined(rank, peer)
             running = {"cell": SCRIPT, "last": SCRIPT, "lost": False}
-            state = state.member(rank, pid=pid, joined=True, generation=message.restart, **running)
+            state = state.member(rank, pid=pid, joined=True, generation=message.attempt, **running)
         self._attempts.joined(peer, message)
         self._collector.cell_began([rank for rank, _, _ in message.ranks], SCRIPT)
         if not self._one_machine:
@@ -159,10 +159,10 @@ class Observer:
         self.state = replace(
             state,
             phase="ready" if all(m.joined for m in state.members) else "starting",
-            generation=max(state.generation, message.restart),
+            generation=max(state.generation, message.attempt),
             ready_nodes=state.ready_nodes | {message.node},
         )
-        self._parts.moved()
+        self._parts.mark_changed()
 
     def _name(self, node: int, name: str) -> None:
         """Update the plan with the node's name: a scheduler chose the node, so it is known only now."""

@@ -43,7 +43,7 @@ LINGER_FAILED_S = 600.0
 class OwnedWorld:
     """Makes ranks, runs cells on them, and ends them.
 
-    It is the `World` of `nodes.world`, `executor`, `cell_limits` and `world_requests`.
+    It is the `NodesWorld`, `ExecutorWorld`, `TimeoutsWorld` and `RequestsWorld` of those that use it.
 
     Args:
         settings: Settings of the head.
@@ -55,14 +55,14 @@ class OwnedWorld:
         self._settings = settings
         self._parts = parts
         self._tell_moved = moved
-        self.collector, self.snapshot, self._peers = parts.collector, parts.snapshot, parts.peers
+        self.collector, self.snapshot, self._routes = parts.collector, parts.snapshot, parts.routes
         self._losses = Losses()
         directory = Path(settings.directory)
         beside = Path(settings.record).parent if settings.record else directory.parent
         self._starts = StartHistory(beside / "starts.jsonl")
         self.cells = Cells(
             parts.journal,
-            self._peers.to_ranks,
+            self._routes.to_ranks,
             parts.client_queues,
             self._began,
             self._can_begin,
@@ -73,7 +73,7 @@ class OwnedWorld:
         self.membership = Membership(self._executor, self.moved)
         self.advice = AdviceRequests(self.collector, self.cells, self.cluster)
         self.lifetime = Lifetime(settings, self.membership, self.cells, self.snapshot, self.stop)
-        self.nodes = Nodes(self, settings, self.snapshot, parts.link, self._peers.to_peer)
+        self.nodes = Nodes(self, settings, self.snapshot, parts.link, self._routes.to_peer)
         self.ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
         self._former: Plan | None = None
         """While the world shrinks: the plan in which the ending ranks still are."""
@@ -136,7 +136,7 @@ class OwnedWorld:
             troubles: All failures of its agent until now.
         """
         self._troubles[node] = troubles
-        self._parts.moved()
+        self._parts.mark_changed()
 
     def paused(self) -> bool:
         """Whether a debugger holds ranks."""
@@ -243,7 +243,7 @@ class OwnedWorld:
         return self.state.can_begin(ranks)
 
     def _began(self, cell: str, ranks: tuple[int, ...]) -> None:
-        self._parts.begins()
+        self._parts.before_cell()
         running = self.cells.get(cell)
         self.ranks.begin(ranks, running.order if running is not None else None)
         self.happened(on.CellBegan(cell, ranks))

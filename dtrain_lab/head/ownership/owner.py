@@ -54,7 +54,7 @@ class Owner:
         world = self.world = OwnedWorld(settings, parts, self._moved)
         self._nodes, self._ranks, self._cells = world.nodes, world.ranks, world.cells
         self._cell_requests = CellRequests(
-            world.membership, world.cells, parts.journal, parts.peers, world.cluster
+            world.membership, world.cells, parts.journal, parts.routes, world.cluster
         )
         self._diagnoses = Diagnoses(
             self._cell_requests,
@@ -63,11 +63,11 @@ class Owner:
             world.cluster,
             parts.collector,
             world.advice.advice,
-            parts.moved,
+            parts.mark_changed,
         )
         leases = world.lifetime.leases
         lost = self._cell_requests.calls_lost
-        self._engines = Engines(world.nodes.controller, parts.peers.to_ranks, world.membership, lost)
+        self._engines = Engines(world.nodes.controller, parts.routes.to_ranks, world.membership, lost)
         self._requests = WorldRequests(world, parts, world.cells, world.membership, leases, world.nodes)
         remote = settings.remote
         self.listens = (
@@ -132,8 +132,8 @@ class Owner:
         """Handlers of requests about cells that are handled in the order of arrival."""
         return {clients.Run: self._cell_requests.run, clients.Follow: self._cell_requests.follow}
 
-    def asked(self) -> None:
-        """A client has connected to this head."""
+    def client_active(self) -> None:
+        """A client has sent something to this head."""
         self.world.lifetime.reached()
 
     def cluster(self) -> Cluster:
@@ -148,7 +148,7 @@ class Owner:
 
     def _ask_ranks(self, order: links.ReadStacks) -> None:
         for rank in order.ranks:
-            self._parts.peers.to_rank(rank, order)
+            self._parts.routes.to_rank(rank, order)
 
     def _ask_agents(self, order: links.ReadStacks) -> None:
         """Ask the agents: they can read the stack of a rank that holds the GIL, but not of a stopped one."""
@@ -169,7 +169,7 @@ class Owner:
 
     def _moved(self) -> None:
         self._engines.moved()
-        self._parts.moved()
+        self._parts.mark_changed()
 
     # ---- link
 

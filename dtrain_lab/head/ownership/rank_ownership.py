@@ -31,13 +31,13 @@ class Parts:
     """URL of the head's link on its own node."""
     collector: MetricsCollector
     snapshot: Snapshot
-    peers: RankRoutes
+    routes: RankRoutes
     journal: Journal
     client_queues: ClientQueues
     debugger: DebugBroker
-    moved: Callable[[], None]
+    mark_changed: Callable[[], None]
     """Marks the world as changed, so that watchers hear of it with the next tick."""
-    begins: Callable[[], None]
+    before_cell: Callable[[], None]
     """Called before a cell begins, whose values would replace those of the cell before."""
 
 
@@ -103,8 +103,8 @@ class RankOwnership(Protocol):
             Path of the notebook and id of the cell; None for what is unknown.
         """
 
-    def asked(self) -> None:
-        """A client has connected to this head."""
+    def client_active(self) -> None:
+        """A client has sent something to this head."""
 
     async def run(self, keys: Keys | None) -> None:
         """Own or observe the ranks until the world has ended."""

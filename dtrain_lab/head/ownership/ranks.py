@@ -35,13 +35,13 @@ class Ranks:
         self, identity: str, parts: Parts, membership: Membership, cells: Cells, nodes: Nodes
     ) -> None:
         self._id = identity
-        self._collector, self._snapshot, self._peers = parts.collector, parts.snapshot, parts.peers
+        self._collector, self._snapshot, self._routes = parts.collector, parts.snapshot, parts.routes
         self._debugger = parts.debugger
         self._membership = membership
         self._cells = cells
         self._nodes = nodes
-        self._store = Store(self._peers.to_rank)
-        self._output = RankOutput(cells, self._peers, self._to_agent)
+        self._store = Store(self._routes.to_rank)
+        self._output = RankOutput(cells, self._routes, self._to_agent)
         self._groups: messages.Groups = {}
         self._operations: dict[int, str] = {}
         """Rank → the collective that it was in when it was interrupted."""
@@ -83,7 +83,7 @@ class Ranks:
         self._collector.unpointed.clear()
         self._store.drop(f"gen{generation - 1}/")
         for rank, order in messages.form(self._plan, generation, joining, self._groups):
-            self._peers.to_rank(rank, order)
+            self._routes.to_rank(rank, order)
         for rank in joining:
             self._groups.pop(rank, None)
 
@@ -103,7 +103,7 @@ class Ranks:
         """Abort the collectives that ranks wait in, and with `hooks` what backward runs in other threads."""
         self._note_operations(ranks)
         for rank in ranks:
-            self._peers.to_rank(rank, links.Abort(hooks))
+            self._routes.to_rank(rank, links.Abort(hooks))
 
     def resized(self, plan: Plan) -> None:
         """Forget the process groups of the old size, and hold slots for the new one."""
@@ -163,7 +163,7 @@ class Ranks:
 
     def forget(self, rank: int) -> None:
         """Drop what is known of a rank whose process is gone."""
-        self._peers.gone(rank)
+        self._routes.gone(rank)
         self._store.forget(rank)
         self._collector.forget(rank)
         self._output.forget(rank)
@@ -181,7 +181,7 @@ class Ranks:
             )
             self._membership.happened(on.NodeFailed(0, text, decode.HINT))
             return
-        self._peers.joined(message.rank, peer)
+        self._routes.joined(message.rank, peer)
         self._membership.happened(on.RankJoined(message.rank, message.pid))
 
     def _formed(self, message: links.GroupFormed) -> None:
@@ -196,7 +196,7 @@ class Ranks:
 
     def _exited(self, message: links.Exited) -> None:
         if self.pid(message.key) == message.pid:
-            self._peers.read_last(message.key)
+            self._routes.read_last(message.key)
             self._output.exited(message)
             self._cells.called(message.key, message.calls)
             self.forget(message.key)

@@ -132,7 +132,7 @@ class SpawnedRanksSource:
             node=self.node,
             name=socket.gethostname().split(".")[0],
             ranks=tuple((child.rank, child.local_rank, child.pid) for child in self._ranks.children),
-            restart=self._ranks.attempt,
+            attempt=self._ranks.attempt,
         )
 
     def ended(self, child: SpawnedRank, code: int) -> None:
@@ -180,7 +180,7 @@ class SpawnedRanksSource:
             case links.LeaveWorld():
                 self._over.set()
                 self._ranks.end_with_peers()
-            case links.Attempt(restart, stand) if restart == self._ranks.attempt:
+            case links.Attempt(attempt, stand) if attempt == self._ranks.attempt:
                 self.heard_at = time.monotonic()
                 self.stand = stand
                 if stand == "failed":

@@ -45,7 +45,7 @@ Batch = Callable[[], None]
 """Trains on one batch."""
 
 
-def attempt(monitor: Monitor | None, change: Change) -> StepTimings:
+def try_change(monitor: Monitor | None, change: Change) -> StepTimings:
     """Time batches without a change and with it, in turns; a collective over all ranks.
 
     Args:

@@ -13,7 +13,7 @@ def under_torchrun() -> bool:
 
 
 def agents_store(name: str) -> Any:
-    """torchrun's store, with a prefix for this group and restart.
+    """torchrun's store, with a prefix for this group and attempt.
 
     On a single node, torchrun keeps one store over all restarts (torch 2.13: that of its own rendezvous).
     With the same keys, gloo would find addresses of processes that have ended: "Connection refused".
@@ -29,8 +29,8 @@ def agents_store(name: str) -> Any:
     if not under_torchrun():
         return None
     store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
-    restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return dist.PrefixStore(f"dtrain/restart{restart}/{name}", store)
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return dist.PrefixStore(f"dtrain/attempt{attempt}/{name}", store)
 
 
 def init(original: Any, collectives: str, name: str) -> Any:

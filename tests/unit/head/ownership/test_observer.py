@@ -61,9 +61,9 @@ class Job:
     def hear(self, peer: bytes, message: links.Message) -> None:
         self.receive(peer, links.encode(message))
 
-    def begin(self, restart: int = 0) -> None:
+    def begin(self, attempt: int = 0) -> None:
         for rank, agent in enumerate(AGENTS):
-            told = links.RanksLaunched(rank, f"gpu-{rank}", ((rank, 0, 10 + rank),), restart)
+            told = links.RanksLaunched(rank, f"gpu-{rank}", ((rank, 0, 10 + rank),), attempt)
             self.hear(agent, told)
 
     def tick(self, *samples: RankSample) -> None:
@@ -157,7 +157,7 @@ async def test_ranks_that_end_leave_their_figures_and_their_peers_are_told(job: 
     ended = job.observer.cluster()
     assert [r.state for r in ended.ranks] == ["idle", "lost"]
     assert ended.metrics.samples_per_s == 640.0  # an ended job keeps its last ones
-    job.begin(restart=1)
+    job.begin(attempt=1)
     again = job.observer.cluster()
     assert [r.state for r in again.ranks] == ["busy", "busy"]
     assert (again.world.generation, again.metrics.samples_per_s) == (1, None)
