@@ -12,8 +12,8 @@ from collections.abc import Coroutine
 from typing import Any, NamedTuple, TypeVar
 
 from dtrain_lab.api import prompts
-from dtrain_lab.backends import signin
-from dtrain_lab.backends.signin import Questions
+from dtrain_lab.backends.hosts import signin
+from dtrain_lab.backends.hosts.signin import Questions
 from dtrain_lab.errors import DtrainError, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.bug_report import process_log

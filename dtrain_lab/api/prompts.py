@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any, TextIO
 
-from dtrain_lab.backends.signin import Questions
+from dtrain_lab.backends.hosts.signin import Questions
 
 
 def is_there() -> bool:

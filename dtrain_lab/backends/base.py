@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol
 
 from msgspec import Struct
 
-from dtrain_lab.backends.transport import LocalTransport, Transport
+from dtrain_lab.backends.answers import HeadAddress, Place, StartForecast
+from dtrain_lab.backends.hosts.base import Transport
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
+from dtrain_lab.backends.sections import texts
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.placement.slots import NodeSlots
-from dtrain_lab.wire.codec import lenient
-from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.quota import Budget
 from dtrain_lab.wire.node_check import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request
-from dtrain_lab.wire.processes.endpoints import Endpoints, Keys
+from dtrain_lab.wire.processes.endpoints import Endpoints
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.processes.submission import Submission
 from dtrain_lab.wire.profile import Profile
@@ -36,7 +36,6 @@ __all__ = [
     "StartForecast",
     "Status",
     "Submission",
-    "section_of",
 ]
 
 UNSURE = "maybe_submitted"
@@ -44,42 +43,6 @@ UNSURE = "maybe_submitted"
 ASK_WITHIN_S = 10.0
 """Timeout for each host when a job's state is read."""
 PIECE = 64 << 10
-Section = TypeVar("Section", bound=Struct)
-
-
-class HeadAddress(Struct, frozen=True):
-    """Address of a socket on a head's node: a ZeroMQ URL, with CURVE keys for a head over TCP."""
-
-    url: str
-    keys: Keys | None = None
-
-
-class Place(NamedTuple):
-    """Location of a cluster's or job's folder, with the transport to it. `nodes`: nodes with logs there."""
-
-    transport: Transport
-    nodes: tuple[int, ...]
-
-
-class StartForecast(NamedTuple):
-    """A scheduler's forecast for a job that is not submitted yet.
-
-    `starts_at`: seconds since 1970. `refused`: why the scheduler would refuse the job.
-    """
-
-    starts_at: float | None = None
-    refused: Finding | None = None
-    budget: Budget | None = None
-
-
-def section_of(profile: Profile, kind: type[Section]) -> Section:
-    """Return a profile's table of its back-end.
-
-    Args:
-        profile: The profile.
-        kind: The table's type, as `Backend.section` declares it.
-    """
-    return lenient.convert(profile.section, kind)
 
 
 class Processes(Protocol):
@@ -106,8 +69,8 @@ class Backend(ABC):
     section: type[Struct] | None = None
     """Type of the back-end's own table in a profile, for back-ends of other packages.
 
-    In the file, the table is named like the back-end; `section_of` reads it. Each key has a default, so that
-    files without the table, and records of earlier versions, can be read.
+    In the file, the table is named like the back-end; `sections.section_of` reads it. Each key has a default,
+    so that files without the table, and records of earlier versions, can be read.
     """
 
     # ---- before a start
@@ -235,7 +198,7 @@ class Backend(ABC):
 
         A key `hosts` of the back-end's own table is among them.
         """
-        return (*profile.ssh.names, *self._listed(profile, "hosts"))
+        return (*profile.ssh.names, *texts(profile, self.section, "hosts"))
 
     def sees_files(self, profile: Profile) -> bool:
         """Whether this machine sees the files that the nodes see."""
@@ -254,7 +217,7 @@ class Backend(ABC):
 
         They are the key `options` of the back-end's own table, if it has one.
         """
-        return self._listed(profile, "options")
+        return texts(profile, self.section, "options")
 
     def where(self, profile: Profile) -> str:
         """Describe which nodes the profile is about: while this stays the same, measurements of them hold."""
@@ -318,11 +281,6 @@ class Backend(ABC):
             Forbidden: The process is another user's, or belongs to a cluster or job.
         """
         raise self._scheduled(profile)
-
-    def _listed(self, profile: Profile, key: str) -> tuple[str, ...]:
-        """Return a list of texts in the back-end's own table; empty if it has no such key."""
-        own = section_of(profile, self.section) if self.section is not None else None
-        return tuple(getattr(own, key, ()))
 
     def _scheduled(self, profile: Profile) -> BadRequest:
         return BadRequest(

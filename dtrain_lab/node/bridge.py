@@ -1,4 +1,4 @@
-"""Connects its stdin and stdout to a socket of this node: the remote end of `backends.bridge`."""
+"""Connects its stdin and stdout to a socket of this node: the remote end of `backends.hosts.bridge`."""
 
 from __future__ import annotations
 

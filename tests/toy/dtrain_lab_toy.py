@@ -16,8 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dtrain_lab.backends import script
-from dtrain_lab.backends.base import Backend, HeadAddress, Place, section_of
-from dtrain_lab.backends.transport import LocalTransport, allowed
+from dtrain_lab.backends.base import Backend, HeadAddress, Place
+from dtrain_lab.backends.hosts.local_transport import LocalTransport, filtered_environment
+from dtrain_lab.backends.sections import section_of
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.placement.local_plan import plan_local
@@ -68,7 +69,7 @@ class Toy(Backend):
                 stdout=log,
                 stderr=log,
                 cwd=folder,
-                env=allowed(),
+                env=filtered_environment(),
                 start_new_session=True,
             )
         (folder / "toy.pid").write_text(str(process.pid))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from dtrain_lab.backends.transport import allowed
+from dtrain_lab.backends.hosts.local_transport import filtered_environment
 from dtrain_lab.errors import EnvironmentUnfit, Unreachable
 from dtrain_lab.machine import filesystems, processes, slot_tickets
 from dtrain_lab.wire.jobs.job import JobRecord
@@ -65,7 +65,7 @@ def start(command: Sequence[str], *, log: Path, cwd: str, env: Mapping[str, str]
 
 def of_script() -> dict[str, str]:
     """Return the environment of a job's script."""
-    return allowed() | {k: v for k, v in os.environ.items() if k == "CUDA_VISIBLE_DEVICES"}
+    return filtered_environment() | {k: v for k, v in os.environ.items() if k == "CUDA_VISIBLE_DEVICES"}
 
 
 def handle(identity: str, pid: int, directory: str) -> Handle:

@@ -19,7 +19,8 @@ from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
 from dtrain_lab.backends.slurm.script import REQUEUE, batch
 from dtrain_lab.backends.slurm.steps import run_step
-from dtrain_lab.backends.transport import Transport, transport
+from dtrain_lab.backends.hosts.base import Transport
+from dtrain_lab.backends.hosts.transport import transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import activation

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.backends.slurm import partitions, reasons
-from dtrain_lab.backends.transport import Transport
+from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.errors import Unreachable
 
 HURRY_S = 20.0

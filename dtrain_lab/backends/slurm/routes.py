@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from dtrain_lab.backends import ssh_connections
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import HeadAddress
-from dtrain_lab.backends.bridge import Bridge
-from dtrain_lab.backends.ssh_forwards import Forwards
+from dtrain_lab.backends.hosts.bridge import Bridge
+from dtrain_lab.backends.hosts.ssh_forwards import Forwards
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.machine.net.tcp import first_reachable
 from dtrain_lab.placement import activation

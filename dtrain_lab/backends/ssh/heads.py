@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from dtrain_lab.backends import ssh_connections
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.ssh.processes import HostProcess
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.placement import activation

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
-from dtrain_lab.backends import ssh_connections
-from dtrain_lab.backends.ssh_connections import Done
+from dtrain_lab.backends.hosts import ssh_connections
+from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.errors import Unreachable
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dtrain_lab.backends.transport import Transport
+from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.errors import WireMismatch
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.processes.endpoints import Endpoints, decode

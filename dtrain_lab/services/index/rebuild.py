@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.transport import SshTransport
+from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.store import Filed

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dtrain_lab.backends.base import ASK_WITHIN_S, Place
-from dtrain_lab.backends.transport import LocalTransport
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import PATTERNS

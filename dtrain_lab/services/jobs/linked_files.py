@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dtrain_lab.backends.transport import private_folders
+from dtrain_lab.backends.hosts.local_transport import private_folders
 from dtrain_lab.errors import Unreachable
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.transport import LocalTransport
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import found_in

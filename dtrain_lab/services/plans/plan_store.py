@@ -11,9 +11,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry, ssh_connections
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import StartForecast
-from dtrain_lab.backends.transport import LocalTransport, free_space
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
+from dtrain_lab.backends.hosts.transport import free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import budget, quota

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dtrain_lab.backends import registry, ssh_connections
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import files as profiles

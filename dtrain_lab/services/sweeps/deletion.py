@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from dtrain_lab.backends.transport import LocalTransport
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import Conflict
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import folder as folders

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from dtrain_lab.backends import ssh_connections
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, StartFailed, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster

@@ -16,8 +16,8 @@ import pytest
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.backends import signin as backends_signin
-from dtrain_lab.backends import ssh_connections
+from dtrain_lab.backends.hosts import signin as backends_signin
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.errors import NotFound, SignInNeeded
 from dtrain_lab.services.profiles import signin
 from dtrain_lab.wire.site import SignIn

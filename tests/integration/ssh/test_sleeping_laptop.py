@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.hosts, pytest.mark.timeout(120)
 SLEEPER = """
 import sys
 import dtrain_lab as dt
-from dtrain_lab.backends import ssh_liveness
+from dtrain_lab.backends.hosts import ssh_liveness
 from dtrain_lab.services.connection import client_socket
 ssh_liveness.ASLEEP_S, ssh_liveness.ANSWER_WITHIN_S = 1.0, 3.0
 client_socket.HEARTBEAT_MS, client_socket.SILENT_MS = 1000, 3000

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry, ssh_connections
+from dtrain_lab.backends import registry
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import Backend, Place
-from dtrain_lab.backends.ssh_connections import Done
-from dtrain_lab.backends.transport import SshTransport
+from dtrain_lab.backends.hosts.base import Done
+from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.index.store import JobIndex

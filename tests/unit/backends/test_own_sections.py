@@ -10,7 +10,8 @@ import pytest
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
-from dtrain_lab.backends.base import Backend, section_of
+from dtrain_lab.backends.base import Backend
+from dtrain_lab.backends.sections import section_of
 from dtrain_lab.errors import BadProfile, Forbidden, NotFound
 from dtrain_lab.placement import policy, profile
 from dtrain_lab.services.policy import limits

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dtrain_lab.backends.slurm.queue import Queue
-from dtrain_lab.backends.ssh_connections import Done
+from dtrain_lab.backends.hosts.base import Done
 
 
 class Counting:

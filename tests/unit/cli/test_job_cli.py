@@ -312,7 +312,7 @@ def test_variables_of_a_profile_stand_in_no_command_line(monkeypatch: pytest.Mon
     import asyncio
     import base64
 
-    from dtrain_lab.backends.ssh_connections import Done
+    from dtrain_lab.backends.hosts.base import Done
     from dtrain_lab.wire.profile import Environment, Profile, Slurm
 
     ran: list[tuple[list[str], bytes]] = []
@@ -342,7 +342,7 @@ def test_after_an_action_the_scheduler_is_asked_at_once() -> None:
     import asyncio
 
     from dtrain_lab.backends.slurm.queue import Queue
-    from dtrain_lab.backends.ssh_connections import Done
+    from dtrain_lab.backends.hosts.base import Done
 
     asked = []
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from dtrain_lab.api import prompts
-from dtrain_lab.backends.signin import Question, Questions
+from dtrain_lab.backends.hosts.signin import Question, Questions
 from dtrain_lab.cli import cluster as command
 from dtrain_lab.cli.main import main
 from dtrain_lab.cli.show import reports_errors

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.backends.local_transport import LocalTransport
-from dtrain_lab.backends.ssh_connections import Done
-from dtrain_lab.backends.ssh_transport import SshTransport
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
+from dtrain_lab.backends.hosts.base import Done
+from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.jobs import file_names as job_files
 
 FILES = {job_files.JOB: b"{}", "code/train.ipynb": b"{}"}

@@ -24,8 +24,8 @@ STARTERS = frozenset({"create_task", "ensure_future", "Thread", "Timer", "TaskGr
 ALLOWED = {
     "machine/supervision.py": "the one place",
     "api/portal.py": "the thread that carries the loop; the task that ends it",
-    "backends/bridge.py": "two pumps that their own function waits for",
-    "backends/ssh_connections.py": "an attempt to connect, which whoever asked waits for",
+    "backends/hosts/bridge.py": "two pumps that their own function waits for",
+    "backends/hosts/ssh_connections.py": "an attempt to connect, which whoever asked waits for",
     "backends/slurm/queue.py": "one question to the scheduler, which all who asked wait for",
     "cli/adapter/stdio.py": "two that their own function waits for",
     "cli/cluster.py": "a start, which its own function waits for",

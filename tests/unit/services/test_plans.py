@@ -16,7 +16,7 @@ from dtrain_lab.backends.base import Place
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.backends.ssh import backend as ssh_backend
 from dtrain_lab.backends.ssh.backend import SshBackend
-from dtrain_lab.backends.transport import LocalTransport
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.placement.policy import Policy

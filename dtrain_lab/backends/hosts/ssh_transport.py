@@ -6,9 +6,9 @@ import io
 import tarfile
 from collections.abc import Mapping, Sequence
 
-from dtrain_lab.backends import ssh_connections
-from dtrain_lab.backends.local_transport import SMALL, in_any_case
-from dtrain_lab.backends.ssh_connections import Done
+from dtrain_lab.backends.hosts import ssh_connections
+from dtrain_lab.backends.hosts.local_transport import SMALL, in_any_case
+from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.errors import NotFound, Unreachable
 
 ABSENT = 3

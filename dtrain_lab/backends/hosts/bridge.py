@@ -9,7 +9,7 @@ import asyncio
 import tempfile
 from collections.abc import Sequence
 
-from dtrain_lab.backends.transport import allowed
+from dtrain_lab.backends.hosts.local_transport import filtered_environment
 
 PIECE = 1 << 16
 
@@ -47,7 +47,7 @@ class Bridge:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=allowed(),
+            env=filtered_environment(),
         )
         assert process.stdin is not None
         assert process.stdout is not None

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from dtrain_lab.backends.ssh_connections import _unreachable
+from dtrain_lab.backends.hosts.ssh_connections import _unreachable
 
 
 @pytest.mark.parametrize(

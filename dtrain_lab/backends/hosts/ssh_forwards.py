@@ -6,7 +6,7 @@ import os
 import tempfile
 from typing import Any
 
-from dtrain_lab.backends import ssh_connections
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.errors import Unreachable
 
 Key = tuple[str, str]

@@ -7,8 +7,8 @@ import gc
 
 import pytest
 
-from dtrain_lab.backends import signin
-from dtrain_lab.backends.signin import Questions, SignIn
+from dtrain_lab.backends.hosts import signin
+from dtrain_lab.backends.hosts.signin import Questions, SignIn
 
 
 async def _answers(questions: Questions) -> list[str]:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from dtrain_lab.backends.ssh_connections import Done
+from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.cells.merge import last_state
 from dtrain_lab.errors import NotFound, Unreachable
 from dtrain_lab.jobs import file_names as job_files
@@ -38,7 +38,7 @@ ALLOWED = (
 ALLOWED_PREFIXES = ("LC_", "MODULE", "LMOD_")
 
 
-def allowed() -> dict[str, str]:
+def filtered_environment() -> dict[str, str]:
     """Return the environment for a job: an allow-list of variables, so that the server's secrets stay out."""
     return {k: v for k, v in os.environ.items() if k in ALLOWED or k.startswith(ALLOWED_PREFIXES)}
 
@@ -53,7 +53,7 @@ class LocalTransport:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=allowed(),
+                env=filtered_environment(),
             )
         except FileNotFoundError:
             raise NotFound(

@@ -1,25 +1,22 @@
-"""Transports: commands and files on this machine, or on a host through SSH."""
+"""What back-ends do on a host, this machine or another one: run commands, and read and write files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from dtrain_lab.backends.local_transport import LocalTransport, allowed, private_folders
-from dtrain_lab.backends.ssh_connections import Done
-from dtrain_lab.backends.ssh_transport import SshTransport
-from dtrain_lab.placement import quota
-from dtrain_lab.wire.jobs.quota import FreeSpace
 
-__all__ = [
-    "LocalTransport",
-    "SshTransport",
-    "Transport",
-    "allowed",
-    "free_space",
-    "private_folders",
-    "transport",
-]
+class Done(NamedTuple):
+    """Exit code and output of a command that has ended."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def why(self) -> str:
+        """Why the command failed, as far as it said."""
+        return next(iter(self.err.strip().splitlines()[-1:]), f"its answer was {self.code}")
 
 
 class Transport(Protocol):
@@ -118,19 +115,3 @@ class Transport(Protocol):
 
     async def clock_offset_s(self) -> float:
         """Return the seconds by which the machine's clock is ahead of the local one."""
-
-
-def transport(login: str | None) -> Transport:
-    """Return the transport to a login node, or to this machine for None."""
-    return LocalTransport() if login is None else SshTransport(login)
-
-
-async def free_space(way: Transport, folder: str) -> FreeSpace:
-    """Return the free space and quota at a folder, which need not exist yet.
-
-    Args:
-        way: Transport to the machine.
-        folder: Absolute path of the folder.
-    """
-    done = await way.run(["bash", "-c", quota.SCRIPT, "bash", folder])
-    return quota.read(done.out.decode(errors="replace"), folder)

@@ -16,9 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from dtrain_lab.backends import ssh_liveness
-from dtrain_lab.backends.signin import SignIn
-from dtrain_lab.backends.signin import client as signin_client
+from dtrain_lab.backends.hosts import ssh_liveness
+from dtrain_lab.backends.hosts.base import Done
+from dtrain_lab.backends.hosts.signin import SignIn
+from dtrain_lab.backends.hosts.signin import client as signin_client
 from dtrain_lab.errors import NotFound, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.placement import activation
@@ -30,19 +31,6 @@ if TYPE_CHECKING:
 
 CONNECT_WITHIN_S = 20.0
 KEEPALIVE_S = 30.0
-
-
-class Done(NamedTuple):
-    """Exit code and output of a command that has ended."""
-
-    code: int
-    out: bytes
-    err: str
-
-    @property
-    def why(self) -> str:
-        """Why the command failed, as far as it said."""
-        return next(iter(self.err.strip().splitlines()[-1:]), f"its answer was {self.code}")
 
 
 class Attempt(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.backends import ssh_forwards
+from dtrain_lab.backends.hosts import ssh_forwards
 
 
 class Link:
