@@ -25,7 +25,7 @@ from typing import Literal
 import psutil
 import pytest
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.machine.folders import RUNTIME_VARIABLE, slots_folder
 from tests.waiting import wait_until
 
@@ -387,9 +387,9 @@ def on_login_node(hosts: Hosts, **variables: str) -> Iterator[Path]:
             patch.setenv(name, value)
         work = hosts.root / "work"
         work.mkdir()
-        registry.backend.cache_clear()
+        backends.backend.cache_clear()
         yield work
-        registry.backend.cache_clear()
+        backends.backend.cache_clear()
 
 
 def command_line(process: psutil.Process) -> list[str]:

@@ -10,7 +10,7 @@ from dtrain_lab.api.start import clusters
 from dtrain_lab.errors import BadRequest, NotFound
 
 _current: list[Callable[[], Cluster]] = []
-"""In a notebook's kernel: returns the cluster that the notebook uses."""
+"""In a notebook's kernel: returns the cluster that the notebook uses, which `dt.advise()` isn't told."""
 
 
 def set_current_cluster(current: Callable[[], Cluster]) -> None:

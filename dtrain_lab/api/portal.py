@@ -18,7 +18,6 @@ from dtrain_lab.errors import DtrainError, SignInNeeded, Unreachable
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.policy import options
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire.kinds import LeaseKind
@@ -42,7 +41,6 @@ class Portal:
 
     def __init__(self, kind: LeaseKind, notebook: str | None, server: int | None, pid: int | None) -> None:
         self.pid = os.getpid()
-        options.apply()
         self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
         self._jobs: Jobs | None = None
         self._sweeps: Sweeps | None = None

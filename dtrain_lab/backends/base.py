@@ -7,7 +7,7 @@ arguments, once per process. Behaviour that most back-ends share is implemented 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -72,6 +72,9 @@ class Backend(ABC):
     In the file, the table is named like the back-end; `sections.section_of` reads it. Each key has a default,
     so that files without the table, and records of earlier versions, can be read.
     """
+
+    poll_floor_s: Callable[[], float] = staticmethod(lambda: 30.0)
+    """Returns the fewest seconds between two queries of a scheduler; whoever loads the back-end sets it."""
 
     # ---- before a start
 

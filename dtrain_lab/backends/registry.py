@@ -1,11 +1,8 @@
-"""Registry of back-ends by name; a back-end is imported on first use."""
+"""Registry of back-ends by name; a back-end is imported when it is loaded."""
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-
-from msgspec import Struct
 
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import NotFound
@@ -33,21 +30,8 @@ def has(name: str) -> bool:
     return name in OURS or name in names()
 
 
-def section(name: str) -> type[Struct] | None:
-    """Return the type of a back-end's own table in a profile; None if it has none, or isn't installed.
-
-    Args:
-        name: Name of the back-end.
-
-    Raises:
-        NotFound: It can't be loaded.
-    """
-    return None if name in OURS or not has(name) else backend(name).section
-
-
-@cache
-def backend(name: str) -> Backend:
-    """Return the back-end of a name; one instance per process, so that connections and queries are shared.
+def load(name: str) -> Backend:
+    """Make a back-end of a name.
 
     Raises:
         NotFound: No back-end of that name is installed, or it can't be loaded.

@@ -14,7 +14,7 @@ from dtrain_lab.server.live import Hub
 from dtrain_lab.server.routes import handlers
 from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.policy import options, policy
+from dtrain_lab.services.policy import policy
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.services.worlds.worlds import Worlds
 from dtrain_lab.wire.processes.settings import OutputLimits, Policy, ServerSettings
@@ -113,7 +113,6 @@ class DtrainLabApp(ExtensionApp):  # type: ignore[misc]
             policy.publish(ServerSettings(self.limits(), warm=self.warm and self.allow_local, output=output))
         except OSError as error:  # the limits still apply in this server
             self.log.error("dtrain-lab: the limits could not be passed to kernels and terminals: %s", error)
-        options.apply()
 
     def limits(self) -> Policy:
         """Return the policy that the traits define."""

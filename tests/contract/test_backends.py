@@ -14,9 +14,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend, HeadAddress
-from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadRequest, BadSize, EnvironmentUnfit, NotFound, StartFailed
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.connection.presence import Presence
@@ -62,27 +61,27 @@ class Subject:
 def subject(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Subject]:
     root = Path(os.path.realpath("/tmp")) / f"dtl-contract-{os.getpid()}"
     root.mkdir(mode=0o700)
-    registry.backend.cache_clear()
+    backends.backend.cache_clear()
     try:
         if request.param == "local":
-            yield Subject(registry.backend("local"), Profile(), root)
+            yield Subject(backends.backend("local"), Profile(), root)
             return
         need("sshd", "ssh-keygen", *(SLURM if request.param == "slurm" else ()))
         with running_hosts(1) as hosts:
             (root / ".ssh").mkdir()
             monkeypatch.setenv("HOME", str(root))
-            monkeypatch.setattr(limits, "poll_floor_s", lambda: 0.5)
+            monkeypatch.setenv("DTRAIN_LAB_POLL_FLOOR_S", "0.5")
             if request.param == "ssh":
                 hosts.start_ssh()
                 (root / ".ssh" / "config").write_text(hosts.ssh_config.read_text())
-                yield Subject(registry.backend("ssh"), Profile(backend="ssh", ssh=Ssh(("node1",))), root)
+                yield Subject(backends.backend("ssh"), Profile(backend="ssh", ssh=Ssh(("node1",))), root)
             else:
                 hosts.start_slurm()
                 monkeypatch.setenv("SLURM_CONF", str(hosts.slurm_conf))
                 profile = Profile(backend="slurm", workdir=str(root / "work"))
-                yield Subject(registry.backend("slurm"), profile, root)
+                yield Subject(backends.backend("slurm"), profile, root)
     finally:
-        registry.backend.cache_clear()
+        backends.backend.cache_clear()
         shutil.rmtree(root, ignore_errors=True)
 
 
@@ -176,5 +175,5 @@ async def test_an_interpreter_that_is_not_there_is_told(subject: Subject) -> Non
 
 async def test_an_unknown_backend_names_those_there_are() -> None:
     with pytest.raises(NotFound, match="no back-end") as error:
-        registry.backend("kubernetes")
+        backends.backend("kubernetes")
     assert "local, slurm, ssh" in error.value.hint

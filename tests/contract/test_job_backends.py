@@ -10,7 +10,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import write_profile
@@ -68,7 +68,7 @@ def test_a_job_from_its_submission_to_its_end(name: str, hosts: Hosts, tmp_path:
     wait_until(lambda: long.logs().count("none") == 4, 60, "its first lines")
     portal = Portal.get()
     record = portal.call(portal.jobs._records.record(long.id))
-    assert portal.call(registry.backend(name).find(record)) is not None
+    assert portal.call(backends.backend(name).find(record)) is not None
     long.cancel()
     assert long.wait(30) == "cancelled"
 

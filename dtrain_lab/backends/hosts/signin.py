@@ -42,7 +42,10 @@ class Questions(Struct, frozen=True):
 Asker = Callable[[Questions], Awaitable[list[str] | None]]
 """Asks the user; returns None if there is no user to ask."""
 _askers: WeakKeyDictionary[asyncio.AbstractEventLoop, Asker] = WeakKeyDictionary()
-"""By loop, as long as it lives: another loop may get the id of one that is gone."""
+"""By loop, as long as it lives: another loop may get the id of one that is gone.
+
+A loop's connections are shared by all that it runs, so whom they ask belongs to the loop, too.
+"""
 
 
 def set_asker(loop: asyncio.AbstractEventLoop, asker: Asker) -> None:

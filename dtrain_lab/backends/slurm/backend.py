@@ -284,7 +284,7 @@ class SlurmBackend(Backend):
     def _queue(self, profile: Profile) -> Queue:
         login = profile.ssh.login
         if login not in self._queues:
-            self._queues[login] = Queue(transport(login))
+            self._queues[login] = Queue(transport(login), lambda: self.poll_floor_s())
         return self._queues[login]
 
     def _handle(self, submission: Submission, job: str) -> Handle:

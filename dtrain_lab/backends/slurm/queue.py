@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from datetime import datetime
 
 from msgspec import Struct
 
-from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.backends.slurm import partitions, reasons
 from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.errors import Unreachable
@@ -17,6 +17,7 @@ HURRY_S = 20.0
 """Duration of faster polling after a submission or cancellation."""
 HURRIED_S = 1.0
 SLOWEST_S = 120.0
+LEAST_S = 0.2
 
 
 class Job(Struct, frozen=True):
@@ -35,16 +36,18 @@ class Queue:
 
     Args:
         transport: Transport to Slurm's commands.
+        floor_s: Returns the fewest seconds between two queries; an administrator may change it.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, floor_s: Callable[[], float]) -> None:
         self._transport = transport
+        self._floor_s = floor_s
         self._jobs: dict[str, Job] = {}
         self._pending: list[str] = []
         """All users' pending jobs in the order of their start; empty if the site hides other users' jobs."""
         self._at = 0.0
         self._hurry_until = 0.0
-        self._every = floor_s()
+        self._every = self._floor()
         self._asking: asyncio.Task[None] | None = None
 
     def hurry(self) -> None:
@@ -96,7 +99,7 @@ class Queue:
             raise Unreachable(
                 f"Slurm does not answer: {reasons.last_line(done.err)}.", "dtrain-lab keeps asking."
             )
-        self._every = floor_s()
+        self._every = self._floor()
         self._jobs = {}
         for line in done.out.decode("utf-8", "replace").splitlines():
             parts = line.split("|", 5)
@@ -108,10 +111,8 @@ class Queue:
             done = await self._transport.run(command)
             self._pending = done.out.decode().split() if done.code == 0 else []
 
-
-def floor_s() -> float:
-    """Return the minimum interval between two queries in seconds; the administrator may raise it."""
-    return max(limits.poll_floor_s(), 0.2)
+    def _floor(self) -> float:
+        return max(self._floor_s(), LEAST_S)
 
 
 def _time(text: str) -> float | None:

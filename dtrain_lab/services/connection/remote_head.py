@@ -16,7 +16,7 @@ import zmq
 import zmq.asyncio
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend, HeadAddress, Status
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.jobs import file_names as job_files
@@ -50,7 +50,7 @@ class RemoteHeadPresence(Presence):
         self._connection: ClusterClient = connection
         assert connection.record.remote is not None
         self._remote: SubmittedWorld = connection.record.remote
-        self._backend: Backend = registry.backend(self._remote.profile.backend)
+        self._backend: Backend = backends.backend(self._remote.profile.backend)
         self._status = Status("pending")
         self._held: list[clients.AcquireLease] = []
         self._coming: supervision.BackgroundTask | None = None

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
@@ -151,6 +151,6 @@ def _profiles() -> list[Profile]:
 def _logins(profile: Profile) -> list[SshTransport]:
     """Return the other machines that have jobs of a profile; empty if the profile is unusable."""
     with suppress(DtrainError):
-        ways = registry.backend(profile.backend).roots(profile)
+        ways = backends.backend(profile.backend).roots(profile)
         return [way for way in ways if isinstance(way, SshTransport)]
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import Conflict, DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.async_index import AsyncJobIndex
@@ -108,7 +108,7 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
     row, users = await index.take_out(record.id, own)
     if users:
         raise _shared(f"The folder of {name} contains", users)
-    for place in registry.backend(record.plan.backend).files(record):
+    for place in backends.backend(record.plan.backend).files(record):
         try:
             await place.transport.remove(record.directory)
         except DtrainError as error:

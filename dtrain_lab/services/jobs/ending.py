@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.jobs.records import JobRecords
@@ -34,7 +34,7 @@ class JobEnder:
         Raises:
             DtrainError: A host can't be reached.
         """
-        backend = registry.backend(record.plan.backend)
+        backend = backends.backend(record.plan.backend)
         if record.handle is not None:
             self._ended[record.id] = time.monotonic()
             await backend.cancel(record)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.prune import prunable
@@ -150,7 +150,7 @@ class Jobs:
         old, parent = await self._states.fresh(name)
         if parent.state not in JOB_ENDED and not (force and unsure(parent)):
             raise still_runs(parent, f"dtrain-lab job resume {parent.id} --force")
-        backend = registry.backend(old.plan.backend)
+        backend = backends.backend(old.plan.backend)
         limits.recheck(old, backend)
         if not force:
             await self._ender.end_rest(old, parent)

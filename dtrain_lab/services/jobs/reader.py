@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import chart_values, logged_values
 from dtrain_lab.jobs import file_names as job_files
@@ -39,7 +39,7 @@ class JobReader:
     def __init__(self, record: JobRecord, job: Job) -> None:
         self._record = record
         self._job = job
-        self._places = registry.backend(record.plan.backend).files(record)
+        self._places = backends.backend(record.plan.backend).files(record)
 
     @property
     def job(self) -> Job:
@@ -146,7 +146,7 @@ class JobReader:
             raise Conflict(f"{name} has not started yet.", "Try again once it runs.", code="not_running")
         if found is None:
             raise Unreachable(f"{name} has no running head.", "See head.log in its folder.")
-        way = await registry.backend(record.plan.backend).reach(record, found)
+        way = await backends.backend(record.plan.backend).reach(record, found)
         connection = Connection(record.id, name, record.directory, lambda c: Presence(c, way))
         await connection.open()
         return connection

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.async_index import AsyncJobIndex
@@ -65,7 +65,7 @@ class JobRecords:
             Unreachable: The index can't be written.
         """
         record = await self._index.change(identity, **changes)
-        way = registry.backend(record.plan.backend).files(record)[0].transport
+        way = backends.backend(record.plan.backend).files(record)[0].transport
         data = await self._index.data(identity)
         try:
             while data is not None:

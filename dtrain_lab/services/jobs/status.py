@@ -13,7 +13,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
@@ -64,7 +64,7 @@ class JobStates:
         Raises:
             DtrainError: The job's folder can't be read.
         """
-        backend = registry.backend(record.plan.backend)
+        backend = backends.backend(record.plan.backend)
         places = backend.files(record)
         far = not isinstance(places[0].transport, LocalTransport)
         known = self._looked.get(record.id)
@@ -238,7 +238,7 @@ async def _status(record: JobRecord) -> Status | None:
     if record.handle is None:
         return None
     try:
-        return await registry.backend(record.plan.backend).status(record)
+        return await backends.backend(record.plan.backend).status(record)
     except DtrainError as error:
         return _unknown(error)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import StartForecast
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
@@ -104,7 +104,7 @@ class Plans:
         if now - self._asked_for.get(request.profile, -GOOD_FOR_S) >= GOOD_FOR_S:
             self._asked_for[request.profile] = now
             # counts as the user's attempt, but not at each keystroke
-            for host in registry.backend(seen.profile.backend).hosts(seen.profile):
+            for host in backends.backend(seen.profile.backend).hosts(seen.profile):
                 ssh_connections.forget_refusal(host)
         sound, refused = split(request)
         if isinstance(first, DtrainError):
@@ -188,7 +188,7 @@ class Plans:
                 if known is None:
                     continue
                 record = known[0]
-                place = registry.backend(record.plan.backend).files(record)[0]
+                place = backends.backend(record.plan.backend).files(record)[0]
                 if not isinstance(place.transport, LocalTransport):
                     return None
                 path = f"{record.directory}/{job_files.CODE}/{job_files.MAIN}"

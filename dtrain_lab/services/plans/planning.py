@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadSize, DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs import file_names as job_files
@@ -86,7 +86,7 @@ async def prepare(
     """
     book = await read_book(file, sources, recent)
     request = replace(request, parameters=parameter_values.whole(book.cells, request.parameters))
-    backend = registry.backend(sources.profile.backend)
+    backend = backends.backend(sources.profile.backend)
     asked = settings(request, sources.profile, backend)
     profile, framework = asked.allowed.profile, asked.allowed.profile.framework or "torch"
     found = await facts.find(asked.allowed, request, recent, first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadSize
 from dtrain_lab.placement.policy import Uses, applied, check, check_host
@@ -50,7 +50,7 @@ def allowed(profile: Profile, request: JobRequest | None = None, backend: Backen
     Raises:
         Forbidden: The administrator does not allow the profile or the request.
     """
-    rules, backend = policy.current(), backend or registry.backend(profile.backend)
+    rules, backend = policy.current(), backend or backends.backend(profile.backend)
     profile = applied(rules, profile)
     check(rules, profile, uses(backend, profile), request=request)
     return Allowed(profile, backend)

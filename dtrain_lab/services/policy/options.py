@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 
-from dtrain_lab.backends.query_interval import limits
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.policy import policy
 from dtrain_lab.wire.processes.settings import StartOptions
@@ -36,13 +35,15 @@ def _seconds(variable: str) -> float | None:
     raise BadRequest(f'{variable} is "{text}", which is not a number of seconds.', "Correct it, or unset it.")
 
 
-def apply() -> None:
-    """Apply the user's and the administrator's limits to the back-ends of this process."""
-    limits.poll_floor_s = _poll_floor_s
+def poll_floor_s() -> float:
+    """Return the fewest seconds between two queries of a scheduler.
 
+    Below a server, the user's variable may raise the administrator's floor, not lower it.
 
-def _poll_floor_s() -> float:
-    """Below a server the user's variable may raise the administrator's floor, not lower it."""
+    Raises:
+        BadRequest: The user's variable is not a number of seconds.
+        Forbidden: The administrator's limits can't be read.
+    """
     chosen, server = of_environment().poll_floor_s, policy.of_server()
     floor = server.policy.poll_floor_s
     if chosen is None:

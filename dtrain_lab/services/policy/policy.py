@@ -23,7 +23,10 @@ from dtrain_lab.wire.processes.settings import Policy, ServerSettings
 
 log = logging.getLogger(__name__)
 _own: dict[int, ServerSettings] = {}
-"""Settings of this process (by pid, so that a fork has none), if it is a server."""
+"""Settings of this process (by pid, so that a fork has none), if it is a server.
+
+They are kept here, and not only in the file, because a server's limits hold even if somebody removes its file.
+"""
 
 
 def current() -> Policy:

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import BadProfile, DtrainError, NotFound
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.placement.profile import no_backend, parse
@@ -98,7 +99,7 @@ def listing() -> list[Listed]:
         file = str(path) if path.exists() else None
         try:
             profile = load(name)
-            traits = registry.backend(profile.backend).traits
+            traits = backends.backend(profile.backend).traits
         except DtrainError as error:
             found.append(Listed(name, None, file, None, Error(**error.as_dict())))
         else:
@@ -107,7 +108,7 @@ def listing() -> list[Listed]:
 
 
 def _parse(text: str, name: str, file: str) -> Profile:
-    profile = parse(text, name, file, registry.section)
+    profile = parse(text, name, file, backends.section)
     if not registry.has(profile.backend):
         raise no_backend(profile, text, file, registry.names())
     return profile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.errors import BadRequest, NotFound
 from dtrain_lab.services.policy import limits
@@ -37,4 +37,4 @@ async def sign_in(request: SignIn) -> SignedIn:
 
 def _known() -> set[str]:
     usable = (listed.profile for listed in profiles.listing() if listed.profile is not None)
-    return {host for profile in usable for host in registry.backend(profile.backend).hosts(profile)}
+    return {host for profile in usable for host in backends.backend(profile.backend).hosts(profile)}

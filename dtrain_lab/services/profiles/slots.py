@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.placement.slots import Slots
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import files as profiles
@@ -15,7 +15,7 @@ def hosts(profile: str) -> tuple[str, ...]:
         NotFound, BadProfile: The profile can't be used.
     """
     loaded = profiles.load(profile)
-    return registry.backend(loaded.backend).hosts(loaded)
+    return backends.backend(loaded.backend).hosts(loaded)
 
 
 async def listing(profile: str = "local") -> Slots:

@@ -9,7 +9,7 @@ import msgspec
 from jupyter_core.paths import jupyter_data_dir
 from msgspec import Struct
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.services import paths
 from dtrain_lab.wire.node_check import Between, MeasuredSpeed
@@ -51,7 +51,7 @@ def of(profile: Profile) -> MeasuredSpeed | None:
 
 
 def _network(profile: Profile) -> str:
-    where = registry.backend(profile.backend).where(profile)
+    where = backends.backend(profile.backend).where(profile)
     return repr((profile.backend, where, profile.network.interface))
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from dtrain_lab.services.bug_report import process_log
 from dtrain_lab.services.jobs.jobs import Jobs
-from dtrain_lab.services.policy import options, policy
+from dtrain_lab.services.policy import policy
 from dtrain_lab.services.sweeps import driver
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.wire.processes.settings import ServerSettings
@@ -26,7 +26,6 @@ async def main(folder: Path) -> None:
         return
     process_log.begin("sweep")
     process_log.watch("sweep")
-    options.apply()
     # the lock lasts as long as this process; after a crash, the next client that reads the sweep restarts it
     await driver.Driver(folder, Jobs()).run()
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import NotFound, StartFailed, Unreachable
 from dtrain_lab.services import paths
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, head_records
@@ -47,7 +47,7 @@ async def submit(plan: Plan, profile: Profile, request: Request, name: str, *, s
         The record by which clients find it, written here.
     """
     identity = secrets.token_hex(6)
-    backend = registry.backend(profile.backend)
+    backend = backends.backend(profile.backend)
     owner = getpass.getuser()
     remote = SubmittedHead(
         clients.Launch(plan, request, name, owner),
@@ -109,7 +109,7 @@ async def _spawn(
 ) -> HeadRecord:
     directory = paths.private(paths.sockets() / identity)
     record = head_records.path_of(identity)
-    backend = registry.backend(profile.backend)
+    backend = backends.backend(profile.backend)
     facts = await backend.facts(profile)
     assert isinstance(facts, NodeFacts)
     settings = HeadSettings(
@@ -167,7 +167,7 @@ async def end(connection: ClusterConnection, ending: Ending, heir: str = "") -> 
             raise
         if record.remote is not None:
             with suppress(NotFound):  # the scheduler no longer knows it
-                await registry.backend(record.remote.profile.backend).cancel(of_head(record))
+                await backends.backend(record.remote.profile.backend).cancel(of_head(record))
         elif not await asyncio.to_thread(head_records.kill, record):
             raise
         return False

@@ -11,6 +11,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import BadProfile, NotFound
 from dtrain_lab.services.profiles import files as profiles
 from tests.books import write
@@ -22,13 +23,13 @@ PACKAGE = Path(__file__).parents[2] / "toy"
 
 @pytest.fixture(scope="module", autouse=True)
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    registry.backend.cache_clear()
+    backends.backend.cache_clear()
     work = tmp_path_factory.mktemp("toy")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(PACKAGE))
         write_profile("toys", f'backend = "toy"\nworkdir = "{work}"\n[toy]\nnice = 3\n')
         yield
-    registry.backend.cache_clear()
+    backends.backend.cache_clear()
 
 
 def test_it_is_small_and_named_among_ours() -> None:
@@ -41,7 +42,7 @@ def test_it_is_small_and_named_among_ours() -> None:
         profiles.write("p", 'backend = "toy"\n[toy]\nnise = 3\n')
     assert refused.value.hint == "Did you mean nice?"
     with pytest.raises(NotFound, match="no back-end"):
-        registry.backend("toys")
+        backends.backend("toys")
 
 
 def test_it_runs_a_cluster() -> None:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed, Unreachable
 from dtrain_lab.machine import processes
 from dtrain_lab.services.connection import ClusterConnection, Connection, head_records
@@ -133,7 +133,7 @@ def test_a_step_of_the_job_is_a_bridge_where_ports_are_closed(cluster: Any) -> N
     closed = msgspec.structs.replace(remote.handle.endpoints, client=("tcp://192.0.2.1:9",))
 
     async def ask() -> Any:
-        way = await registry.backend("slurm").reach(of_head(record), closed)
+        way = await backends.backend("slurm").reach(of_head(record), closed)
         assert way.url.startswith("ipc://")
         connection = Connection(record.id, record.name, "", lambda c: Presence(c, way))
         await connection.open()
@@ -203,7 +203,7 @@ def test_a_world_that_waits_says_why_and_can_be_cancelled(hosts: Hosts) -> None:
 
 def test_a_world_that_waits_for_nodes_is_offered_the_idle_ones(hosts: Hosts) -> None:
     job = taken(hosts, "-N1")
-    registry.backend("slurm")._facts.clear()  # type: ignore[attr-defined] # they are kept for five minutes
+    backends.backend("slurm")._facts.clear()  # type: ignore[attr-defined] # they are kept for five minutes
     portal = Portal.get()
     connection = portal.call(portal.worlds.begin(Request("queue", nodes=2, ranks_per_node=2, name="large")))
 
@@ -346,7 +346,7 @@ def test_a_step_of_an_allocation_is_cancelled(hosts: Hosts) -> None:
         handle = started._connection.record.remote.handle
         assert processes.same(handle.pid, handle.started) is not None
         assert handle.system == processes.system()
-        portal.call(registry.backend("slurm").cancel(of_head(started._connection.record)))
+        portal.call(backends.backend("slurm").cancel(of_head(started._connection.record)))
         wait_until(lambda: processes.same(handle.pid, handle.started) is None, 20, "the end of the step")
     hosts.slurm("scancel", job)
     wait_until(lambda: not hosts.slurm("squeue", "-h", "-t", "PD,R,CG").strip(), 20, "an empty queue")
@@ -364,7 +364,7 @@ def test_profile_check_asks_nodes_of_the_partition(hosts: Hosts) -> None:
 
 
 def test_a_job_is_found_by_its_comment(hosts: Hosts) -> None:
-    backend, profile = registry.backend("slurm"), profiles.load("queue")
+    backend, profile = backends.backend("slurm"), profiles.load("queue")
     job = hosts.slurm(
         "sbatch", "--parsable", "--output=/dev/null", "--comment=dtl:lost", "--wrap", "sleep 60"
     ).strip()

@@ -19,7 +19,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm import backend as slurm_backend
 from dtrain_lab.errors import StartFailed, Unreachable
 from dtrain_lab.services.jobs.jobs import Jobs
@@ -191,13 +191,13 @@ def test_cancel_leaves_nothing(
     monkeypatch.setenv(
         "DTRAIN_LAB_POLL_FLOOR_S", "30"
     )  # as it is unless told: nobody waits so long for its end
-    registry.backend.cache_clear()
+    backends.backend.cache_clear()
     assert job.info()["state"] == "running"
     began = time.monotonic()
     job.cancel()
     assert job.wait(30) == "cancelled"
     assert time.monotonic() - began < 20
-    registry.backend.cache_clear()
+    backends.backend.cache_clear()
 
     wait_until(lambda: not hosts.running("node1") + hosts.running("node2"), 20, "nothing is left")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.errors import Conflict
 from dtrain_lab.jobs.state import job
 from dtrain_lab.services.jobs import dependencies
@@ -38,12 +38,12 @@ def on(backend: Any, **more: Any) -> JobRecord:
 
 def waits(record: JobRecord, first: JobRecord, state: Any = "running") -> str | None:
     seen = replace(job(first, FolderState(), Status("running"), 200.0), state=state)
-    backend = registry.backend(record.plan.backend)
+    backend = backends.backend(record.plan.backend)
     return asyncio.run(dependencies.resolve(record, seen, first, backend)).request.after
 
 
 def test_slurm_is_asked_for_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "backend", lambda _: Queue())
+    monkeypatch.setattr(backends, "backend", lambda _: Queue())
     first = on("slurm", profile=HERE, handle=None)  # it is in the queue, and its number was not noted yet
     assert waits(on("slurm", profile=HERE), first, "planned") == "77"
     with pytest.raises(Conflict) as refused:  # its number would be another job's there

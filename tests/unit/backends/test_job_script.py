@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.backends import registry, script
+from dtrain_lab.backends import script
+from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
@@ -46,7 +47,7 @@ def record(profile: Profile, nodes: int, ranks: int, *, gpus: int = 0, **more: A
         "gloo",
         True,
         cpus_per_rank=6,
-        traits=registry.backend(profile.backend).traits,
+        traits=backends.backend(profile.backend).traits,
     )
     made = JobRecord(
         "0123456789ab",

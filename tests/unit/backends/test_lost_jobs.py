@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.backends.hosts.base import Done
@@ -103,7 +103,7 @@ class Host:
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     made = Host()
-    monkeypatch.setattr(registry, "backend", lambda _: made)
+    monkeypatch.setattr(backends, "backend", lambda _: made)
     monkeypatch.setattr(job_status, "FAR_S", 0.0)
     monkeypatch.setattr(job_status, "LOST_EVERY_S", 0.0)
     monkeypatch.setattr(folder_reads, "LATE_AFTER_S", (0.0, 0.01, 0.01))
@@ -301,7 +301,7 @@ def test_a_deletion_that_failed_says_so_and_keeps_the_job(tmp_path: Path, host: 
 
 def test_from_another_machine_nobody_sees_whether_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A home that several machines share: its folder and its pid are there, its processes are not."""
-    local = registry.backend("local")
+    local = backends.backend("local")
     away = replace(
         RECORD, directory="/no/such", host="far", handle=Handle("1234abcd", "far", 1, 1.0, "/no/such")
     )
@@ -366,14 +366,14 @@ def test_a_command_that_failed_says_nothing_of_a_job(
     monkeypatch.setattr(ssh_connections, "run", run)
     if told is not None:
         assert (
-            asyncio.run(registry.backend("ssh").status(replace(SSH, handle=Handle("1234abcd", "a")))).fate
+            asyncio.run(backends.backend("ssh").status(replace(SSH, handle=Handle("1234abcd", "a")))).fate
             == told
         )
         return
     for question in ("status", "find"):
         with pytest.raises(DtrainError, match="a does not report whether the process is running"):
             asyncio.run(
-                getattr(registry.backend("ssh"), question)(replace(SSH, handle=Handle("1234abcd", "a")))
+                getattr(backends.backend("ssh"), question)(replace(SSH, handle=Handle("1234abcd", "a")))
             )
 
 
@@ -419,7 +419,7 @@ def test_a_command_that_failed_says_nothing_of_a_cluster(
         return Done(code, said, "bash: fork: Cannot allocate memory")
 
     monkeypatch.setattr(ssh_connections, "run", run)
-    question = registry.backend("ssh").status(
+    question = backends.backend("ssh").status(
         ClusterRecord(
             "1234abcd", "n", SSH.profile, SSH.plan, "/f", Handle("1234abcd", "a", 7, directory="/f")
         )

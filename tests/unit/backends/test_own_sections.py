@@ -10,6 +10,7 @@ import pytest
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.sections import section_of
 from dtrain_lab.errors import BadProfile, Forbidden, NotFound
@@ -59,11 +60,11 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(registry, "entry_points", found)
     monkeypatch.setattr(registry, "names", lambda: ["farm", "local", "nodes"])
-    registry.backend.cache_clear()
+    backends.backend.cache_clear()
 
 
 def read(text: str) -> Profile:
-    return profile.parse(text, "p", "p.toml", registry.section)
+    return profile.parse(text, "p", "p.toml", backends.section)
 
 
 def test_its_table_is_read_with_defaults() -> None:
@@ -109,7 +110,7 @@ def test_the_table_belongs_to_profiles_of_its_back_end_only() -> None:
 
 def test_a_table_cannot_have_the_name_of_a_key_of_all_profiles() -> None:
     with pytest.raises(NotFound, match='"nodes", which is a key of all profiles'):
-        registry.backend("nodes")
+        backends.backend("nodes")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_a_table_cannot_have_the_name_of_a_key_of_all_profiles() -> None:
 )
 def test_the_administrator_limits_its_options_and_hosts(rules: Policy, said: str) -> None:
     found = read(WHOLE)
-    uses = limits.uses(registry.backend("farm"), found)
+    uses = limits.uses(backends.backend("farm"), found)
     policy.check(Policy(), found, uses)
     with pytest.raises(Forbidden, match=said):
         policy.check(rules, found, uses)
@@ -130,5 +131,5 @@ def test_its_hosts_are_known_where_hosts_are_asked_for() -> None:
 
 
 def test_speeds_are_measured_again_when_the_table_changes() -> None:
-    farm, one = registry.backend("farm"), read(WHOLE)
+    farm, one = backends.backend("farm"), read(WHOLE)
     assert farm.where(one) != farm.where(msgspec.structs.replace(one, section={"queue": "short"}))

@@ -25,10 +25,9 @@ class Counting:
 
 
 @pytest.mark.asyncio
-async def test_many_questions_are_one_for_all_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DTRAIN_LAB_POLL_FLOOR_S", raising=False)
+async def test_many_questions_are_one_for_all_jobs() -> None:
     scheduler: Any = Counting()
-    queue = Queue(scheduler)
+    queue = Queue(scheduler, lambda: 30.0)
     for _ in range(20):
         waiting, running = await queue.job("7"), await queue.job("8")
         assert waiting is not None

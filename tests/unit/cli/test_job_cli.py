@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm import allocation, steps
 from dtrain_lab.backends.slurm import backend as slurm
 from dtrain_lab.cells import rank_sets
@@ -189,9 +189,9 @@ def test_jobs_are_found_again(jobs: Jobs, tmp_path: Path) -> None:
     (folder / "again000").mkdir()
     from dtrain_lab.services.plans.folder_files import files_of
 
-    (folder / "again000" / "job.json").write_bytes(files_of(again, registry.backend("local"))["job.json"])
+    (folder / "again000" / "job.json").write_bytes(files_of(again, backends.backend("local"))["job.json"])
     (folder / "copy").mkdir()
-    (folder / "copy" / "job.json").write_bytes(files_of(again, registry.backend("local"))["job.json"])
+    (folder / "copy" / "job.json").write_bytes(files_of(again, backends.backend("local"))["job.json"])
     made = json.loads(terminal("job", "rebuild", str(folder), "--json").stdout)
     assert (made["found"], made["added"], len(made["problems"])) == (1, 1, 1)
     assert "the record of the job again000" in made["problems"][0]

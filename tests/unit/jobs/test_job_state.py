@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, first_error, job, killed_from_outside
 from dtrain_lab.text.units import duration
@@ -213,9 +213,9 @@ def test_when_its_time_is_over() -> None:
     assert told(FolderState(190.0, live=LIVE), RUNS, limit_s=1800.0).ends_at == 190.0 + 1800
     assert told(FolderState(), Status("pending", WAITS), limit_s=1800.0).ends_at is None
     profile = Profile(slurm=Slurm(time="00:30:00", options=("--requeue",)))
-    slurm = registry.backend("slurm")
+    slurm = backends.backend("slurm")
     assert (slurm.time_limit_s(profile), slurm.requeues(profile)) == (1800.0, True)
-    local = registry.backend("local")
+    local = backends.backend("local")
     assert (local.time_limit_s(profile), local.requeues(profile)) == (None, False), "it has no scheduler"
 
 

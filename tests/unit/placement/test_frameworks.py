@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.backends import registry, script
+from dtrain_lab.backends import script
+from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadRequest, BadSize
 from dtrain_lab.head.nodes.job_attempts import attempt
@@ -205,7 +206,7 @@ def test_several_free_ports_are_found_in_a_row() -> None:
 )
 def test_a_wrong_name_is_answered_with_the_nearest(name: str, near: str) -> None:
     with pytest.raises(BadRequest, match=f'no framework "{name}"') as error:
-        as_asked(Profile(), JobRequest("nb.ipynb", framework=name), registry.backend("local").traits)
+        as_asked(Profile(), JobRequest("nb.ipynb", framework=name), backends.backend("local").traits)
     assert error.value.hint == f"Did you mean {near}? Use one of torch, tensorflow, mindspore."
     assert error.value.details["field"] == "framework"
     with pytest.raises(BadProfile) as wrong:
@@ -216,7 +217,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(name: str, near: str) -> None
 
 
 def test_the_request_wins_over_the_profile_and_torchrun_starts_no_other_framework() -> None:
-    traits = registry.backend("slurm").traits
+    traits = backends.backend("slurm").traits
     asked = JobRequest("nb.ipynb", framework="mindspore")
     wanted = as_asked(QUEUE, asked, traits)
     assert wanted.framework == "mindspore"
@@ -262,7 +263,7 @@ def test_of_communication_that_is_not_seen_nothing_is_claimed() -> None:
 
 def test_npus_are_named_to_processes_where_no_scheduler_does_so() -> None:
     made = of(msgspec.structs.replace(NPU, backend="local"), None).plan
-    local = ascend.variables(NPU, msgspec.structs.replace(made, traits=registry.backend("local").traits))
+    local = ascend.variables(NPU, msgspec.structs.replace(made, traits=backends.backend("local").traits))
     assert local["ASCEND_RT_VISIBLE_DEVICES"] == "0,1"
     assert (local["HCCL_SOCKET_IFNAME"], local["RANK_TABLE_FILE"]) == ("eth0", "/etc/hccl.json")
     assert ascend.variables(Profile(), made) == {}

@@ -8,12 +8,11 @@ import sys
 
 import pytest
 
-from dtrain_lab.backends import registry
-from dtrain_lab.backends.query_interval import limits
+from dtrain_lab.services import backends
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.machine import processes
 from dtrain_lab.placement.policy import Uses, applied, check
-from dtrain_lab.services.policy import options, policy
+from dtrain_lab.services.policy import policy
 from dtrain_lab.services.policy.limits import uses
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy, ServerSettings
@@ -33,7 +32,7 @@ from dtrain_lab.wire.traits import Traits
 )
 def test_what_is_not_allowed_is_named(rules: Policy, profile: Profile, part: str) -> None:
     with pytest.raises(Forbidden, match=part) as error:
-        check(rules, profile, uses(registry.backend(profile.backend), profile))
+        check(rules, profile, uses(backends.backend(profile.backend), profile))
     assert error.value.hint
 
 
@@ -109,12 +108,10 @@ def test_a_users_variable_lowers_no_floor_of_a_site(
     site: float | None, variable: str, holds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DTRAIN_LAB_POLL_FLOOR_S", variable)
-    monkeypatch.setattr(limits, "poll_floor_s", limits.poll_floor_s)
     try:
         if site is not None:
             policy.publish(ServerSettings(Policy(poll_floor_s=site)))
-        options.apply()
-        assert limits.poll_floor_s() == holds
+        assert backends.backend("slurm").poll_floor_s() == holds
     finally:
         policy.forget()
 

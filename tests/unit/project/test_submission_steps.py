@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import dtrain_lab
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.services import paths
@@ -117,7 +117,7 @@ async def _nothing_missing(*_: Any, **__: Any) -> list[str]:
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Steps:
     """The steps of a submission that was not previewed."""
-    monkeypatch.setattr(registry, "backend", lambda _: backend)
+    monkeypatch.setattr(backends, "backend", lambda _: backend)
     monkeypatch.setattr(paths, "profiles", lambda: tmp_path)
     monkeypatch.setattr(interpreter, "ask", _nothing_missing)
     monkeypatch.setattr(asyncio, "to_thread", _at_once)

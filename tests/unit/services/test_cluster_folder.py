@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.services.worlds.cluster_folder import prepared
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.asyncio
 
 
 def cluster(profile: Profile, directory: str = "") -> ClusterRecord:
-    traits = registry.backend(profile.backend).traits
+    traits = backends.backend(profile.backend).traits
     node = NodePlan("a", "", 0, 2, 0, 1)
     plan = Plan("p", profile.backend, (node,), "/v/python", {}, "/", "gloo", monitor=True, traits=traits)
     launch = clients.Launch(plan, Request(ranks=2), "mine", "me")
@@ -30,7 +30,7 @@ def cluster(profile: Profile, directory: str = "") -> ClusterRecord:
 
 async def test_where_nodes_share_a_folder_it_has_the_settings_and_the_script(tmp_path: Path) -> None:
     profile = Profile(backend="slurm", workdir=str(tmp_path))
-    made, files = await prepared(cluster(profile), registry.backend("slurm"))
+    made, files = await prepared(cluster(profile), backends.backend("slurm"))
     folder = f"{tmp_path}/worlds/c0de"
     assert made.directory == folder
     assert sorted(files) == ["head.json", "job.sh"]
@@ -44,7 +44,7 @@ async def test_where_nodes_share_a_folder_it_has_the_settings_and_the_script(tmp
 
 
 async def test_without_one_the_head_gets_its_settings_on_stdin_and_answers_on_stdout() -> None:
-    made, files = await prepared(cluster(Profile(backend="ssh")), registry.backend("ssh"))
+    made, files = await prepared(cluster(Profile(backend="ssh")), backends.backend("ssh"))
     assert files == {}
     assert made.settings is not None
     assert made.settings.remote is not None
@@ -53,4 +53,4 @@ async def test_without_one_the_head_gets_its_settings_on_stdin_and_answers_on_st
 
 async def test_a_head_on_this_machine_has_its_folder_already() -> None:
     here = cluster(Profile(), "/run/me/c0de")
-    assert await prepared(here, registry.backend("local")) == (here, {})
+    assert await prepared(here, backends.backend("local")) == (here, {})

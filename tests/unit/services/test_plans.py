@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Place
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.backends.ssh import backend as ssh_backend
@@ -62,7 +62,7 @@ class Host(LocalBackend):
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     made = Host()
-    monkeypatch.setattr(registry, "backend", lambda _: made)
+    monkeypatch.setattr(backends, "backend", lambda _: made)
     monkeypatch.setattr(paths, "profiles", lambda: tmp_path / "profiles")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "profiles").mkdir()
@@ -173,7 +173,7 @@ def test_only_hosts_of_the_plan_need_the_network_interface(
     tmp_path: Path, host: Host, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hosts = Hosts()
-    monkeypatch.setattr(registry, "backend", lambda _: hosts)
+    monkeypatch.setattr(backends, "backend", lambda _: hosts)
     monkeypatch.setattr(ssh_backend, "_held", lambda *_: asyncio.sleep(0, 0))
     monkeypatch.setattr(ssh_backend.compatibility, "unfit", lambda *_: None)
     (tmp_path / "profiles" / "hosts.toml").write_text(

@@ -78,7 +78,7 @@ async def test_a_silent_head_on_another_machine_is_ended_by_its_back_end(
         if not known:
             raise NotFound("There is no such job.")
 
-    monkeypatch.setattr(heads.registry, "backend", lambda name: SimpleNamespace(cancel=cancel))
+    monkeypatch.setattr(heads.backends, "backend", lambda name: SimpleNamespace(cancel=cancel))
     remote = SubmittedWorld(Profile(backend="slurm"), plan(1, 1), Handle("7", "login"), "me")
     head = Head(SILENT)
     head.record = msgspec.structs.replace(head.record, remote=remote)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.services import paths
 from dtrain_lab.services.index.store import JobIndex
@@ -37,7 +37,7 @@ class Host(LocalBackend):
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     made = Host()
-    monkeypatch.setattr(registry, "backend", lambda _: made)
+    monkeypatch.setattr(backends, "backend", lambda _: made)
     monkeypatch.setattr(paths, "profiles", lambda: tmp_path / "profiles")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.backends import registry
+from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.state import NOT_ASKED
@@ -59,7 +59,7 @@ class SilentHost:
 def test_nobody_waits_for_a_silent_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         host = SilentHost()
-        monkeypatch.setattr(registry, "backend", lambda _: host)
+        monkeypatch.setattr(backends, "backend", lambda _: host)
         monkeypatch.setattr(job_status, "LOOK_WITHIN_S", 0.01)
         monkeypatch.setattr(job_status, "FAR_S", 0.0)
         store = JobIndex(tmp_path / "jobs.sqlite")

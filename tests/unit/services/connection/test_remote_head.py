@@ -95,7 +95,7 @@ class Client:
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Backend:
     found = Backend()
-    monkeypatch.setattr(remote_head.registry, "backend", lambda _: found)
+    monkeypatch.setattr(remote_head.backends, "backend", lambda _: found)
     monkeypatch.setattr(remote_head, "POLL_S", 0.0)
     monkeypatch.setattr(remote_head, "STATUS_S", -1.0)
     monkeypatch.setattr(remote_head.RemoteHeadPresence, "_watch_link", lambda _: None)
