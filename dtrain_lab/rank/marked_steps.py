@@ -9,7 +9,7 @@ import sys
 import time
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.training import step
+from dtrain_lab.training.rank_hooks import hooks
 
 now = time.monotonic_ns
 
@@ -25,7 +25,7 @@ class MarkedSteps:
         self._writer = ring.Writer(memory)
         self._writer.cells[ring.BOUND] = ring.BOUNDS.index("unknown")
         self._began, self._ran = now(), time.thread_time_ns()
-        step.set_listener(self.stepped)
+        hooks.step = self.stepped
 
     def stepped(self, samples: int) -> None:
         """End a step.

@@ -42,8 +42,9 @@ from dtrain_lab.rank.output.streams import RankStream
 from dtrain_lab.rank.output.widgets import Widgets
 from dtrain_lab.rank.setup import install_group_hooks
 from dtrain_lab.rank.torch.compiler import untraced
-from dtrain_lab.training import log, store_exchange
+from dtrain_lab.training import store_exchange
 from dtrain_lab.training.gradients import unused
+from dtrain_lab.training.rank_hooks import hooks
 from dtrain_lab.wire import links
 from dtrain_lab.wire.links import CellReply, RankSpec
 
@@ -96,7 +97,7 @@ class Rank:
             else None
         )
         inline_figures.prepare()
-        log.set_sink(self._log)
+        hooks.log = self._log
         rank_variables.define(kernel.shell, spec)
         route_output(app.session, kernel.iopub_socket, spec.rank, self._link.outbox)
         self._link.open(app.context)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-_switches: list[Callable[[bool], None]] = []
+from dtrain_lab.training.rank_hooks import hooks
 
 
 class Divergence(RuntimeError):
@@ -22,10 +20,4 @@ def guard(on: bool = True) -> None:
     Args:
         on: whether to turn the guard on or off.
     """
-    for switch in _switches:
-        switch(bool(on))
-
-
-def set_switch(switch: Callable[[bool], None]) -> None:
-    """Set the function that turns the guard on and off."""
-    _switches[:] = [switch]
+    hooks.guard(bool(on))

@@ -6,7 +6,6 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,12 +14,8 @@ import msgspec
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.jobs.environment_variables import of_other_framework
 from dtrain_lab.training import ranks
+from dtrain_lab.training.rank_hooks import hooks
 from dtrain_lab.wire.jobs.logged import ValuesLine
-
-Sink = Callable[[int, dict[str, float], float, bool], None]
-"""Gets a step, its values, seconds since 1970, and whether they are means over ranks or rank 0's."""
-_sink: list[Sink] = []
-
 
 _means: list[tuple[Any, Any]] = []
 """The process group, and the object that averages over it."""
@@ -79,8 +74,7 @@ def _whole(step: Any) -> int:
 
 
 def _record(step: int, values: dict[str, float], at: float, averaged: bool = False) -> None:
-    for sink in _sink:
-        sink(step, values, at, averaged)
+    hooks.log(step, values, at, averaged)
 
 
 def _averages() -> Any:
@@ -105,15 +99,6 @@ def settle() -> None:
         _means[0][1].settle()
 
 
-def set_sink(sink: Sink) -> None:
-    """Set the function that gets all values.
-
-    Args:
-        sink: the function; see `Sink`.
-    """
-    _sink[:] = [sink]
-
-
 def to_file(path: str) -> None:
     """Append all values to a file, one line of JSON per call of `log`."""
     file = open(path, "a", buffering=1)  # open as long as the process lives
@@ -127,7 +112,7 @@ def to_file(path: str) -> None:
         except OSError as error:  # a full disk must not end the training
             print(f"dtrain-lab: dt.log: {error.strerror}", file=sys.stderr)
 
-    set_sink(write)
+    hooks.log = write
 
 
 def _number(name: str, value: Any) -> float:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-_sinks: list[Callable[[int], None]] = []
+from dtrain_lab.training.rank_hooks import hooks
 
 
 def step(samples: int = 0) -> None:
@@ -13,10 +11,4 @@ def step(samples: int = 0) -> None:
     Args:
         samples: samples of this rank in the step; 0 if unknown.
     """
-    for sink in _sinks:
-        sink(int(samples))
-
-
-def set_listener(sink: Callable[[int], None]) -> None:
-    """Set the function that is called with the samples of each marked step."""
-    _sinks[:] = [sink]
+    hooks.step(int(samples))

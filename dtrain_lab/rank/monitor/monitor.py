@@ -25,9 +25,7 @@ from dtrain_lab.rank.monitor.recorder import Recorder
 from dtrain_lab.rank.monitor.training_hooks import watch_steps
 from dtrain_lab.rank.torch import names
 from dtrain_lab.rank.torch.compiler import compile_none_of
-from dtrain_lab.training import guard as switch
-from dtrain_lab.training import step
-from dtrain_lab.training.batch_size import largest, sizes
+from dtrain_lab.training.rank_hooks import hooks
 from dtrain_lab.wire.metrics.collective import CollectiveCall
 
 OURS = ("dtrain_lab.rank.", "dtrain_lab.metrics.")
@@ -76,10 +74,9 @@ class Monitor:
         watch_steps(
             self.recorder, self.probes, self.guard, self.last_training, sync_checks, sync=world_size > 1
         )
-        step.set_listener(self.recorder.user_stepped)
-        sizes.set_batch_source(lambda: self.last_training.batch, self.last_training.forget_batch)
-        largest.set_monitor_pause(self.recorder.resting)
-        switch.set_switch(self.guard.switch)
+        hooks.step, hooks.resting = self.recorder.user_stepped, self.recorder.resting
+        hooks.batch, hooks.forget_batch = lambda: self.last_training.batch, self.last_training.forget_batch
+        hooks.guard = self.guard.switch
         compile_none_of(OURS)
 
     def calls(self) -> tuple[CollectiveCall, ...]:

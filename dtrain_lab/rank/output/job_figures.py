@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 NAME = "module://dtrain_lab.rank.output.job_figures"
 _shown: list[Callable[[bytes], None]] = []
+"""matplotlib makes its back-end of this module, to which nothing can be passed."""
 
 
 def set_display(shows: Callable[[bytes], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -17,6 +17,7 @@ from dtrain_lab.text.units import size_text
 from dtrain_lab.training import ranks
 from dtrain_lab.training.batch_size.saved_state import communication_off, restored
 from dtrain_lab.training.gradients import active_accumulations
+from dtrain_lab.training.rank_hooks import hooks
 
 SHARE = 0.8
 """Maximum share of this rank's part of the available memory that is used by default."""
@@ -24,8 +25,6 @@ LARGEST = 1 << 20
 """Larger batches are not tried."""
 NEAR = 16
 """The search ends when the answer is exact to 1/`NEAR`."""
-_rests: list[Callable[[], AbstractContextManager[None]]] = []
-"""The context manager in which the monitor ignores training steps; empty without a monitor."""
 
 
 def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: int | None = None) -> int:
@@ -72,11 +71,6 @@ def largest_batch(step: Callable[[int], object], start: int = 1, memory_bytes: i
                 code="batch_too_large",
             )
         return _search(probe, start)
-
-
-def set_monitor_pause(resting: Callable[[], AbstractContextManager[None]]) -> None:
-    """Set the context in which the monitor ignores training steps."""
-    _rests[:] = [resting]
 
 
 def _search(probe: _Probe, start: int) -> int:
@@ -127,7 +121,7 @@ class _Probe:
         failure: BaseException | None = None
         before = _reset_peak() if self._limit else 0
         try:
-            with _rests[0]() if _rests else nullcontext():  # steps that are undone don't count as training
+            with hooks.resting():  # steps that are undone don't count as training
                 self._step(size)
             if torch.cuda.is_available():
                 torch.cuda.synchronize()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training import ranks
+from dtrain_lab.training.rank_hooks import hooks
 
 _chosen: list[int] = []
 """The last batch that `per_rank_batch` returned."""
-_monitor: list[tuple[Callable[[], int], Callable[[], None]]] = []
-"""Two functions of the monitor: one returns the size of the last training batch, the other resets it."""
 
 
 def per_rank_batch(global_batch: int) -> int:
@@ -42,8 +39,7 @@ def per_rank_batch(global_batch: int) -> int:
             f"rank takes {each}, and the global batch is {each * size} ({dropped} dropped)."
         )
     _chosen[:] = [each]
-    if _monitor:
-        _monitor[0][1]()
+    hooks.forget_batch()
     return each
 
 
@@ -76,20 +72,9 @@ def global_batch(per_rank_batch: int | None = None) -> int:
     return per_rank_batch * ranks.world_size()
 
 
-def set_batch_source(batch: Callable[[], int], forget: Callable[[], None]) -> None:
-    """Set the functions with which the monitor reports the size of training batches.
-
-    Args:
-        batch: returns the number of samples in a batch of the model that trained last; 0 if unknown.
-        forget: resets that number, until training continues.
-    """
-    _monitor[:] = [(batch, forget)]
-
-
 def _known() -> int:
     """The batch of training since `per_rank_batch` was called, else what that returned; 0 if unknown."""
-    trained = _monitor[0][0]() if _monitor else 0
-    return trained or (_chosen[0] if _chosen else 0)
+    return hooks.batch() or (_chosen[0] if _chosen else 0)
 
 
 def _positive(function: str, name: str, value: object) -> None:

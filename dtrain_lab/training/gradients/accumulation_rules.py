@@ -41,6 +41,7 @@ class Group(Protocol):
 
 
 _watched: list[Callable[[], Iterable[Group]]] = []
+"""Set once torch's hook of all optimizers is registered, which lasts as long as the process."""
 
 
 def meet_before_flush(model: Any, done: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from torch.amp.grad_scaler import GradScaler
 
 _groups: list[Callable[[], Iterable[Any]]] = []
+"""Set once GradScaler's methods are replaced, which lasts as long as the process."""
 _used: weakref.WeakSet[Any] = weakref.WeakSet()
 """Scalers that have looked at an optimizer's gradients since their last update."""
 _ended: weakref.WeakSet[Any] = weakref.WeakSet()

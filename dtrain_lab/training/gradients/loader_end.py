@@ -25,6 +25,7 @@ class Watcher(Protocol):
 
 
 _watchers: list[Callable[[], list[Any]]] = []
+"""Set once DataLoader's `__iter__` is replaced, which lasts as long as the process."""
 
 
 def watch_epochs(watchers: Callable[[], list[Any]]) -> None:

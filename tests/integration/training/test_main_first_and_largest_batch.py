@@ -51,11 +51,12 @@ def test_rank_0_goes_first_and_its_error_is_raised_on_all() -> None:
 
 
 def logged() -> list[Any]:
-    from dtrain_lab.training import averages, log
+    from dtrain_lab.training import averages
+    from dtrain_lab.training.rank_hooks import hooks
 
     averages.PATIENCE_S = 0.5
     got: list[Any] = []
-    log.set_sink(lambda step, values, at, averaged: got.append((step, values)))
+    hooks.log = lambda step, values, at, averaged: got.append((step, values))
     for step in range(4):
         dt.log(step, average=2, loss=torch.tensor(float(step + rank())))
     dt.log(4, plain=float(rank()))

@@ -13,6 +13,7 @@ import torch.distributed as dist
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.training import averages
 from dtrain_lab.training import log as logging
+from dtrain_lab.training.rank_hooks import hooks
 
 Record = tuple[int, dict[str, float]]
 
@@ -22,8 +23,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Record]:
     """What is recorded, as on rank 0."""
     found: list[Record] = []
     monkeypatch.setenv("RANK", "0")
-    monkeypatch.setattr(logging, "_sink", [])
-    logging.set_sink(lambda step, values, *_: found.append((step, values)))
+    monkeypatch.setattr(hooks, "log", lambda step, values, *_: found.append((step, values)))
     return found
 
 

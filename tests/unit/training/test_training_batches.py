@@ -16,6 +16,7 @@ from dtrain_lab.errors import BadRequest, BadSize
 from dtrain_lab.rank.monitor.last_training import LastTraining
 from dtrain_lab.training import ranks
 from dtrain_lab.training.batch_size import sizes
+from dtrain_lab.training.rank_hooks import hooks
 
 
 @pytest.fixture
@@ -23,7 +24,8 @@ def eight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "8")
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setattr(sizes, "_chosen", [])
-    monkeypatch.setattr(sizes, "_monitor", [])
+    monkeypatch.setattr(hooks, "batch", lambda: 0)
+    monkeypatch.setattr(hooks, "forget_batch", lambda: None)
     monkeypatch.setattr(ranks, "_said", set())
 
 
@@ -62,13 +64,13 @@ def test_a_batch_smaller_than_the_world_is_refused(eight: None) -> None:
 def test_the_batch_that_the_monitor_saw_counts_where_none_was_chosen(eight: None) -> None:
     with pytest.raises(BadRequest, match="no per-rank batch is known"):
         dt.global_batch()
-    sizes.set_batch_source(lambda: 4, lambda: None)
+    hooks.batch = lambda: 4
     assert dt.global_batch() == 32
 
 
 def test_a_chosen_batch_counts_until_training_goes_on_with_another(eight: None) -> None:
     seen = LastTraining()
-    sizes.set_batch_source(lambda: seen.batch, seen.forget_batch)
+    hooks.batch, hooks.forget_batch = lambda: seen.batch, seen.forget_batch
     model = torch.nn.DataParallel(torch.nn.Linear(2, 1))  # has its module as DDP has
 
     def train(batch: int) -> None:
