@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dtrain_lab.api.advise import advise
 from dtrain_lab.api.cluster import Cluster
-from dtrain_lab.api.job import Job, jobs, submit
+from dtrain_lab.api.job import Job, jobs
 from dtrain_lab.api.result import Result
 from dtrain_lab.api.start import clusters, clusters_async, start, start_async
+from dtrain_lab.api.submit import submit
 from dtrain_lab.api.sweep import Sweep, sweep, sweeps
 
 __all__ = [

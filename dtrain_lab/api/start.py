@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.validation import checked
+from dtrain_lab.services.worlds import readiness
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.plan import Request
 
@@ -89,7 +90,7 @@ def connect(name: str) -> Cluster:
 
 async def _start(portal: Portal, request: Request, told: Callable[[ClusterInfo], None] | None) -> Cluster:
     connection = await portal.worlds.begin(request)
-    await portal.worlds.ready(connection, told)
+    await readiness.ready(connection, told)
     return Cluster(portal, connection)
 
 

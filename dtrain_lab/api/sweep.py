@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dtrain_lab.api.job import warn
+from dtrain_lab.api.submit import warn
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.validation import checked
 from dtrain_lab.errors import BadRequest

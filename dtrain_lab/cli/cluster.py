@@ -28,6 +28,7 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import part_share
 from dtrain_lab.services.connection import ClusterConnection
+from dtrain_lab.services.worlds import readiness
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.state_words import word
 from dtrain_lab.text.units import least_share
@@ -75,7 +76,7 @@ def start(
     async def begin() -> ClusterInfo:
         # an interrupt must not end it halfway: its head, or the scheduler's job, would be left behind
         begun.append(asyncio.create_task(portal.worlds.begin(request, hold=not detach)))
-        return await portal.worlds.ready(await asyncio.shield(begun[0]))
+        return await readiness.ready(await asyncio.shield(begun[0]))
 
     async def end() -> None:
         for task in begun:

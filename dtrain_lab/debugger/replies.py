@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dtrain_lab.debugger.shown_variables import numbered
 from dtrain_lab.debugger import events
 from dtrain_lab.debugger.sources import LACKS_FILE
 from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, outward, path_in, rank_of
@@ -53,16 +54,7 @@ def reply(
             state, breakpoints = _placed(state, path_in(request), first)
             return state, _ok(request, {"breakpoints": breakpoints}), (events.told(state),)
         case "dtrain/breakpoint":
-            refusal, before = _refusal(first), state.points.get(arguments["path"], ())
-            if refusal and len(_lacking(first)) == len(first):
-                return _without(state, arguments), _no(request, refusal), (events.told(state),)
-            if first:
-                state, placed = _placed(state, arguments["path"], first)
-                index = next((i for i, p in enumerate(before) if p.line == int(arguments["line"])), None)
-                if index is not None and not placed[index].get("verified", True):
-                    why = str(placed[index].get("message", ""))
-                    return _without(state, arguments), _no(request, why), (events.told(state),)
-            return state, _ok(request, {}), (events.told(state),)
+            return _one_breakpoint(state, request, arguments, first)
         case "pause" | "dtrain/pause" if kernel is None and first:
             told_to = {rank for rank, answer in first.items() if answer.get("success")}
             if not told_to:
@@ -94,15 +86,34 @@ def reply(
             return state, _ok(request, next(iter(first.values()))["body"]), ()
         case "richInspectVariables" if first:
             return state, _inspected(request, first), ()
-    if kernel is not None:
-        return state, kernel, ()
-    if not first:
-        return state, _ok(request, {}), ()
-    rank, answer = next(iter(first.items()))
-    refused = [a for a in first.values() if not a.get("success")]
-    if refused and len(refused) == len(first):
-        return state, _no(request, str(refused[0].get("message", ""))), ()
-    return state, _ok(request, _numbered(state, rank, answer.get("body") or {})), ()
+    return state, kernel if kernel is not None else _of_ranks(state, request, first), ()
+
+
+def _of_ranks(state: State, request: Dap, answers: Answers) -> Dap:
+    """The reply to a request that ranks have answered: of one of them, unless all refuse."""
+    if not answers:
+        return _ok(request, {})
+    rank, answer = next(iter(answers.items()))
+    refused = [a for a in answers.values() if not a.get("success")]
+    if refused and len(refused) == len(answers):
+        return _no(request, str(refused[0].get("message", "")))
+    return _ok(request, numbered(state, rank, answer.get("body") or {}))
+
+
+def _one_breakpoint(
+    state: State, request: Dap, arguments: Dap, answers: Answers
+) -> tuple[State, Dap, tuple[Dap, ...]]:
+    """Place a breakpoint of a terminal, which is refused where no rank can stop."""
+    refusal, before = _refusal(answers), state.points.get(arguments["path"], ())
+    if refusal and len(_lacking(answers)) == len(answers):
+        return _without(state, arguments), _no(request, refusal), (events.told(state),)
+    if answers:
+        state, placed = _placed(state, arguments["path"], answers)
+        index = next((i for i, p in enumerate(before) if p.line == int(arguments["line"])), None)
+        if index is not None and not placed[index].get("verified", True):
+            why = str(placed[index].get("message", ""))
+            return _without(state, arguments), _no(request, why), (events.told(state),)
+    return state, _ok(request, {}), (events.told(state),)
 
 
 def done(request: Dap, body: Dap | None = None) -> Dap:
@@ -190,7 +201,7 @@ def _evaluated(request: Dap, state: State, answers: Answers) -> Dap:
     answer = answers[rank]
     if not answer.get("success"):
         return _no(request, str(answer.get("message", "")))
-    return _ok(request, _numbered(state, rank, answer.get("body") or {}))
+    return _ok(request, numbered(state, rank, answer.get("body") or {}))
 
 
 def _inspected(request: Dap, answers: Answers) -> Dap:
@@ -226,46 +237,6 @@ def _off(state: State) -> State:
         for r in state.ranks
     )
     return replace(state, ranks=ranks, on=False, points={}, filters=(), notes=(), moving="continue")
-
-
-def _numbered(state: State, rank: int, body: Dap) -> Dap:
-    """Translate a rank's answer for the front end: ids of frames and variables, and source paths."""
-    made = dict(body)
-    for frame in made.get("stackFrames", ()):
-        frame["id"] = outward(rank, frame["id"])
-        if frame.get("source", {}).get("path"):
-            frame["source"]["path"] = events.path_of(state, frame["source"]["path"])
-    for one in (*made.get("scopes", ()), *made.get("variables", ()), made):
-        if one.get("variablesReference"):
-            one["variablesReference"] = outward(rank, one["variablesReference"])
-    if "variables" in made:
-        made["variables"] = [
-            v if state.editor else _typed_variable(v) for v in made["variables"] if not _hidden(v["name"])
-        ]
-    return made
-
-
-MOST_TOLD = 60
-"""Maximum displayed characters of a tensor; for a larger one, its type is displayed."""
-
-
-def _typed_variable(variable: Dap) -> Dap:
-    """A variable for JupyterLab, which shows types: that of a small tensor is its value."""
-    text = " ".join(str(variable.get("value", "")).split())
-    tensor = variable.get("type") in ("Tensor", "Parameter", "ndarray")
-    return {**variable, "type": text} if tensor and text and len(text) <= MOST_TOLD else variable
-
-
-HIDDEN = frozenset(
-    {"In", "Out", "get_ipython", "exit", "quit", "debugpy", "_dh", "_oh", "_", "__", "___"}
-    | {f"__{name}__" for name in ("name", "doc", "package", "loader", "spec", "annotations", "builtins")}
-    | {"__builtin__", "__display__"}
-)
-"""Variables that IPython and Python put into a namespace; not shown."""
-
-
-def _hidden(name: str) -> bool:
-    return name in HIDDEN or re.match(r"^_(\d|i)", name) is not None
 
 
 def _ok(request: Dap, body: Dap) -> Dap:

@@ -12,6 +12,7 @@ from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.services.notebook_clusters import UsedCluster
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.worlds import readiness
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.kinds import ENDING
 from dtrain_lab.wire.processes.head_record import HeadRecord
@@ -102,4 +103,4 @@ class RepeatedStart:
 
     async def _ready(self, record: HeadRecord) -> None:
         worlds = self._portal.worlds
-        await worlds.ready(await worlds.reach(record))
+        await readiness.ready(await worlds.reach(record))

@@ -16,7 +16,7 @@ from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.errors import Conflict
 from dtrain_lab.rank.notes import Notes
-from dtrain_lab.rank.torch.groups import set_timeout
+from dtrain_lab.rank.torch.group_backends import set_timeout
 from dtrain_lab.text import rank_names
 
 

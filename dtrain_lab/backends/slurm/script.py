@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from dtrain_lab.backends import script
+from dtrain_lab.backends import script_lines
 from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.errors import BadProfile
 from dtrain_lab.jobs import environment_variables
@@ -49,9 +49,9 @@ def batch(submission: Submission) -> str:
         inside = allocation.used(submission.profile)
         body = _cluster(submission, inside=inside)
     lines = [
-        script.shebang(submission),
+        script_lines.shebang(submission),
         *(f"#SBATCH {option}" for option in directives(submission)),
-        script.title(submission),
+        script_lines.title(submission),
         f"folder={shlex.quote(submission.directory)}",
         'cd "$folder" || exit 1',
         "umask 077",
@@ -119,7 +119,7 @@ def _cpus_per_node(plan: Plan) -> int:
 
 
 def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
-    plan, python = cluster.plan, script.python_of(cluster)
+    plan, python = cluster.plan, script_lines.python_of(cluster)
     overlap = "--overlap --relative=0 " if inside else ""
     return [
         *activation.lines(cluster.profile.environment, plan.variables),
@@ -134,7 +134,7 @@ def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
         f"--cpus-per-task={_cpus_per_node(plan)} --kill-on-bad-exit=0 \\",
         f'  {python} dtrain_lab.node join "$folder/{job_files.ENDPOINTS}" {NODE} &',
         "# a signal ends `wait`, not the head",
-        script.wait_for("head"),
+        script_lines.wait_for("head"),
         "wait",
         "exit $code",
     ]
@@ -142,12 +142,12 @@ def _cluster(cluster: ClusterRecord, *, inside: bool) -> list[str]:
 
 def _job(record: JobRecord) -> list[str]:
     """Return the job script's lines before the ranks are started."""
-    plan, nodes, python = record.plan, len(record.plan.nodes), script.python_of(record)
+    plan, nodes, python = record.plan, len(record.plan.nodes), script_lines.python_of(record)
     command = activation.python(record.profile.environment, plan.python)
-    ports = script.allowed_ports(record)
+    ports = script_lines.allowed_ports(record)
     return [
         f"[ ! -e {job_files.WITHDRAWN} ] || exit 1  # cancelled before Slurm said that it has the job",
-        *script.variables(record, 0),
+        *script_lines.variables(record, 0),
         'nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))',
         f"export MASTER_ADDR=${{nodes[0]}} "
         f"{environment_variables.PEER}={'${nodes[-1]}' if nodes > 1 else ''}",
@@ -155,7 +155,7 @@ def _job(record: JobRecord) -> list[str]:
         "",
         *_where_installed(
             command,
-            script.staged_copies(
+            script_lines.staged_copies(
                 record,
                 f"srun --overlap --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 --cpus-per-task=1 "
                 f"--kill-on-bad-exit=1 {python} dtrain_lab.node stage",
@@ -169,18 +169,18 @@ def _job(record: JobRecord) -> list[str]:
         f"date +%s.%N > {job_files.STARTED}",
         f"head -c 65536 /dev/zero > {job_files.RESERVE}  # room to say how it ended, on a full disk",
         f"echo ${{SLURM_RESTART_COUNT:-0}} > {job_files.ATTEMPT}",
-        *script.head(python),
+        *script_lines.head(python),
         "",
         *_ranks_command(record, command),
         f"port=$(({ports[0]} + SLURM_JOB_ID % {len(ports)}))",
-        script.next_free(ports, script.needed_ports(record)),
-        script.EXPORT,
+        script_lines.next_free(ports, script_lines.needed_ports(record)),
+        script_lines.EXPORT,
     ]
 
 
 def _ranks_command(record: JobRecord, command: list[str]) -> list[str]:
     """Return lines that choose the command of a rank; torch's ranks need no dtrain-lab for it."""
-    python = script.python_of(record)
+    python = script_lines.python_of(record)
     has = f"{shlex.join(command)} -c 'import dtrain_lab' 2> /dev/null"
     if record.framework is not None:
         title = frameworks.TITLES[record.framework.name]
@@ -188,7 +188,7 @@ def _ranks_command(record: JobRecord, command: list[str]) -> list[str]:
             f"# {title}'s ranks are told by dtrain-lab where the others are",
             f"if ! {has}; then",
             f'  echo "dtrain-lab is not installed here, and the ranks of {title} need it" >&2',
-            f"  kill $head; {script.exit_line(0, '1')}; exit 1",
+            f"  kill $head; {script_lines.exit_line(0, '1')}; exit 1",
             "fi",
             f'rank=({python} dtrain_lab.node ranks "$folder")',
         ]
@@ -205,7 +205,7 @@ def _ranks_command(record: JobRecord, command: list[str]) -> list[str]:
 
 def _job_steps(record: JobRecord) -> list[str]:
     """Return the lines of the step that starts the ranks, in a loop over the attempts."""
-    plan, request, python = record.plan, record.request, script.python_of(record)
+    plan, request, python = record.plan, record.request, script_lines.python_of(record)
     per_node, nodes, cpus = plan.nodes[0].ranks, len(plan.nodes), _cpus_per_rank(plan)
     by_rank = record.launcher == "srun"
     own_copy = f"{environment_variables.STAGED}+=.$SLURM_NODEID; " if request.stage else ""
@@ -234,7 +234,7 @@ def _job_steps(record: JobRecord) -> list[str]:
     step += [
         "step=$!",
         "# a signal ends `wait`, not the step",
-        script.wait_for("step"),
+        script_lines.wait_for("step"),
     ]
     if by_rank and request.retries:  # torchrun restarts by itself
         step = [
@@ -249,7 +249,7 @@ def _job_steps(record: JobRecord) -> list[str]:
         *step,
         f"! scontrol show job -o $SLURM_JOB_ID 2> /dev/null | grep -q 'PreemptTime=[0-9]' "
         f'|| echo 1 > "$folder/{job_files.PREEMPTED}"',
-        *script.ending(0, request.notify, staging=bool(request.stage)),
+        *script_lines.ending(0, request.notify, staging=bool(request.stage)),
     ]
 
 

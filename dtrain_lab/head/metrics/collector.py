@@ -18,6 +18,7 @@ from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
+from dtrain_lab.metrics.verdicts.left_behind import left_behind
 from dtrain_lab.wire.links import RankSample
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis, Tried
 from dtrain_lab.wire.metrics.verdicts import TOO_BUSY, Advice, Verdict
@@ -157,7 +158,7 @@ class MetricsCollector:
         if found is None:
             found = self._unhurried(state, samples, metrics, current=current)
         if found is None and self.unpointed and state.phase == "ready":
-            found = hang.left_behind(self.unpointed)
+            found = left_behind(self.unpointed)
         over = not self._seen and self._over(state) and not self.loops.ahead_of(samples)
         if current and metrics.step_s is not None:
             self._trained = self._seen = True

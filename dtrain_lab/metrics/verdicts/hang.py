@@ -105,9 +105,46 @@ def _judged(
             f"No progress for {since:.0f} s. Every rank waits in {_operations(waiting)}.",
             "Often ranks called different collectives, or with different shapes.",
         )  # fmt: skip
+    apart = _apart(missing, peers, first, since, samples, busy, in_cell, places)
+    if apart is not None:
+        return apart
+    stopped = tuple(s.rank for s in samples if s.stopped and s.rank in missing)
+    wait = "waits" if len(peers) == 1 else "wait"
+    if stopped:
+        verb, they = ("is", "it") if len(stopped) == 1 else ("are", "them")
+        return _verdict(
+            "halted", stopped, peers, first, since, None,
+            f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal. "
+            f"{rank_names.count(len(peers))} {wait} for {they}.",
+            "The process was sent SIGSTOP, or a debugger has stopped it; SIGCONT resumes it.",
+        )  # fmt: skip
+    lately = min(PROGRESS_S, SUSPECT_SHARE * threshold_s)
+    working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {}, lately)
+    if working is not None and len(working[1]) == len([r for r in missing if r in busy]):
+        return _busy(working[0], working[1], peers, first, since, places, lines)
+    one = len(missing) == 1
+    return _verdict(
+        "stuck", missing, peers, first, since, places.get(missing[0]),
+        f"{rank_names.sentence_name(missing)} {'is' if one else 'are'} stuck. "
+        f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}.",
+        in_line(missing, lines)
+        or "Often its data ended early, or a branch skipped a step on this rank alone.",
+    )  # fmt: skip
+
+
+def _apart(
+    missing: tuple[int, ...],
+    peers: tuple[int, ...],
+    first: RankSample,
+    since: float,
+    samples: Sequence[RankSample],
+    busy: Sequence[int],
+    in_cell: Sequence[int],
+    places: Mapping[int, Where],
+) -> Verdict | None:
+    """The verdict where no missing rank runs the cell now: none was to, or all have ended it; otherwise None."""
     ended = tuple(rank for rank in missing if rank not in busy and rank in in_cell)
     outside = tuple(rank for rank in missing if rank not in busy and rank not in in_cell)
-    wait = "waits" if len(peers) == 1 else "wait"
     one = len(missing) == 1
     who = waits(samples)
     operations = listed(by_operation(samples))
@@ -131,26 +168,7 @@ def _judged(
             f"{who}; {rank_names.name(missing)} {'has' if one else 'have'} finished the cell.",
             "Often its data ended early, or a branch skipped a collective on this rank alone.",
         )  # fmt: skip
-    stopped = tuple(s.rank for s in samples if s.stopped and s.rank in missing)
-    if stopped:
-        verb, they = ("is", "it") if len(stopped) == 1 else ("are", "them")
-        return _verdict(
-            "halted", stopped, peers, first, since, None,
-            f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal. "
-            f"{rank_names.count(len(peers))} {wait} for {they}.",
-            "The process was sent SIGSTOP, or a debugger has stopped it; SIGCONT resumes it.",
-        )  # fmt: skip
-    lately = min(PROGRESS_S, SUSPECT_SHARE * threshold_s)
-    working = _working([s for s in samples if s.rank in missing and s.rank in busy], activities or {}, lately)
-    if working is not None and len(working[1]) == len([r for r in missing if r in busy]):
-        return _busy(working[0], working[1], peers, first, since, places, lines)
-    return _verdict(
-        "stuck", missing, peers, first, since, places.get(missing[0]),
-        f"{rank_names.sentence_name(missing)} {'is' if one else 'are'} stuck. "
-        f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}.",
-        in_line(missing, lines)
-        or "Often its data ended early, or a branch skipped a step on this rank alone.",
-    )  # fmt: skip
+    return None
 
 
 def _working(
@@ -274,22 +292,3 @@ def _verdict(
     )
 
 
-def left_behind(objects: Mapping[int, tuple[str, ...]]) -> Verdict:
-    """Verdict on live objects that could not be connected to the rebuilt group.
-
-    Args:
-        objects: names of the objects by rank.
-    """
-    names = sorted({name for left in objects.values() for name in left})
-    ranks = tuple(sorted(objects))
-    verb = "has" if len(names) == 1 else "have"
-    text = f"{'; '.join(names)} {verb} no connection to the new group on {rank_names.name(ranks)}."
-    return Verdict(
-        id="left_behind",
-        kind="unknown",
-        code="left_behind",
-        values={"names": names, "ranks": rank_names.compact(ranks)},
-        text=text[0].upper() + text[1:],
-        ranks=ranks,
-        hint="Create them again: run their cells.",
-    )

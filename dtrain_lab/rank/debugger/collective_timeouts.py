@@ -27,7 +27,7 @@ class Timeouts:
         if self._lifted or "torch" not in sys.modules:  # another framework trains here
             return
         self._lifted = True
-        from dtrain_lab.rank.torch import groups
+        from dtrain_lab.rank.torch import group_backends, groups
 
         for group in groups.live_groups():
             self._raise(group)
@@ -40,11 +40,11 @@ class Timeouts:
         if not self._lifted:
             return
         self._lifted = False
-        from dtrain_lab.rank.torch import groups
+        from dtrain_lab.rank.torch import group_backends, groups
 
         for group, usual in list(self._usual.items()):
             if groups.is_live(group):
-                groups.set_timeout(usual, group)
+                group_backends.set_timeout(usual, group)
         self._usual.clear()
 
     def _around(self, make: Callable[[], Any]) -> None:
@@ -53,9 +53,9 @@ class Timeouts:
             self._raise(group)
 
     def _raise(self, group: Any) -> None:
-        from dtrain_lab.rank.torch import groups
+        from dtrain_lab.rank.torch import group_backends, groups
 
-        usual = groups.timeout_of(group)
+        usual = group_backends.timeout_of(group)
         if usual is not None:
             self._usual[group] = usual
-            groups.set_timeout(LIFTED, group)
+            group_backends.set_timeout(LIFTED, group)

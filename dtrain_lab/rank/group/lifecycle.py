@@ -22,7 +22,7 @@ from dtrain_lab.rank.group.kept_groups import KeptGroups
 from dtrain_lab.rank.group.link_store import LinkStore, PendingCalls
 from dtrain_lab.rank.group.resize import resize
 from dtrain_lab.rank.group.sequence_numbers import begun
-from dtrain_lab.rank.torch import ddp, fsdp, groups, names, nccl
+from dtrain_lab.rank.torch import ddp, fsdp, group_backends, groups, names, nccl
 from dtrain_lab.wire.links import FormGroup, GroupSpec
 
 WORLD_NAME = "0"
@@ -194,7 +194,7 @@ class Group:
             else:
                 backend = self._nccl(prefix, pg, members, name)
             alone = device == "cpu" and "nccl" not in self.collectives
-            groups.replace_backend(pg, device, slot + offset, backend, alone=alone)
+            group_backends.replace_backend(pg, device, slot + offset, backend, alone=alone)
         groups.rename(pg, name, description, prefix)
         if name == WORLD_NAME:
             self._connect(pg)
@@ -204,7 +204,7 @@ class Group:
             # one listener and one loop thread for all generations, because old back-ends are never freed
             interface = os.environ["GLOO_SOCKET_IFNAME"].split(",")[0]
             self._device = dist.ProcessGroupGloo.create_device(interface=interface)
-        options = groups.gloo_options(self._device, self.timeout, members, name)
+        options = group_backends.gloo_options(self._device, self.timeout, members, name)
         with self._sockets.watch():
             return dist.ProcessGroupGloo(dist.PrefixStore("cpu/", store), pg.rank(), pg.size(), options)
 

@@ -11,6 +11,6 @@ def begun(group: Any) -> int:
     All ranks of the group that keep pace have the same number. It is read from the back-ends in use: the
     group's own number is that of its first back-end, which a rebuilt world no longer uses.
     """
-    from dtrain_lab.rank.torch import groups  # late: a rank of another framework has no torch
+    from dtrain_lab.rank.torch import group_backends  # late: a rank of another framework has no torch
 
-    return groups.begun(groups.backends(group))
+    return group_backends.begun(group_backends.backends(group))

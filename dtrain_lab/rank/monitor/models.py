@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Sized
 from typing import Any
 
-from dtrain_lab.rank.torch import ddp, groups, names
+from dtrain_lab.rank.torch import ddp, group_backends, names
 
 
 class Model:
@@ -86,7 +86,7 @@ class Models:
         if known.cell != self._cell:
             known.cell, known.compared = self._cell, False
             known.passes, known.next_probe = 0, self._first_probe()
-            known.begun = groups.counter(groups.backends(module.process_group))
+            known.begun = group_backends.counter(group_backends.backends(module.process_group))
             known.all_ranks = ddp.is_of_all_ranks(module)
             if names.has(names.BACKWARD):
                 known.hooks = ddp.hooks(module)

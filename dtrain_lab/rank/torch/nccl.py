@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from dtrain_lab.rank.torch import groups, names
+from dtrain_lab.rank.torch import group_backends, groups, names
 
 WATCHDOG = (
     "TORCH_NCCL_ASYNC_ERROR_HANDLING",
@@ -32,8 +32,8 @@ def switch_watchdog_off() -> None:
 
 
 def options(timeout: timedelta, members: list[int], name: str) -> Any:
-    """Options of a back-end; arguments as for `groups.gloo_options`."""
-    return groups.common_options(dist.ProcessGroupNCCL.Options(), timeout, members, name)
+    """Options of a back-end; arguments as for `group_backends.gloo_options`."""
+    return group_backends.common_options(dist.ProcessGroupNCCL.Options(), timeout, members, name)
 
 
 def abort_all() -> None:
@@ -88,7 +88,7 @@ def connect(group: Any) -> None:
 
 def _backends(group: Any) -> list[Any]:
     # with TORCH_DISTRIBUTED_DEBUG=DETAIL torch wraps them
-    found = [getattr(each, "wrapped_pg", each) for each in groups.backends(group)]
+    found = [getattr(each, "wrapped_pg", each) for each in group_backends.backends(group)]
     return [each for each in found if type(each).__name__ == "ProcessGroupNCCL"]
 
 

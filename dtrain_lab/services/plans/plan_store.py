@@ -22,6 +22,7 @@ from dtrain_lab.placement import budget, quota
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.plans import inputs
 from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, AnswerCache
+from dtrain_lab.services.plans.job_layout import lay_out
 from dtrain_lab.services.plans.planning import Planned, prepare
 from dtrain_lab.services.plans.preview import preview
 from dtrain_lab.services.plans.request_errors import split, together
@@ -112,7 +113,10 @@ class Plans:
             sound, first = replace(sound, after=None), None
         made = None
         try:
-            made = await prepare(sound, file, seen, self._recent, first, refused)
+            layout = await lay_out(sound, file, seen, self._recent, first)
+            if layout.refused is not None:
+                refused.append(layout.refused)
+            made = await prepare(layout, self._recent)
         except DtrainError as error:
             refused.append(error)
         if made is None or refused:

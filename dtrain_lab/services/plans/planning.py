@@ -13,32 +13,27 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend
-from dtrain_lab.errors import BadSize, DtrainError, EnvironmentUnfit
+from dtrain_lab.errors import DtrainError, EnvironmentUnfit
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs.check import check, checkpoints, parameter_values
+from dtrain_lab.jobs.check import check, checkpoints
 from dtrain_lab.jobs.check import frameworks as framework_check
 from dtrain_lab.jobs.check.notebook import CheckContext
-from dtrain_lab.jobs.notebook.script import Script, convert
+from dtrain_lab.jobs.notebook.script import Script
 from dtrain_lab.machine import processes
-from dtrain_lab.placement import layout
-from dtrain_lab.placement.frameworks import adapter as frameworks
 from dtrain_lab.placement.frameworks import names
-from dtrain_lab.services.plans import facts, folder_files, node_findings, packing
+from dtrain_lab.services.plans import folder_files, node_findings, packing
 from dtrain_lab.services.plans.answer_cache import AnswerCache
 from dtrain_lab.services.plans.inputs import PlanInputs
+from dtrain_lab.services.plans.job_layout import JobLayout
 from dtrain_lab.services.plans.notebook_code import Code
-from dtrain_lab.services.plans.notebook_files import NotebookFiles, read_book
-from dtrain_lab.services.plans.request import settings
-from dtrain_lab.services.plans.request_errors import as_finding, of_usual_size
-from dtrain_lab.services.policy.limits import Allowed
+from dtrain_lab.services.plans.notebook_files import NotebookFiles
+from dtrain_lab.services.plans.request_errors import as_finding
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding, problems
-from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
+from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.kinds import Framework
-from dtrain_lab.wire.plan import Facts, Request
-from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.plan import Facts
 
 
 class Planned(Struct, frozen=True):
@@ -63,115 +58,61 @@ class Planned(Struct, frozen=True):
     modules: int | None = None
 
 
-async def prepare(
-    request: JobRequest,
-    file: Path,
-    sources: PlanInputs,
-    recent: AnswerCache,
-    first: JobRecord | None,
-    refused: list[DtrainError],
-) -> Planned:
-    """Plan a job; nothing is written or submitted.
+async def prepare(of: JobLayout, recent: AnswerCache) -> Planned:
+    """Plan a job: check its notebook, and make its files; nothing is written or submitted.
 
     Args:
-        request: The user's request.
-        file: Path of the notebook.
-        sources: Current sources of the plan.
+        of: Where its ranks run.
         recent: Cache of answers from hosts and environments.
-        first: Record of the job that has to succeed first.
-        refused: Gets the error of a size that is impossible: the plan has the profile's then.
 
     Raises:
-        DtrainError: The notebook, profile, size, name or environment is unusable.
+        EnvironmentUnfit: Ranks can't run in the environment.
     """
-    book = await read_book(file, sources, recent)
-    request = replace(request, parameters=parameter_values.whole(book.cells, request.parameters))
-    backend = backends.backend(sources.profile.backend)
-    asked = settings(request, sources.profile, backend)
-    profile, framework = asked.allowed.profile, asked.allowed.profile.framework or "torch"
-    found = await facts.find(asked.allowed, request, recent, first)
-    script = convert(
-        book.cells,
-        title=file.name,
-        parameters=request.parameters,
-        framework=framework,
-        accelerator=profile.accelerator,
-        local_torch_text=book.code.torch_text,
-        makes_group=book.code.makes_group,
+    record, book = _record(of), of.book
+    missing, no_torch = await _missing(book.code, record, book.packed, recent)
+    findings = _checked(book, record, missing, no_torch=no_torch) + of.script.findings + of.found.findings
+    findings += node_findings.lacking(of.plan, of.found.facts)
+    if of.refused is None:
+        findings += node_findings.shared(of.plan, of.found.facts, of.wanted)
+    if of.never is not None:
+        findings = (as_finding(of.never), *findings)
+    record = replace(record, begins_again=checkpoints.told(findings))
+    backend = of.settings.allowed.backend
+    return Planned(
+        record=record,
+        backend=backend,
+        file=of.file.expanduser().absolute(),
+        files=_files(record, backend, book, of.script),
+        findings=findings,
+        facts=of.found.facts,
+        sources=of.sources,
+        code=book.code,
+        left=book.packed.left,
+        never=of.never,
+        cells=book.runs - len({f.cell for f in problems(findings) if f.cell is not None}),
+        modules=len(book.code.imported) - len(missing) if backend.traits.one_machine else None,
     )
-    use = framework_check.TensorFlowUse()
-    if framework == "tensorflow":
-        use = framework_check.tensorflow_use(book.code.everything)
-    per_node = ranks_per_node(request, profile, one_process=use.one_process)
-    wanted = Request(request.profile, request.ranks, request.nodes, per_node, monitor=request.monitor)
-    never = None
-    try:
-        plan = asked.allowed.plan(found.facts, wanted, python=found.python, directory="")
-    except BadSize as error:
-        if error.code == "too_long":
-            never = error  # its script can still be shown, with the offending line
-            unlimited = Allowed(backend.without_time_limit(profile), backend)
-            plan = unlimited.plan(found.facts, wanted, python=found.python, directory="")
-        else:
-            plan = of_usual_size(asked.allowed, found.facts, wanted, found.python, error)
-            refused.append(error)
-    adapter = frameworks.plan(framework, use.strategy, plan.size, evaluates=use.evaluates)
-    plan = layout.among(plan, request.at_once, found.facts)
-    identity = new_id()
-    directory = f"{found.jobs}/{identity}"
-    record = JobRecord(
+
+
+def _record(of: JobLayout) -> JobRecord:
+    request, identity = of.request, new_id()
+    directory = f"{of.found.jobs}/{identity}"
+    return JobRecord(
         id=identity,
         request=request,
-        profile=profile,
-        plan=replace(plan, directory=f"{directory}/{job_files.CODE}"),
-        name=request.name or file.stem[:40],
+        profile=of.settings.allowed.profile,
+        plan=replace(of.plan, directory=f"{directory}/{job_files.CODE}"),
+        name=request.name or of.file.stem[:40],
         directory=directory,
         owner=getpass.getuser(),
         host=socket.gethostname(),
         created_at=time.time(),
-        launcher=asked.launcher,
+        launcher=of.settings.launcher,
         checkpoints=f"{directory}/{job_files.CHECKPOINTS}",
-        framework=adapter,
+        framework=of.framework,
         system=processes.system(),
-        source=str(file.absolute()),
+        source=str(of.file.absolute()),
     )
-    missing, no_torch = await _missing(book.code, record, book.packed, recent)
-    findings = _checked(book, record, missing, no_torch=no_torch) + script.findings + found.findings
-    findings += node_findings.lacking(plan, found.facts)
-    if not refused:
-        findings += node_findings.shared(plan, found.facts, wanted)
-    if never is not None:
-        findings = (as_finding(never), *findings)
-    record = replace(record, begins_again=checkpoints.told(findings))
-    return Planned(
-        record,
-        backend,
-        file.expanduser().absolute(),
-        _files(record, backend, book, script),
-        findings,
-        found.facts,
-        sources,
-        book.code,
-        book.packed.left,
-        never,
-        book.runs - len({f.cell for f in problems(findings) if f.cell is not None}),
-        len(book.code.imported) - len(missing) if backend.traits.one_machine else None,
-    )
-
-
-def ranks_per_node(request: JobRequest, profile: Profile, *, one_process: bool) -> int | None:
-    """Return the ranks per node that a request asks for.
-
-    Args:
-        request: The user's request.
-        profile: The profile, which may give a size as well.
-        one_process: The notebook trains in one process: without any size, it gets one rank.
-
-    Returns:
-        The number of ranks; None to leave it to the profile and the nodes.
-    """
-    given = request.ranks or request.ranks_per_node or profile.ranks_per_node
-    return 1 if one_process and not given else request.ranks_per_node
 
 
 def new_id() -> str:

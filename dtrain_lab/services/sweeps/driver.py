@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dtrain_lab.errors import DtrainError, NotFound, SignInNeeded, Unreachable
-from dtrain_lab.jobs.state import killed_from_outside
+from dtrain_lab.jobs.job_errors import killed_from_outside
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.trial import trial_request

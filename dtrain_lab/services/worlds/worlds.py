@@ -8,14 +8,12 @@ import getpass
 import logging
 import os
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from dtrain_lab.backends.hosts import ssh_connections
-from dtrain_lab.errors import Conflict, DtrainError, NotFound, StartFailed, Unreachable
+from dtrain_lab.errors import Conflict, DtrainError, NotFound, Unreachable
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.placement.frameworks.adapter import check_cluster
 from dtrain_lab.services import paths
@@ -36,7 +34,6 @@ from dtrain_lab.wire.profile import Profile
 
 log = logging.getLogger("dtrain_lab.client")
 
-READY_WITHIN_S = 300.0
 RESIZED_WITHIN_S = 200.0
 
 
@@ -116,35 +113,6 @@ class Worlds:
         elif here and self.lease.kind != "terminal":
             connection.close()
         return connection
-
-    async def ready(self, connection: Connection, told: Callable[[Cluster], None] | None = None) -> Cluster:
-        """Wait until a world can run cells.
-
-        Args:
-            connection: Connection to its head.
-            told: Called with the cluster's state while it starts.
-
-        Raises:
-            StartFailed: The world ended before it was ready; the message says why.
-        """
-        until = time.monotonic() + READY_WITHIN_S
-        while time.monotonic() < until:
-            cluster: Cluster = await connection.ask(clients.Info())
-            if cluster.state == "pending":  # no timeout while the job is queued
-                until = time.monotonic() + READY_WITHIN_S
-            if told is not None:
-                told(cluster)
-            if cluster.state == "ready":
-                return cluster
-            if cluster.state in ("failed", "stopping", "stopped"):
-                text, hint = cluster.summary.text, ""
-                if cluster.reason is not None:
-                    hint = cluster.reason.hint
-                    if cluster.reason.message.rstrip(".") not in text:
-                        text = f"{text} {cluster.reason.message}"
-                raise StartFailed(text, hint, details={"id": cluster.id})
-            await asyncio.sleep(0.02)
-        raise StartFailed(f"{connection.name} was not ready in {READY_WITHIN_S:.0f} s.", "See its log.")
 
     # ---- find and connect
 

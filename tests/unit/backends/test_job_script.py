@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.backends import script
+from dtrain_lab.backends import script, script_lines
 from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile
@@ -113,7 +113,7 @@ def test_ports_stay_in_the_range_of_the_profile() -> None:
     """Bash takes the next free port, and begins anew at the range's end."""
 
     def taken(port: int, ports: range) -> int:
-        line = f"port={port}; {script.next_free(ports)}; echo $port"
+        line = f"port={port}; {script_lines.next_free(ports)}; echo $port"
         return int(subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout)
 
     with socket.socket() as listening:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.backends import script
+from dtrain_lab.backends import script, script_lines
 from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadRequest, BadSize
@@ -23,7 +23,7 @@ from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorfl
 from dtrain_lab.placement.frameworks.ranks import ports, variables
 from dtrain_lab.placement.frameworks.started import Started
 from dtrain_lab.placement.overrides import as_asked
-from dtrain_lab.services.plans.planning import ranks_per_node
+from dtrain_lab.services.plans.job_layout import ranks_per_node
 from dtrain_lab.services.plans.request import launcher
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
@@ -179,11 +179,11 @@ def test_a_strategy_of_one_process_has_one_rank_a_node_unless_told_otherwise() -
 
 def test_ports_of_all_ranks_stay_in_the_range() -> None:
     made = record(Profile(network=Network(ports="21000-21029")), 2, 2, framework=WORKERS)
-    assert script.allowed_ports(made) == range(21000, 21027)
+    assert script_lines.allowed_ports(made) == range(21000, 21027)
     assert (ports(WORKERS, 4), ports(FrameworkPlan("mindspore"), 4), ports(None, 4)) == (4, 1, 1)
     few = record(Profile(network=Network(ports="21000-21029")), 2, 16, framework=tensorflow.plan(None, 32))
     with pytest.raises(BadProfile, match="30 ports; each of this job's 32 ranks needs one"):
-        script.allowed_ports(few)
+        script_lines.allowed_ports(few)
 
 
 def test_several_free_ports_are_found_in_a_row() -> None:
@@ -193,7 +193,7 @@ def test_several_free_ports_are_found_in_a_row() -> None:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         taken = listening.getsockname()[1]
-        line = f"port={taken - 1}; {script.next_free(range(taken - 1, taken + 20), 3)}; echo $port"
+        line = f"port={taken - 1}; {script_lines.next_free(range(taken - 1, taken + 20), 3)}; echo $port"
         done = subprocess.run(["bash", "-c", line], capture_output=True, check=True)
     assert int(done.stdout) > taken
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from dtrain_lab.cells.errors import CONNECTION_ERRORS
-from dtrain_lab.jobs.state import FOLLOWING
+from dtrain_lab.jobs.job_errors import FOLLOWING
 
 PAGE = Path(__file__).parents[3] / "src" / "job" / "log" / "causedErrors.ts"
 

@@ -64,7 +64,7 @@ def test_means_are_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_recorded_whether_a_value_is_a_mean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As found: the page could only say "rank 0, or the mean if averaged"."""
     monkeypatch.setenv("RANK", "0")
-    monkeypatch.setattr(logging, "_sink", [])
+    monkeypatch.setattr(hooks, "log", hooks.log)
     monkeypatch.setattr(logging, "_means", [])
     logging.to_file(str(tmp_path / "values.jsonl"))
     monkeypatch.setattr(logging.ranks, "grouped", lambda: True)

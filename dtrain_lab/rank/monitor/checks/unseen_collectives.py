@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dtrain_lab.metrics import ring
-from dtrain_lab.rank.torch import groups
+from dtrain_lab.rank.torch import group_backends, groups
 
 LOWER = ring.BOUNDS.index("lower")
 IN_A_ROW = 3
@@ -60,6 +60,6 @@ class UnseenCollectives:
         """Find the back-ends of the groups that there are now, and count their collectives."""
         self._registry = groups.registry()
         self._groups, live = len(self._registry), groups.live_groups()
-        found = {id(backend): backend for group in live for backend in groups.backends(group)}
-        self._count = groups.counter(list(found.values()))
+        found = {id(backend): backend for group in live for backend in group_backends.backends(group)}
+        self._count = group_backends.counter(list(found.values()))
         self._begun = self._count()

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import torch.distributed as dist
 
-from dtrain_lab.rank.torch import groups
+from dtrain_lab.rank.torch import group_backends
 
 
 def test_a_time_out_is_set_without_a_word_of_torch() -> None:
     """A warning, which torch 2.14 has for the private name, would stand in the user's cell."""
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
-        groups.set_timeout(timedelta(days=1))
-        assert groups.timeout_of(dist.group.WORLD) == timedelta(days=1)
+        group_backends.set_timeout(timedelta(days=1))
+        assert group_backends.timeout_of(dist.group.WORLD) == timedelta(days=1)
     finally:
         dist.destroy_process_group()

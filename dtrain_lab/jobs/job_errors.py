@@ -1,0 +1,58 @@
+"""Errors of a job's ranks: which one is the cause, and whether the job was ended from outside. Pure."""
+
+from __future__ import annotations
+
+import signal
+
+from dtrain_lab.cells.errors import CONNECTION_ERRORS
+from dtrain_lab.wire.jobs import rank_ends
+from dtrain_lab.wire.jobs.folder import FolderState
+from dtrain_lab.wire.jobs.job import Job, JobError
+
+
+FOLLOWING = (rank_ends.STOPPED, "DistStoreError")
+"""Types of errors that a rank raises only because another one, or the job, has ended."""
+ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)
+"""Exit codes of scripts whose ranks were ended."""
+KILLED_REASONS = ("preempted", "node_fail", "boot_fail")
+"""Codes of reasons for which a scheduler ends a job that did not fail by itself."""
+
+
+def first_error(errors: tuple[JobError, ...]) -> JobError | None:
+    """Return the earliest error that is not the consequence of another.
+
+    A rank whose peer has ended gets "Connection closed by peer", which is an effect. If all errors are such
+    effects, the earliest of them is returned.
+    """
+    real = [e for e in errors if not follows(e)]
+    return min(real or errors, key=lambda e: e.time, default=None)
+
+
+def traceback_mark(error: JobError) -> str:
+    """Return text by which the log is searched for an error: the start of its last line.
+
+    Without a traceback, it is what begins the rank's lines on stderr.
+    """
+    if error.traceback:
+        return f" {error.rank} e {error.traceback[-1][:60]}"
+    return f" {error.rank} e "
+
+
+def follows(error: JobError) -> bool:
+    """Whether a rank failed only because another rank had ended."""
+    text = error.message.lower()
+    return any(known in text for known in CONNECTION_ERRORS) or error.type in FOLLOWING
+
+
+def from_outside(found: FolderState) -> bool:
+    """Whether ranks were ended, and none failed by itself: their script was killed, or was told to end."""
+    ended = any(error.type == rank_ends.STOPPED for error in found.errors) and all(map(follows, found.errors))
+    # another host may have failed, and not said why
+    return ended and all(end.code in (0, *ENDED_BY_SIGNAL) for end in found.node_exits)
+
+
+def killed_from_outside(job: Job) -> bool:
+    """Whether a job that failed was killed, and its code is not the cause."""
+    # without an error file: the agent was killed before any rank could write one
+    killed = job.exit_code in ENDED_BY_SIGNAL if job.error is None else job.error.type == rank_ends.KILLED
+    return killed or (job.reason is not None and job.reason.code in KILLED_REASONS)
