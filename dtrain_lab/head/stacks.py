@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Protocol
 
 from dtrain_lab.cells.errors import is_library, is_ours, users_frame
 from dtrain_lab.head.metrics.collector import MetricsCollector
-from dtrain_lab.head.ownership.rank_ownership import RankOwnership
+from dtrain_lab.head.ownership.rank_ownership import StackReader
 from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.metrics.verdicts import activity
 from dtrain_lab.wire import links
@@ -22,6 +23,15 @@ MOST_PEERS = 64
 """Number of waiting ranks that are queried: most of them wait at the same few lines."""
 
 
+class StackPolicy(Protocol):
+    """What `Stacks` needs of the head's policy."""
+
+    stack_readers: tuple[StackReader, ...]
+
+    def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
+        """Find the notebook and the cell of a stack frame; see `RankOwnership.locate`."""
+
+
 class Stacks:
     """Has the policy's readers read stacks, one after the other, until all ranks are read.
 
@@ -31,7 +41,7 @@ class Stacks:
         collector: Stores the location of ranks that others wait for.
     """
 
-    def __init__(self, policy: RankOwnership, routes: RankRoutes, collector: MetricsCollector) -> None:
+    def __init__(self, policy: StackPolicy, routes: RankRoutes, collector: MetricsCollector) -> None:
         self._policy = policy
         self._routes = routes
         self._collector = collector

@@ -6,7 +6,9 @@ import signal
 from typing import Protocol
 
 from dtrain_lab.head.cells.cells import Cells
-from dtrain_lab.head.ownership.rank_ownership import Parts
+from dtrain_lab.head.debug_broker import DebugBroker
+from dtrain_lab.head.metrics.collector import MetricsCollector
+from dtrain_lab.head.ownership.rank_routes import RankRoutes
 from dtrain_lab.head.ownership.ranks import Ranks
 from dtrain_lab.machine import supervision
 from dtrain_lab.wire import links
@@ -32,14 +34,23 @@ class Executor:
 
     Args:
         world: The owned world.
-        parts: Shared parts of the head.
         cells: Cells of the world.
+        routes: Connections to the ranks.
+        collector: Knows whether ranks are paused.
+        debugger: Lets paused ranks continue.
     """
 
-    def __init__(self, world: ExecutorWorld, parts: Parts, cells: Cells) -> None:
+    def __init__(
+        self,
+        world: ExecutorWorld,
+        cells: Cells,
+        routes: RankRoutes,
+        collector: MetricsCollector,
+        debugger: DebugBroker,
+    ) -> None:
         self._world = world
         self._cells = cells
-        self._collector, self._routes, self._debugger = parts.collector, parts.routes, parts.debugger
+        self._routes, self._collector, self._debugger = routes, collector, debugger
 
     def fork(self, ranks: tuple[int, ...]) -> None:
         """Fork processes for ranks."""

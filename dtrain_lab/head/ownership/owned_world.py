@@ -69,7 +69,7 @@ class OwnedWorld:
             self.snapshot.rests,
         )
         self.limits = CellTimeouts(self, self.cells)
-        self._executor = Executor(self, parts, self.cells)
+        self._executor = Executor(self, self.cells, self._routes, self.collector, parts.debugger)
         self.membership = Membership(self._executor, self.moved)
         self.advice = AdviceRequests(self.collector, self.cells, self.cluster)
         self.lifetime = Lifetime(settings, self.membership, self.cells, self.snapshot, self.stop)
