@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from msgspec import Struct
 
 from dtrain_lab.backends.answers import HeadAddress, Place, StartForecast
 from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
-from dtrain_lab.backends.sections import texts
+from dtrain_lab.backends.sections import overridden, texts
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.placement.slots import NodeSlots
+from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.node_check import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -43,22 +43,6 @@ UNSURE = "maybe_submitted"
 ASK_WITHIN_S = 10.0
 """Timeout for each host when a job's state is read."""
 PIECE = 64 << 10
-
-
-class Processes(Protocol):
-    """The processes of one submission, for back-ends whose clusters and jobs differ: a head, or scripts."""
-
-    async def start(self, files: Mapping[str, bytes]) -> Handle:
-        """Start them; see `Backend.submit`."""
-
-    async def status(self) -> Status:
-        """Return whether they run."""
-
-    async def find(self) -> Handle | None:
-        """Find them, whatever is known of them."""
-
-    async def cancel(self) -> None:
-        """End them."""
 
 
 class Backend(ABC):
@@ -225,6 +209,20 @@ class Backend(ABC):
     def where(self, profile: Profile) -> str:
         """Describe which nodes the profile is about: while this stays the same, measurements of them hold."""
         return repr((profile.ssh, profile.section) if profile.section else profile.ssh)
+
+    def as_asked(self, profile: Profile, request: JobRequest) -> Profile:
+        """Return a profile with the scheduler's settings that a job's request overrides.
+
+        They are the keys `partition`, `time` and `options` of the back-end's own table.
+
+        Args:
+            profile: The profile.
+            request: The request.
+
+        Raises:
+            BadRequest: The back-end has no such setting.
+        """
+        return overridden(profile, self.section, request) if self.traits.schedules else profile
 
     def without_time_limit(self, profile: Profile) -> Profile:
         """Return a profile without such a limit."""

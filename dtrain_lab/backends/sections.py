@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dtrain_lab.errors import BadRequest
 from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.profile import Profile
 
 Section = TypeVar("Section", bound=Struct)
@@ -31,3 +35,31 @@ def texts(profile: Profile, kind: type[Struct] | None, key: str) -> tuple[str, .
         key: Name of the list.
     """
     return tuple(getattr(section_of(profile, kind), key, ())) if kind is not None else ()
+
+
+def overridden(profile: Profile, kind: type[Struct] | None, request: JobRequest) -> Profile:
+    """Return a profile with the scheduler's settings of a job's request in that table.
+
+    Args:
+        profile: The profile.
+        kind: The table's type; None for a back-end without a table.
+        request: The request; its `options` are added to the table's.
+
+    Raises:
+        BadRequest: The table has no key for one of them.
+    """
+    asked: dict[str, Any] = {"partition": request.partition, "time": request.time, "options": request.options}
+    asked = {key: value for key, value in asked.items() if value}
+    for key in asked:
+        if kind is None or key not in kind.__struct_fields__:
+            raise BadRequest(
+                f'The back-end "{profile.backend}" has no setting {key}.',
+                "Leave it out.",
+                details={"field": key},
+            )
+    if kind is None or not asked:
+        return profile
+    own = section_of(profile, kind)
+    if "options" in asked:
+        asked["options"] = (*texts(profile, kind, "options"), *request.options)
+    return replace(profile, section=msgspec.to_builtins(replace(own, **asked)))

@@ -14,7 +14,7 @@ from dtrain_lab.wire.traits import Traits
 
 
 def as_asked(profile: Profile, request: JobRequest, traits: Traits) -> Profile:
-    """Return the profile with the request's overrides.
+    """Return the profile with the request's overrides, without those for a scheduler (`Backend.as_asked`).
 
     Args:
         profile: The profile.
@@ -32,16 +32,9 @@ def as_asked(profile: Profile, request: JobRequest, traits: Traits) -> Profile:
         )
     if request.time is not None:
         time_s(request.time)
-    theirs = profile.slurm
-    theirs = replace(
-        theirs,
-        partition=request.partition or theirs.partition,
-        time=request.time or theirs.time,
-        options=(*theirs.options, *request.options),
-    )
     network = replace(profile.network, interface=request.interface or profile.network.interface)
     environment = profile.environment
     if request.environment is not None:
         environment = environment_of(request.environment, environment)
     framework = frameworks.checked(request.framework) if request.framework else profile.framework
-    return replace(profile, slurm=theirs, network=network, environment=environment, framework=framework)
+    return replace(profile, network=network, environment=environment, framework=framework)

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import msgspec
 
 from dtrain_lab.backends import script
-from dtrain_lab.backends.base import Backend, HeadAddress, Place, Processes
+from dtrain_lab.backends.base import Backend, HeadAddress, Place
+from dtrain_lab.backends.processes import Processes
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.backends.local.heads import Head

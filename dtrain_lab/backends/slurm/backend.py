@@ -27,6 +27,7 @@ from dtrain_lab.placement import activation
 from dtrain_lab.placement.amounts import time_s
 from dtrain_lab.wire.cluster import Alternative
 from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.node_check import Between, Check
 from dtrain_lab.wire.plan import Facts, Plan, Request, SchedulerFacts
 from dtrain_lab.wire.processes.endpoints import Endpoints
@@ -254,6 +255,16 @@ class SlurmBackend(Backend):
 
     def where(self, profile: Profile) -> str:
         return repr((profile.ssh, profile.slurm.partition))
+
+    def as_asked(self, profile: Profile, request: JobRequest) -> Profile:
+        own = profile.slurm
+        asked = replace(
+            own,
+            partition=request.partition or own.partition,
+            time=request.time or own.time,
+            options=(*own.options, *request.options),
+        )
+        return replace(profile, slurm=asked)
 
     def without_time_limit(self, profile: Profile) -> Profile:
         return replace(profile, slurm=replace(profile.slurm, time=None))

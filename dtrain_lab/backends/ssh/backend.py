@@ -16,7 +16,8 @@ import msgspec
 
 from dtrain_lab.backends import script
 from dtrain_lab.backends.hosts import ssh_connections
-from dtrain_lab.backends.base import Backend, HeadAddress, Place, Processes
+from dtrain_lab.backends.base import Backend, HeadAddress, Place
+from dtrain_lab.backends.processes import Processes
 from dtrain_lab.backends.network_speed import Pair
 from dtrain_lab.backends.ssh import jobs
 from dtrain_lab.backends.ssh.heads import Head

@@ -41,7 +41,8 @@ def settings(request: JobRequest, profile: Profile, backend: Backend) -> Setting
     """
     starts = launcher(request, profile, backend.traits)
     allowed = limits.allowed(profile, request, backend)
-    return Settings(allowed._replace(profile=as_asked(allowed.profile, request, backend.traits)), starts)
+    wanted = as_asked(backend.as_asked(allowed.profile, request), request, backend.traits)
+    return Settings(allowed._replace(profile=wanted), starts)
 
 
 def launcher(request: JobRequest, profile: Profile, traits: Traits) -> JobLauncher:

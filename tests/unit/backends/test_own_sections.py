@@ -13,12 +13,13 @@ from dtrain_lab.backends import registry
 from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.sections import section_of
-from dtrain_lab.errors import BadProfile, Forbidden, NotFound
+from dtrain_lab.errors import BadProfile, BadRequest, Forbidden, NotFound
 from dtrain_lab.placement import policy, profile
 from dtrain_lab.services.policy import limits
 from dtrain_lab.services.profiles import slots
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.codec import lenient
+from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.traits import Traits
@@ -133,3 +134,11 @@ def test_its_hosts_are_known_where_hosts_are_asked_for() -> None:
 def test_speeds_are_measured_again_when_the_table_changes() -> None:
     farm, one = backends.backend("farm"), read(WHOLE)
     assert farm.where(one) != farm.where(msgspec.structs.replace(one, section={"queue": "short"}))
+
+
+def test_a_job_overrides_its_options() -> None:
+    asked = backends.backend("farm").as_asked(read(WHOLE), JobRequest("nb.ipynb", options=("-y",)))
+    assert section_of(asked, Keys).options == ("-x", "-y")
+    with pytest.raises(BadRequest, match="has no setting partition") as refused:
+        backends.backend("farm").as_asked(read(WHOLE), JobRequest("nb.ipynb", partition="gpu"))
+    assert refused.value.details == {"field": "partition"}

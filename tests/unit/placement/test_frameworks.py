@@ -219,7 +219,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(name: str, near: str) -> None
 def test_the_request_wins_over_the_profile_and_torchrun_starts_no_other_framework() -> None:
     traits = backends.backend("slurm").traits
     asked = JobRequest("nb.ipynb", framework="mindspore")
-    wanted = as_asked(QUEUE, asked, traits)
+    wanted = as_asked(backends.backend("slurm").as_asked(QUEUE, asked), asked, traits)
     assert wanted.framework == "mindspore"
     assert launcher(asked, wanted, traits) == "srun"
     by_profile = msgspec.structs.replace(wanted, slurm=Slurm(launcher="torchrun"))

@@ -50,7 +50,6 @@ def test_no_name_of_a_back_end_is_compared_in_the_front_end() -> None:
 
 
 SECTIONS_LEFT = {
-    "placement/overrides.py": 1,
     "placement/profile.py": 1,
     "services/plans/request.py": 1,
 }
