@@ -24,7 +24,7 @@ MARK = "handle"
 
 
 class Head:
-    """The head of a cluster. Implements `base.Processes`.
+    """The head of a cluster. Implements `backends.processes.Processes`.
 
     Args:
         cluster: Record of the cluster; with its head's settings, to start it.

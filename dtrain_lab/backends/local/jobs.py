@@ -25,7 +25,7 @@ KILL_AFTER_S = 12.0
 
 
 class Script:
-    """The script of a job. Implements `base.Processes`.
+    """The script of a job. Implements `backends.processes.Processes`.
 
     Args:
         record: Record of the job.

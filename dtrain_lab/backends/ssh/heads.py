@@ -21,7 +21,7 @@ START_WITHIN_S = 60.0
 
 
 class Head:
-    """The head of a cluster, and the agents on its other hosts. Implements `base.Processes`.
+    """The head of a cluster, and the agents on its other hosts. Implements `backends.processes.Processes`.
 
     Args:
         cluster: Record of the cluster; with its head's settings, to start it.

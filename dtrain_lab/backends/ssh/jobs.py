@@ -29,7 +29,7 @@ def script(node: int) -> str:
 
 
 class Scripts:
-    """The scripts of a job, one on each host. Implements `base.Processes`.
+    """The scripts of a job, one on each host. Implements `backends.processes.Processes`.
 
     Args:
         record: Record of the job.
