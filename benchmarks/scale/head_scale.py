@@ -151,7 +151,7 @@ class Training:
     def keep(self, point: Point) -> None:
         pass
 
-    def asked(self) -> None:
+    def client_active(self) -> None:
         pass
 
     async def run(self, keys: Keys | None) -> None:

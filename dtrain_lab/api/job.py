@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dtrain_lab.api import debug, debug_target
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.api.validation import checked
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.jobs.jobs import Told
 from dtrain_lab.wire.codec.encode import as_json
-from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.job import Job as JobInfo
-from dtrain_lab.wire.jobs.job import JobMetrics, JobPlan, JobRequest
-from dtrain_lab.wire.kinds import JOB_ENDED, JobLauncher
+from dtrain_lab.wire.jobs.job import JobMetrics
+from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.stacks import Stack
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dtrain_lab.api.submit import warn
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.submit import warn
 from dtrain_lab.api.validation import checked
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.services.sweeps.sweeps import Told

@@ -6,18 +6,25 @@ This is the complete script for back-ends without a scheduler: dtrain-lab's agen
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 
-from dtrain_lab.backends.script_lines import EXPORT, needed_ports, allowed_ports, next_free, nodes_of, variables, staged_copies, head, ending, exit_line, title, shebang, python_of
-from dtrain_lab.errors import BadProfile
+from dtrain_lab.backends.script_lines import (
+    EXPORT,
+    allowed_ports,
+    ending,
+    exit_line,
+    head,
+    needed_ports,
+    next_free,
+    nodes_of,
+    python_of,
+    shebang,
+    staged_copies,
+    title,
+    variables,
+)
 from dtrain_lab.jobs import environment_variables
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs.environment_variables import JobEnvironment, Monitored
-from dtrain_lab.placement import activation, network
-from dtrain_lab.placement.frameworks import ascend
-from dtrain_lab.placement.frameworks import ranks as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.submission import Submission
 
@@ -36,7 +43,9 @@ def on_hosts(record: JobRecord, node: int | None, *, address: str = "127.0.0.1")
     if not node:
         lines += head(python)
     lines += _attempts(record, node, python, local=local)
-    lines += ending(node or 0, record.request.notify if not node else None, staging=bool(record.request.stage))
+    lines += ending(
+        node or 0, record.request.notify if not node else None, staging=bool(record.request.stage)
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -108,5 +117,3 @@ def of_one_folder(submission: Submission) -> str:
         return on_hosts(submission, None)
     head = f"exec {python_of(submission)} dtrain_lab.head {job_files.HEAD}"
     return "\n".join((shebang(submission), title(submission), head)) + "\n"
-
-

@@ -16,7 +16,6 @@ from dtrain_lab.placement.frameworks import ranks as frameworks
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.submission import Submission
 
-
 EXPORT = "export MASTER_PORT=$port"
 SCRATCH = '"${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"'
 """A node-local disk, if the profile names none."""

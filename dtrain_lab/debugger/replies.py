@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from dtrain_lab.debugger.shown_variables import numbered
 from dtrain_lab.debugger import events
+from dtrain_lab.debugger.shown_variables import numbered
 from dtrain_lab.debugger.sources import LACKS_FILE
-from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, outward, path_in, rank_of
+from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State, path_in, rank_of
 from dtrain_lab.errors import BadRequest
 from dtrain_lab.text import rank_names
 

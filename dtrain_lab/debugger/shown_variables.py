@@ -23,6 +23,8 @@ def numbered(state: State, rank: int, body: Dap) -> Dap:
             v if state.editor else _typed_variable(v) for v in made["variables"] if not _hidden(v["name"])
         ]
     return made
+
+
 MOST_TOLD = 60
 """Maximum displayed characters of a tensor; for a larger one, its type is displayed."""
 
@@ -32,6 +34,8 @@ def _typed_variable(variable: Dap) -> Dap:
     text = " ".join(str(variable.get("value", "")).split())
     tensor = variable.get("type") in ("Tensor", "Parameter", "ndarray")
     return {**variable, "type": text} if tensor and text and len(text) <= MOST_TOLD else variable
+
+
 HIDDEN = frozenset(
     {"In", "Out", "get_ipython", "exit", "quit", "debugpy", "_dh", "_oh", "_", "__", "___"}
     | {f"__{name}__" for name in ("name", "doc", "package", "loader", "spec", "annotations", "builtins")}

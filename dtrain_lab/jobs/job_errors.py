@@ -9,7 +9,6 @@ from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import Job, JobError
 
-
 FOLLOWING = (rank_ends.STOPPED, "DistStoreError")
 """Types of errors that a rank raises only because another one, or the job, has ended."""
 ENDED_BY_SIGNAL = (128 + signal.SIGKILL, 128 + signal.SIGTERM)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-
 from msgspec.structs import replace
 
 from dtrain_lab.jobs.job_errors import first_error, from_outside
-from dtrain_lab.cells.errors import CONNECTION_ERRORS
 from dtrain_lab.jobs.summary import running, summary_of
 from dtrain_lab.wire.cluster import Cluster, Phase, Rank, Reason, World
-from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import FolderState
-from dtrain_lab.wire.jobs.job import Job, JobError, JobRecord, JobSize
+from dtrain_lab.wire.jobs.job import Job, JobRecord, JobSize
 from dtrain_lab.wire.kinds import JOB_ENDED, JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node

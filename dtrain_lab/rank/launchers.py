@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import torch.distributed as dist
 import torch.multiprocessing as mp

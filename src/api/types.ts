@@ -3630,6 +3630,8 @@ export interface components {
          * @description A named place to run. `name` is the name of its file, not a key in it.
          *
          *     `framework`: what its jobs train with, torch by default. `accelerator`: kind of its nodes' devices.
+         *     `section`: table of a back-end of another package, which is named like the back-end in the file; the
+         *     back-end has its type (`Backend.section`).
          */
         Profile: {
             /**
@@ -3673,6 +3675,10 @@ export interface components {
             ranks_per_node: number | null;
             /** @default null */
             scratch: string | null;
+            /** @default {} */
+            section: {
+                [key: string]: unknown;
+            };
             /**
              * @default {
              *       "account": null,

@@ -7,8 +7,8 @@ import tarfile
 from collections.abc import Mapping, Sequence
 
 from dtrain_lab.backends.hosts import ssh_connections
-from dtrain_lab.backends.hosts.local_transport import SMALL, in_any_case
 from dtrain_lab.backends.hosts.base import Done
+from dtrain_lab.backends.hosts.local_transport import SMALL, in_any_case
 from dtrain_lab.errors import NotFound, Unreachable
 
 ABSENT = 3

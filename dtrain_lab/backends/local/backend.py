@@ -12,12 +12,12 @@ import msgspec
 
 from dtrain_lab.backends import script
 from dtrain_lab.backends.base import Backend, HeadAddress, Place
-from dtrain_lab.backends.processes import Processes
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.environment import variables
 from dtrain_lab.backends.local.heads import Head
 from dtrain_lab.backends.local.jobs import Script
-from dtrain_lab.backends.hosts.local_transport import LocalTransport
+from dtrain_lab.backends.processes import Processes
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import slot_tickets
 from dtrain_lab.machine.facts import check, local_facts

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from dtrain_lab.backends.local import processes as own
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
+from dtrain_lab.backends.local import processes as own
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import processes, slot_tickets
 from dtrain_lab.placement import slots

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dtrain_lab.backends.slurm import partitions
 from dtrain_lab.backends.hosts.transport import transport
+from dtrain_lab.backends.slurm import partitions
 from dtrain_lab.placement import budget
 from dtrain_lab.placement.amounts import time_s
 from dtrain_lab.wire.jobs.quota import Budget, Unit

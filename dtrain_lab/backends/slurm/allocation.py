@@ -7,9 +7,9 @@ import re
 import shlex
 import socket
 
-from dtrain_lab.backends.slurm import partitions, reasons
 from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.backends.hosts.transport import transport
+from dtrain_lab.backends.slurm import partitions, reasons
 from dtrain_lab.errors import BadProfile, NotFound, StartFailed
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.wire.plan import NodeFacts, Partition, SchedulerFacts

@@ -13,14 +13,14 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.backends.base import UNSURE, Backend, HeadAddress, Place, StartForecast
+from dtrain_lab.backends.hosts.base import Transport
+from dtrain_lab.backends.hosts.transport import transport
 from dtrain_lab.backends.network_speed import Pair
 from dtrain_lab.backends.slurm import account_hours, allocation, partitions, reasons
 from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.slurm.routes import Routes
 from dtrain_lab.backends.slurm.script import REQUEUE, batch
 from dtrain_lab.backends.slurm.steps import run_step
-from dtrain_lab.backends.hosts.base import Transport
-from dtrain_lab.backends.hosts.transport import transport
 from dtrain_lab.errors import DtrainError, StartFailed, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import activation

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from dtrain_lab.backends.slurm import partitions, reasons
 from dtrain_lab.backends.hosts.base import Transport
+from dtrain_lab.backends.slurm import partitions, reasons
 from dtrain_lab.errors import Unreachable
 
 HURRY_S = 20.0

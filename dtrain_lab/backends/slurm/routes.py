@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import HeadAddress
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.hosts.bridge import Bridge
 from dtrain_lab.backends.hosts.ssh_forwards import Forwards
 from dtrain_lab.errors import Unreachable

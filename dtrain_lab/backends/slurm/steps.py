@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 
 from dtrain_lab.backends.hosts import ssh_connections
-from dtrain_lab.backends.slurm import allocation
-from dtrain_lab.backends.slurm.script import directives
 from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.backends.hosts.transport import transport
+from dtrain_lab.backends.slurm import allocation
+from dtrain_lab.backends.slurm.script import directives
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.submission import ClusterRecord
 from dtrain_lab.wire.profile import Profile

@@ -15,16 +15,16 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from dtrain_lab.backends import script
-from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import Backend, HeadAddress, Place
-from dtrain_lab.backends.processes import Processes
+from dtrain_lab.backends.hosts import ssh_connections
+from dtrain_lab.backends.hosts.base import Transport
+from dtrain_lab.backends.hosts.ssh_forwards import Forwards
+from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.backends.network_speed import Pair
+from dtrain_lab.backends.processes import Processes
 from dtrain_lab.backends.ssh import jobs
 from dtrain_lab.backends.ssh.heads import Head
 from dtrain_lab.backends.ssh.jobs import Scripts
-from dtrain_lab.backends.hosts.ssh_forwards import Forwards
-from dtrain_lab.backends.hosts.base import Transport
-from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.errors import BadProfile, EnvironmentUnfit, StartFailed, Unreachable, from_dict
 from dtrain_lab.placement import activation, compatibility, network, slots, ticket_reading
 from dtrain_lab.placement.layout import plan_hosts

@@ -9,10 +9,10 @@ from contextlib import suppress
 
 import msgspec
 
-from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import ASK_WITHIN_S
-from dtrain_lab.backends.ssh.processes import HostProcess, last_word, unsaid
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
+from dtrain_lab.backends.ssh.processes import HostProcess, last_word, unsaid
 from dtrain_lab.errors import DtrainError, StartFailed
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine.net.curve import new_keys

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from dtrain_lab.jobs import attempt
-from dtrain_lab.jobs.attempt import RankSeen
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.jobs.attempt import RankSeen
 from dtrain_lab.wire import links
 from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.job import JobError

@@ -142,7 +142,7 @@ def _apart(
     in_cell: Sequence[int],
     places: Mapping[int, Where],
 ) -> Verdict | None:
-    """The verdict where no missing rank runs the cell now: none was to, or all have ended it; otherwise None."""
+    """The verdict if none of the missing ranks runs the cell, or if all of them have ended it."""
     ended = tuple(rank for rank in missing if rank not in busy and rank in in_cell)
     outside = tuple(rank for rank in missing if rank not in busy and rank not in in_cell)
     one = len(missing) == 1
@@ -290,5 +290,3 @@ def _verdict(
         if code in ("left", "not_in_cell")
         else ("interrupt", "stacks", "restart"),
     )
-
-

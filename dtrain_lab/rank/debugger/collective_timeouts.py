@@ -27,7 +27,7 @@ class Timeouts:
         if self._lifted or "torch" not in sys.modules:  # another framework trains here
             return
         self._lifted = True
-        from dtrain_lab.rank.torch import group_backends, groups
+        from dtrain_lab.rank.torch import groups
 
         for group in groups.live_groups():
             self._raise(group)
@@ -53,7 +53,7 @@ class Timeouts:
             self._raise(group)
 
     def _raise(self, group: Any) -> None:
-        from dtrain_lab.rank.torch import group_backends, groups
+        from dtrain_lab.rank.torch import group_backends
 
         usual = group_backends.timeout_of(group)
         if usual is not None:

@@ -1,4 +1,4 @@
-"""Access to the back-ends of process groups: what they have begun, their options and time-outs; replaces them."""
+"""Access to the back-ends of process groups: what they have begun, their options, time-outs, replacement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.rank.torch import names
-
 
 _DEVICES = tuple(torch.device(name) for name in ("cpu", "cuda"))
 

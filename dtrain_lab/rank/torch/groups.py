@@ -6,10 +6,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
-import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from dtrain_lab.services import backends
 from dtrain_lab.errors import Conflict, DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.services import backends
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs.ending import JobEnder
 from dtrain_lab.services.jobs.records import JobRecords

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import time
 
-from dtrain_lab.services import backends
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.services import backends
 from dtrain_lab.services.jobs.records import JobRecords
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 

@@ -7,12 +7,12 @@ from collections.abc import Collection
 
 import msgspec
 
-from dtrain_lab.services import backends
 from dtrain_lab.errors import Conflict, NotFound, Unreachable
 from dtrain_lab.jobs import chart_values, logged_values
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs.notebook.sections import sections
 from dtrain_lab.jobs.job_errors import traceback_mark
+from dtrain_lab.jobs.notebook.sections import sections
+from dtrain_lab.services import backends
 from dtrain_lab.services.connection import Connection, endpoints
 from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.jobs import log as job_log

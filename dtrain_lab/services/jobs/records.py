@@ -7,9 +7,9 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from dtrain_lab.services import backends
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
+from dtrain_lab.services import backends
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 

@@ -13,12 +13,12 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from dtrain_lab.services import backends
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import NOT_ASKED, job
+from dtrain_lab.services import backends
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs.ending import JobEnder

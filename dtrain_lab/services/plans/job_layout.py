@@ -1,4 +1,4 @@
-"""Where the ranks of a job run: its notebook, request and profile, and what its nodes have, as a plan of nodes."""
+"""Where the ranks of a job run, by its notebook, its request and profile, and what the nodes have."""
 
 from __future__ import annotations
 

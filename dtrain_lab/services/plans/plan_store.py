@@ -11,14 +11,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dtrain_lab.services import backends
-from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import StartForecast
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.hosts.transport import free_space
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.placement import budget, quota
+from dtrain_lab.services import backends
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.plans import inputs
 from dtrain_lab.services.plans.answer_cache import GOOD_FOR_S, AnswerCache

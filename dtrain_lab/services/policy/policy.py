@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _own: dict[int, ServerSettings] = {}
 """Settings of this process (by pid, so that a fork has none), if it is a server.
 
-They are kept here, and not only in the file, because a server's limits hold even if somebody removes its file.
+They are kept here, and not only in the file: a server's limits hold even if somebody removes its file.
 """
 
 

@@ -12,9 +12,8 @@ from contextlib import suppress
 
 import msgspec
 
-from dtrain_lab.services import backends
 from dtrain_lab.errors import NotFound, StartFailed, Unreachable
-from dtrain_lab.services import paths
+from dtrain_lab.services import backends, paths
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, head_records
 from dtrain_lab.services.policy import options, policy
 from dtrain_lab.services.profiles import environment

@@ -11,8 +11,8 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.backends import registry
-from dtrain_lab.services import backends
 from dtrain_lab.errors import BadProfile, NotFound
+from dtrain_lab.services import backends
 from dtrain_lab.services.profiles import files as profiles
 from tests.books import write
 from tests.integration.ssh.test_ssh_clusters import write_profile
@@ -37,7 +37,8 @@ def test_it_is_small_and_named_among_ours() -> None:
     assert registry.names() == ["local", "slurm", "ssh", "toy"]
     assert profiles.load("toys").backend == "toy"
     listed = next(one for one in profiles.listing() if one.name == "toys")
-    assert listed.profile is not None and listed.profile.section == {"nice": 3}
+    assert listed.profile is not None
+    assert listed.profile.section == {"nice": 3}
     with pytest.raises(BadProfile, match=r'p\.toml, line 3: unknown key "\[toy\] nise".') as refused:
         profiles.write("p", 'backend = "toy"\n[toy]\nnise = 3\n')
     assert refused.value.hint == "Did you mean nice?"

@@ -19,9 +19,9 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm import backend as slurm_backend
 from dtrain_lab.errors import StartFailed, Unreachable
+from dtrain_lab.services import backends
 from dtrain_lab.services.jobs.jobs import Jobs
 from tests.books import FAILING_LINE, looping, training, write
 from tests.faults import note

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
+from dtrain_lab.backends.slurm import allocation
 from dtrain_lab.machine import processes
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.processes.head_record import Handle

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.services import backends
 from dtrain_lab.errors import Conflict
 from dtrain_lab.jobs.state import job
+from dtrain_lab.services import backends
 from dtrain_lab.services.jobs import dependencies
 from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import JobRecord

@@ -12,10 +12,9 @@ from typing import Any, cast
 import pytest
 
 from dtrain_lab.backends.base import Place
+from dtrain_lab.backends.hosts.base import Done, Transport
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
-from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
-from dtrain_lab.backends.hosts.base import Transport
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.node.sources.job_log import Output
 from dtrain_lab.services.jobs import log as job_log

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.services import backends
-from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.base import Backend, Place
+from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
 from dtrain_lab.machine import processes
+from dtrain_lab.services import backends
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import ending as job_ending
 from dtrain_lab.services.jobs import folder_reads
@@ -45,7 +45,7 @@ class Host:
 
     traits = Traits(shares_folder=True)
     time_limit_s, requeues = Backend.time_limit_s, Backend.requeues
-    hosts, options = Backend.hosts, Backend.options
+    hosts, options, section = Backend.hosts, Backend.options, Backend.section
 
     def __init__(self) -> None:
         self.small_files: dict[str, bytes] = {"started": b"50.0"}

@@ -10,14 +10,14 @@ import pytest
 from msgspec import Struct
 
 from dtrain_lab.backends import registry
-from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.backends.sections import section_of
 from dtrain_lab.errors import BadProfile, BadRequest, Forbidden, NotFound
 from dtrain_lab.placement import policy, profile
+from dtrain_lab.services import backends
 from dtrain_lab.services.policy import limits
-from dtrain_lab.services.profiles import slots
 from dtrain_lab.services.profiles import files as profiles
+from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy
@@ -84,7 +84,7 @@ def test_a_key_that_an_earlier_version_had_is_ignored_in_records() -> None:
     ("text", "line", "part", "hint"),
     [
         ("[farm]\nque = 1\n", 3, 'unknown key "[farm] que"', "Did you mean queue?"),
-        ("[fram]\nqueue = 1\n", 2, 'unknown key "fram"', "Did you mean farm?"),
+        ("[farn]\nqueue = 1\n", 2, 'unknown key "farn"', "Did you mean farm?"),
         ("[farm]\npriority = 'high'\n", 3, "[farm] priority takes a whole number, not text", "priority = 2"),
         ("[farm]\nhosts = [1]\n", 3, "[farm] each value of hosts has to be text in quotes", "Correct"),
         ("[farm]\nmode = 'speed'\n", 3, '[farm] mode is "speed"', "Use one of packed, spread."),

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dtrain_lab.backends.slurm.queue import Queue
 from dtrain_lab.backends.hosts.base import Done
+from dtrain_lab.backends.slurm.queue import Queue
 
 
 class Counting:

@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm import allocation, steps
 from dtrain_lab.backends.slurm import backend as slurm
 from dtrain_lab.cells import rank_sets
@@ -21,6 +20,7 @@ from dtrain_lab.cli import show
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import BadProfile, BadRankSet, BadRequest
 from dtrain_lab.jobs.state import job
+from dtrain_lab.services import backends
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing
@@ -341,8 +341,8 @@ def test_variables_of_a_profile_stand_in_no_command_line(monkeypatch: pytest.Mon
 def test_after_an_action_the_scheduler_is_asked_at_once() -> None:
     import asyncio
 
-    from dtrain_lab.backends.slurm.queue import Queue
     from dtrain_lab.backends.hosts.base import Done
+    from dtrain_lab.backends.slurm.queue import Queue
 
     asked = []
 
@@ -353,7 +353,7 @@ def test_after_an_action_the_scheduler_is_asked_at_once() -> None:
             return Done(0, f"7|{state}|None|N/A|n1|dtl:x\n".encode(), "")
 
     async def main() -> None:
-        queue = Queue(Way())  # type: ignore[arg-type]
+        queue = Queue(Way(), lambda: 30.0)  # type: ignore[arg-type]
         assert (await queue.job("7")).state == "RUNNING"  # type: ignore[union-attr]
         assert (await queue.job("7")).state == "RUNNING"  # type: ignore[union-attr]
         queue.hurry()

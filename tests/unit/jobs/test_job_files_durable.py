@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.hosts.base import Done
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.jobs import file_names as job_files
 

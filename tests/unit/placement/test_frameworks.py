@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from dtrain_lab.backends import script, script_lines
-from dtrain_lab.services import backends
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile, BadRequest, BadSize
 from dtrain_lab.head.nodes.job_attempts import attempt
@@ -23,6 +22,7 @@ from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorfl
 from dtrain_lab.placement.frameworks.ranks import ports, variables
 from dtrain_lab.placement.frameworks.started import Started
 from dtrain_lab.placement.overrides import as_asked
+from dtrain_lab.services import backends
 from dtrain_lab.services.plans.job_layout import ranks_per_node
 from dtrain_lab.services.plans.request import launcher
 from dtrain_lab.wire.jobs.framework import FrameworkPlan

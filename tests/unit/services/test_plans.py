@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Place
+from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.backends.local.backend import LocalBackend
 from dtrain_lab.backends.ssh import backend as ssh_backend
 from dtrain_lab.backends.ssh.backend import SshBackend
-from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.placement.policy import Policy
-from dtrain_lab.services import paths
+from dtrain_lab.services import backends, paths
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.jobs.resumption import continued_record

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dtrain_lab.services import backends
 from dtrain_lab.backends.local.backend import LocalBackend
-from dtrain_lab.services import paths
+from dtrain_lab.services import backends, paths
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.sweeps.sweeps import Sweeps

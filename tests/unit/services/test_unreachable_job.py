@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.services import backends
 from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.state import NOT_ASKED
+from dtrain_lab.services import backends
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import jobs
 from dtrain_lab.services.jobs import status as job_status
@@ -27,7 +27,7 @@ class SilentHost:
 
     traits = Traits()
     time_limit_s, requeues = Backend.time_limit_s, Backend.requeues
-    hosts, options = Backend.hosts, Backend.options
+    hosts, options, section = Backend.hosts, Backend.options, Backend.section
 
     def __init__(self) -> None:
         self.speaks = asyncio.Event()
