@@ -26,7 +26,7 @@ import psutil
 import pytest
 
 from dtrain_lab.machine.folders import RUNTIME_VARIABLE, slots_folder
-from dtrain_lab.services import backends
+from dtrain_lab.services.policy import backends
 from tests.waiting import wait_until
 
 SSH_PORT = 2222

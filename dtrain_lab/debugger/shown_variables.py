@@ -9,7 +9,13 @@ from dtrain_lab.debugger.state import Dap, State, outward
 
 
 def numbered(state: State, rank: int, body: Dap) -> Dap:
-    """Translate a rank's answer for the front end: ids of frames and variables, and source paths."""
+    """Translate a rank's answer for the front end: ids of frames and variables, and source paths.
+
+    Args:
+        state: current state.
+        rank: number of the rank.
+        body: body of its answer.
+    """
     made = dict(body)
     for frame in made.get("stackFrames", ()):
         frame["id"] = outward(rank, frame["id"])

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from dtrain_lab.backends.base import Backend, HeadAddress
 from dtrain_lab.errors import BadRequest, BadSize, EnvironmentUnfit, NotFound, StartFailed
-from dtrain_lab.services import backends
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.connection.presence import Presence
+from dtrain_lab.services.policy import backends
 from dtrain_lab.services.worlds.cluster_folder import prepared
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import NodeFacts, Plan, Request

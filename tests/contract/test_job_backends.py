@@ -10,7 +10,7 @@ import pytest
 import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
-from dtrain_lab.services import backends
+from dtrain_lab.services.policy import backends
 from tests.books import write
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts
 from tests.integration.ssh.test_ssh_clusters import write_profile

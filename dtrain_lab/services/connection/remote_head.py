@@ -20,10 +20,10 @@ from dtrain_lab.backends.base import Backend, HeadAddress, Status
 from dtrain_lab.errors import Conflict, DtrainError, NotFound, SignInNeeded, Unreachable
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.machine import supervision
-from dtrain_lab.services import backends
 from dtrain_lab.services.connection import endpoints, head_records
 from dtrain_lab.services.connection.pending_cluster import ended_early, without_head
 from dtrain_lab.services.connection.presence import ClusterClient, Presence, ended
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster, Reason
 from dtrain_lab.wire.codec import clock

@@ -18,8 +18,8 @@ from msgspec import Struct
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.services import backends
 from dtrain_lab.services.index.store import Filed
+from dtrain_lab.services.policy import backends
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import JobRecord

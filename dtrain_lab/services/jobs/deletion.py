@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from dtrain_lab.errors import Conflict, DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.services import backends
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs.ending import JobEnder
 from dtrain_lab.services.jobs.records import JobRecords
 from dtrain_lab.services.jobs.status import JobStates, still_runs, unsure
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 

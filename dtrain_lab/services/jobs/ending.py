@@ -7,8 +7,8 @@ import time
 
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.services import backends
 from dtrain_lab.services.jobs.records import JobRecords
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 
 END_AGAIN_S = 15.0

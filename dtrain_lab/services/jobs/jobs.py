@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.prune import prunable
-from dtrain_lab.services import backends
 from dtrain_lab.services.index import async_index, rebuild
 from dtrain_lab.services.index.rebuild import Rebuilt
 from dtrain_lab.services.index.store import JobIndex
@@ -33,7 +32,7 @@ from dtrain_lab.services.jobs.submission import JobSubmitter
 from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.plans.plan_store import Plans
 from dtrain_lab.services.plans.planning import Planned, new_id
-from dtrain_lab.services.policy import limits
+from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest
 from dtrain_lab.wire.kinds import JOB_ENDED

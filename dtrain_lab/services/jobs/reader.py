@@ -12,10 +12,10 @@ from dtrain_lab.jobs import chart_values, logged_values
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.job_errors import traceback_mark
 from dtrain_lab.jobs.notebook.sections import sections
-from dtrain_lab.services import backends
 from dtrain_lab.services.connection import Connection, endpoints
 from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.jobs import log as job_log
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.jobs.job import Job, JobMetrics, JobRecord, Logged, LogPiece
 from dtrain_lab.wire.jobs.logged import ValuesLine

@@ -9,8 +9,8 @@ from typing import Any
 
 from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.services import backends
 from dtrain_lab.services.index.async_index import AsyncJobIndex
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 
 log = logging.getLogger(__name__)

@@ -18,11 +18,11 @@ from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.state import NOT_ASKED, job
-from dtrain_lab.services import backends
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs.ending import JobEnder
 from dtrain_lab.services.jobs.records import JobRecords
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import Job, JobRecord

@@ -13,7 +13,6 @@ from dtrain_lab.jobs.check import parameter_values
 from dtrain_lab.jobs.notebook.script import Script, convert
 from dtrain_lab.placement import layout
 from dtrain_lab.placement.frameworks import adapter as frameworks
-from dtrain_lab.services import backends
 from dtrain_lab.services.plans import facts
 from dtrain_lab.services.plans.answer_cache import AnswerCache
 from dtrain_lab.services.plans.facts import PlanFacts
@@ -21,6 +20,7 @@ from dtrain_lab.services.plans.inputs import PlanInputs
 from dtrain_lab.services.plans.notebook_files import NotebookFiles, read_book
 from dtrain_lab.services.plans.request import Settings, settings
 from dtrain_lab.services.plans.request_errors import of_usual_size
+from dtrain_lab.services.policy import backends
 from dtrain_lab.services.policy.limits import Allowed
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest

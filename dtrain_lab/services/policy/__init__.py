@@ -1,1 +1,4 @@
-"""The administrator's limits (`policy`: their values, `limits`: their checks), and options of users."""
+"""The administrator's limits (`policy`: values, `limits`: checks), options of users, and back-ends.
+
+`backends` keeps those of this process, which ask schedulers no more often than the limits allow.
+"""

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from dtrain_lab.backends.base import Backend
 from dtrain_lab.errors import BadSize
 from dtrain_lab.placement.policy import Uses, applied, check, check_host
-from dtrain_lab.services import backends
-from dtrain_lab.services.policy import policy
+from dtrain_lab.services.policy import backends, policy
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.plan import Facts, Plan, Request
 from dtrain_lab.wire.profile import Profile

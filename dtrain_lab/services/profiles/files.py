@@ -10,8 +10,9 @@ from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadProfile, DtrainError, NotFound
 from dtrain_lab.machine import atomic_files
 from dtrain_lab.placement.profile import no_backend, parse
-from dtrain_lab.services import backends, paths
+from dtrain_lab.services import paths
 from dtrain_lab.services.names import check as check_name
+from dtrain_lab.services.policy import backends
 from dtrain_lab.text import suggestions
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.site import Error

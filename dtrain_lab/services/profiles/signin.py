@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dtrain_lab.backends.hosts import ssh_connections
 from dtrain_lab.errors import BadRequest, NotFound
-from dtrain_lab.services import backends
-from dtrain_lab.services.policy import limits
+from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire.site import SignedIn, SignIn
 

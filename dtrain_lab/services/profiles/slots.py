@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dtrain_lab.placement.slots import Slots
-from dtrain_lab.services import backends
-from dtrain_lab.services.policy import limits
+from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.services.profiles import files as profiles
 
 

@@ -10,7 +10,8 @@ from jupyter_core.paths import jupyter_data_dir
 from msgspec import Struct
 
 from dtrain_lab.machine import atomic_files
-from dtrain_lab.services import backends, paths
+from dtrain_lab.services import paths
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.node_check import Between, MeasuredSpeed
 from dtrain_lab.wire.profile import Profile
 

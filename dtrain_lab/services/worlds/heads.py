@@ -13,9 +13,9 @@ from contextlib import suppress
 import msgspec
 
 from dtrain_lab.errors import NotFound, StartFailed, Unreachable
-from dtrain_lab.services import backends, paths
+from dtrain_lab.services import paths
 from dtrain_lab.services.connection import NO_ANSWER, ClusterConnection, head_records
-from dtrain_lab.services.policy import options, policy
+from dtrain_lab.services.policy import backends, options, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.services.worlds import cluster_folder, endings
 from dtrain_lab.wire import VERSION, clients

@@ -12,7 +12,7 @@ import dtrain_lab as dt
 from dtrain_lab.api.job import Job
 from dtrain_lab.backends import registry
 from dtrain_lab.errors import BadProfile, NotFound
-from dtrain_lab.services import backends
+from dtrain_lab.services.policy import backends
 from dtrain_lab.services.profiles import files as profiles
 from tests.books import write
 from tests.integration.ssh.test_ssh_clusters import write_profile

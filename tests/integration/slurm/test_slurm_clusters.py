@@ -23,9 +23,9 @@ import dtrain_lab as dt
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.errors import BadProfile, BadSize, StartFailed, Unreachable
 from dtrain_lab.machine import processes
-from dtrain_lab.services import backends
 from dtrain_lab.services.connection import ClusterConnection, Connection, head_records
 from dtrain_lab.services.connection.presence import Presence
+from dtrain_lab.services.policy import backends
 from dtrain_lab.services.profiles import files as profiles
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import Request

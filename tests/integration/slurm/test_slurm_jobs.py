@@ -21,8 +21,8 @@ from dtrain_lab.api.job import Job
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.backends.slurm import backend as slurm_backend
 from dtrain_lab.errors import StartFailed, Unreachable
-from dtrain_lab.services import backends
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.policy import backends
 from tests.books import FAILING_LINE, looping, training, write
 from tests.faults import note
 from tests.hosts import SLURM, Hosts, need, on_login_node, running_hosts

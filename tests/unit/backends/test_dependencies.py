@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from dtrain_lab.errors import Conflict
 from dtrain_lab.jobs.state import job
-from dtrain_lab.services import backends
 from dtrain_lab.services.jobs import dependencies
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.folder import FolderState
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.processes.head_record import Handle

@@ -14,7 +14,7 @@ import pytest
 from dtrain_lab.backends import script, script_lines
 from dtrain_lab.backends.slurm.script import batch
 from dtrain_lab.errors import BadProfile
-from dtrain_lab.services import backends
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import JobRecord, JobRequest
 from dtrain_lab.wire.plan import NodePlan, Plan
 from dtrain_lab.wire.profile import Environment, Network, Profile, Slurm

@@ -20,12 +20,12 @@ from dtrain_lab.backends.hosts.base import Done
 from dtrain_lab.backends.hosts.ssh_transport import SshTransport
 from dtrain_lab.errors import Conflict, DtrainError, StartFailed, Unreachable
 from dtrain_lab.machine import processes
-from dtrain_lab.services import backends
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import ending as job_ending
 from dtrain_lab.services.jobs import folder_reads
 from dtrain_lab.services.jobs import status as job_status
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import JobRecord
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.plan import NodePlan

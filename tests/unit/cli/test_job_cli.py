@@ -20,10 +20,10 @@ from dtrain_lab.cli import show
 from dtrain_lab.cli.main import main
 from dtrain_lab.errors import BadProfile, BadRankSet, BadRequest
 from dtrain_lab.jobs.state import job
-from dtrain_lab.services import backends
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.folder import End, FolderState
 from dtrain_lab.wire.jobs.job import Log, LogPiece
 from dtrain_lab.wire.status import Status

@@ -10,7 +10,7 @@ import pytest
 from dtrain_lab.jobs.folder import found_in
 from dtrain_lab.jobs.job_errors import first_error, killed_from_outside
 from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, job
-from dtrain_lab.services import backends
+from dtrain_lab.services.policy import backends
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.folder import End, FolderState, Live

@@ -22,9 +22,9 @@ from dtrain_lab.placement.frameworks import adapter, ascend, mindspore, tensorfl
 from dtrain_lab.placement.frameworks.ranks import ports, variables
 from dtrain_lab.placement.frameworks.started import Started
 from dtrain_lab.placement.overrides import as_asked
-from dtrain_lab.services import backends
 from dtrain_lab.services.plans.job_layout import ranks_per_node
 from dtrain_lab.services.plans.request import launcher
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.framework import FrameworkPlan
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.kinds import Strategy

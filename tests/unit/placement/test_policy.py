@@ -11,8 +11,7 @@ import pytest
 from dtrain_lab.errors import BadSize, Forbidden
 from dtrain_lab.machine import processes
 from dtrain_lab.placement.policy import Uses, applied, check
-from dtrain_lab.services import backends
-from dtrain_lab.services.policy import policy
+from dtrain_lab.services.policy import backends, policy
 from dtrain_lab.services.policy.limits import uses
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy, ServerSettings

@@ -23,9 +23,10 @@ import pytest
 import dtrain_lab
 from dtrain_lab.backends.local import interpreter
 from dtrain_lab.backends.local.backend import LocalBackend
-from dtrain_lab.services import backends, paths
+from dtrain_lab.services import paths
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.head_record import Handle
 from tests.books import write

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dtrain_lab.services import backends
+from dtrain_lab.services.policy import backends
 from dtrain_lab.services.worlds.cluster_folder import prepared
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.plan import NodeFacts, NodePlan, Plan, Request

@@ -19,7 +19,7 @@ from dtrain_lab.backends.ssh.backend import SshBackend
 from dtrain_lab.errors import BadNotebook, BadRequest, BadSize, Conflict, StartFailed, Unreachable
 from dtrain_lab.placement.capacity import slot_count
 from dtrain_lab.placement.policy import Policy
-from dtrain_lab.services import backends, paths
+from dtrain_lab.services import paths
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.jobs.resumption import continued_record
@@ -27,7 +27,7 @@ from dtrain_lab.services.plans import packing, plan_store
 from dtrain_lab.services.plans.answer_cache import AnswerCache
 from dtrain_lab.services.plans.blocking_findings import refuse
 from dtrain_lab.services.plans.plan_store import submittable
-from dtrain_lab.services.policy import policy
+from dtrain_lab.services.policy import backends, policy
 from dtrain_lab.services.profiles import environment
 from dtrain_lab.wire.jobs.finding import Finding, problems
 from dtrain_lab.wire.jobs.framework import FrameworkPlan

@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from dtrain_lab.backends.local.backend import LocalBackend
-from dtrain_lab.services import backends, paths
+from dtrain_lab.services import paths
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
+from dtrain_lab.services.policy import backends
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.profile import Profile

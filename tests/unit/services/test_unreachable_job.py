@@ -12,10 +12,10 @@ import pytest
 from dtrain_lab.backends.base import Backend, Place
 from dtrain_lab.errors import Unreachable
 from dtrain_lab.jobs.state import NOT_ASKED
-from dtrain_lab.services import backends
 from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs import jobs
 from dtrain_lab.services.jobs import status as job_status
+from dtrain_lab.services.policy import backends
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.status import Status
 from dtrain_lab.wire.traits import Traits
