@@ -35,7 +35,7 @@ class ProcessGroupNCCL:
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch) -> ProcessGroupNCCL:
     made = ProcessGroupNCCL()
-    monkeypatch.setattr(nccl.groups, "backends", lambda group: [object(), made])
+    monkeypatch.setattr(nccl.group_backends, "backends", lambda group: [object(), made])
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
     return made
 
@@ -121,7 +121,7 @@ def test_no_group_waits_for_the_abort_of_another(monkeypatch: pytest.MonkeyPatch
 
     wrapper = SimpleNamespace(wrapped_pg=ProcessGroupNCCL("a"))  # by TORCH_DISTRIBUTED_DEBUG=DETAIL
     backends = {"a": wrapper, "b": ProcessGroupNCCL("b"), "c": ProcessGroupNCCL("c")}
-    monkeypatch.setattr(nccl.groups, "backends", lambda group: [object(), backends[group]])
+    monkeypatch.setattr(nccl.group_backends, "backends", lambda group: [object(), backends[group]])
     monkeypatch.setattr(nccl.groups, "group_names", lambda: {name: name for name in names})
     nccl.abort_all()
     assert aborted == set(names)
