@@ -59,7 +59,7 @@ def wanted_leaf(answers: Mapping[int, dict[str, Any]]) -> tuple[str, tuple[int, 
     """Choose the part whose numbers are needed to tell how far ranks are apart.
 
     Args:
-        answers: rank → result of `rank.debugger.value_summary.glance`.
+        answers: rank → result of `rank.debugger.values.value_summary.glance`.
 
     Returns:
         Path of the part, and one rank of each group; None if no part differs or its numbers aren't
@@ -84,7 +84,7 @@ def row(
 
     Args:
         expression: the expression that was evaluated.
-        answers: rank → result of `rank.debugger.value_summary.glance`.
+        answers: rank → result of `rank.debugger.values.value_summary.glance`.
         errors: rank → why it could not be evaluated there.
         values: rank → numbers of the part that `wanted_leaf` chose, as base64 of float64.
         running: ranks on which it could not be evaluated, because they are running.

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
+from typing import Any
 
 GONE = re.compile(r"Wrong ID sent|Unable to find thread|Thread to get completions")
 UNCHANGED = re.compile(r"Unable to change: (.*)\.$")
 EXCLUDED = "excluded"
+LONGEST = 200
+"""Maximum characters of an error in a sentence."""
 
 
 def is_gone(message: str) -> bool:
@@ -45,3 +49,19 @@ def error_of(text: str) -> str:
     except (ValueError, SyntaxError, IndexError):
         first = None
     return f"{found[1]}: {first}" if found and isinstance(first, str) else last_line(text)
+
+
+def stop_error(body: Mapping[str, Any]) -> str:
+    """The error in one line, "ValueError: bad value 10", from an event that it has stopped a thread.
+
+    Empty for an interrupt, which is not an error of the code.
+
+    Args:
+        body: body of the event: `text` is the error's type, `description` its message.
+    """
+    kind = str(body.get("text") or "")
+    if not kind or kind == KeyboardInterrupt.__name__:
+        return ""
+    lines = str(body.get("description") or "").strip().splitlines()
+    told = f"{kind}: {lines[0].strip()}" if lines else kind
+    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"

@@ -76,6 +76,8 @@ def reply(
                 chosen=tuple(int(r) for r in arguments.get("ranks", state.chosen)),
             )
             return state, _ok(request, {}), (events.told(state),)
+        case "dtrain/exceptions":
+            return state, _ok(request, {"filters": list(state.filters)}), ()
         case "dtrain/state":
             told_now = events.told(state)
             return state, _ok(request, told_now["body"]), (told_now,)

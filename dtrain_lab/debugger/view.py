@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dtrain_lab.debugger.state import Breakpoint, Collective, RankView, State, StepMode
 from dtrain_lab.text import rank_names
-from dtrain_lab.world.summary import paused_sentence
+from dtrain_lab.world.paused_ranks import paused_sentence, stop_error
 
 
 class SetBreakpoint(Struct, frozen=True):
@@ -50,11 +50,16 @@ class DebugView(Struct, frozen=True):
     """In a job, path of a cell → its name there, such as "[4]"."""
     world: str = ""
     """Id of the cluster or job; empty before there is one."""
+    error: str = ""
+    """The error at which paused ranks have stopped, as one line."""
+    raised: tuple[int, ...] = ()
+    """The paused ranks that raised it."""
 
 
 def view(state: State) -> DebugView:
     """Convert the debugger's state to its view."""
     code, sentence = _sentence(state)
+    error = stop_error(_stopped_at(state))
     return DebugView(
         state.on,
         state.focus,
@@ -70,7 +75,14 @@ def view(state: State) -> DebugView:
         state.pausing,
         state.names if state.texts else {},
         state.world,
+        error.text if error else "",
+        error.ranks if error else (),
     )
+
+
+def _stopped_at(state: State) -> dict[int, str]:
+    """Paused rank → the error that it has stopped at; empty for another reason."""
+    return {r.rank: r.text if r.reason == "exception" else "" for r in state.ranks if r.phase == "paused"}
 
 
 def notes(state: State) -> tuple[str, ...]:
@@ -116,7 +128,8 @@ def _sentence(state: State) -> tuple[str, str]:
     if not state.on:
         return "off", "The debugger is off."
     if state.paused:
-        return "paused", paused_sentence(state.paused, {r: o.name for r, o in state.waiting.items()})
+        waiting = {r: o.name for r, o in state.waiting.items()}
+        return "paused", paused_sentence(_stopped_at(state), waiting)
     if state.ended:
         return "ended", f"The {'job' if state.texts else 'cluster'} has ended."
     if state.attaching:
@@ -132,7 +145,7 @@ def _sentence(state: State) -> tuple[str, str]:
         missed = " No breakpoint was reached." if any(state.points.values()) else ""
         return "running", f"{rank_names.count(len(running))} {verb}.{missed}"
     if not state.attached:
-        return "empty", "No ranks yet: run a distributed cell."
+        return "empty", "No ranks yet: run a %%distributed cell."
     return "ready", f"Ready to debug {rank_names.count(len(state.attached))}."
 
 

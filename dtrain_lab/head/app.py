@@ -163,7 +163,7 @@ class Head:
         self._policy.received(peer, message, frame)
 
     def _paused(self) -> None:
-        self._collector.pauses.update(frozenset(self._debugger.paused))
+        self._collector.pauses.update(self._debugger.paused)
         self._watchers.moved()
 
     # ---- clients

@@ -55,7 +55,8 @@ class DebugBroker:
         self._attached: set[int] = set()
         self._pausing: set[int] = set()
         """Ranks that were asked to pause. A rank in a collective pauses once it is back in Python."""
-        self.paused: set[int] = set()
+        self.paused: dict[int, str] = {}
+        """Rank that is paused → the error that it has stopped at; empty for another reason."""
 
     def acquire(self, client: bytes, order: clients.AcquireDebugger) -> None:
         """Take or keep the debugger for a client.
@@ -103,7 +104,7 @@ class DebugBroker:
         futures = [self._send(rank, "detach", b"{}") for rank in sorted(self._attached & there)]
         self._attached.clear()
         self._pausing.clear()
-        self._set_paused(set())
+        self._set_paused({})
         return futures
 
     def _gone(self, _: str) -> None:
@@ -142,14 +143,14 @@ class DebugBroker:
 
     def stops(self, ranks: tuple[int, ...]) -> bool:
         """Whether a debugger has paused any of these ranks, or was asked to."""
-        return not (self.paused | self._pausing).isdisjoint(ranks)
+        return not {*self.paused, *self._pausing}.isdisjoint(ranks)
 
     async def release(self, ranks: tuple[int, ...]) -> None:
         """Continue paused ranks and cancel pending pauses, because an interrupt is on its way to them."""
         futures = [self._send(rank, "release", b"{}") for rank in ranks if rank in self.paused]
         pausing = self._pausing.intersection(ranks)
         self._pausing -= pausing
-        futures += [self._send(rank, "unpause", b"{}") for rank in sorted(pausing - self.paused)]
+        futures += [self._send(rank, "unpause", b"{}") for rank in sorted(pausing.difference(self.paused))]
         if futures:
             await asyncio.wait(futures, timeout=RELEASED_WITHIN_S)
 
@@ -164,7 +165,10 @@ class DebugBroker:
         rank = message.rank
         if message.paused:
             self._pausing.discard(rank)
-        self._set_paused(self.paused | {rank} if message.paused else self.paused - {rank})
+        paused = self._others(rank)
+        if message.paused:  # other events of a paused rank name no error
+            paused[rank] = message.error or self.paused.get(rank, "")
+        self._set_paused(paused)
         self._notify(rank, message.data)
 
     def forget(self, rank: int) -> None:
@@ -175,7 +179,7 @@ class DebugBroker:
                 if not future.done():
                     future.set_result(_no("has ended"))
         self._pausing.discard(rank)
-        self._set_paused(self.paused - {rank})
+        self._set_paused(self._others(rank))
         if rank in self._attached:
             self._attached.discard(rank)
             self._notify(rank, json.dumps({"event": "gone", "body": {}}).encode())
@@ -195,7 +199,10 @@ class DebugBroker:
         if self._holder is not None:
             self._to_client(self._holder.client, clients.encode(clients.DebugEvent(rank, data)))
 
-    def _set_paused(self, paused: set[int]) -> None:
+    def _others(self, rank: int) -> dict[int, str]:
+        return {other: error for other, error in self.paused.items() if other != rank}
+
+    def _set_paused(self, paused: dict[int, str]) -> None:
         if paused != self.paused:
             self.paused = paused
             self._changed()

@@ -15,7 +15,7 @@ from dtrain_lab.wire.jobs.job import JobError, JobRecord
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.world.summary import paused_sentence
+from dtrain_lab.world.paused_ranks import paused_sentence
 
 
 def summary_of(
@@ -82,7 +82,7 @@ def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence
     paused = [rank.rank for rank in ranks if rank.state == "paused"]
     if paused:
         counted = {"ranks": rank_names.compact(paused), "count": len(paused)}
-        return Summary("paused", {**values, **counted}, paused_sentence(paused, {}))
+        return Summary("paused", {**values, **counted}, paused_sentence(dict.fromkeys(paused, ""), {}))
     verdict = next((v for v in metrics.verdicts if v.headline), None)
     if verdict is not None:
         return Summary(verdict.code, verdict.values, verdict.text)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.metrics.verdicts.pace import headline
 from dtrain_lab.text import cluster_endings, rank_names
-from dtrain_lab.text.lists import listed
 from dtrain_lab.text.units import duration
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.cluster import Cluster
@@ -19,6 +18,7 @@ from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.exits import how_it_ended
+from dtrain_lab.world.paused_ranks import paused_sentence, stop_error
 from dtrain_lab.world.state import Loss, State
 
 RUNNING = frozenset({"busy", "in collective", "paused", "stuck"})
@@ -39,7 +39,7 @@ def summarize(
     running: Sequence[RunningCell],
     *,
     preloading: bool = False,
-    paused: Sequence[int] = (),
+    paused: Mapping[int, str] | None = None,
     waiting: Mapping[int, str] | None = None,
 ) -> Summary:
     """Summarize a world in one sentence.
@@ -50,13 +50,12 @@ def summarize(
         metrics: its metrics, including verdicts.
         running: cells that run now.
         preloading: whether the fork server is still importing torch.
-        paused: ranks that the debugger has paused.
+        paused: rank that the debugger has paused → the error that it has stopped at, if any.
         waiting: other ranks that wait in a collective → name of the collective.
     """
     size = state.size
     if paused and state.phase == "ready":
-        text = paused_sentence(paused, waiting or {})
-        return _say("paused", text, ranks=rank_names.compact(paused), count=len(paused), total=size)
+        return _paused(paused, waiting or {}, size)
     match state.phase:
         case "pending":
             return _say("pending", "Waiting to start.")
@@ -173,19 +172,11 @@ def _failing(state: State) -> Summary | None:
     return _say("failing", text, **values)
 
 
-def paused_sentence(paused: Sequence[int], waiting: Mapping[int, str]) -> str:
-    """Describe which ranks are paused, and which ranks wait for them.
-
-    Args:
-        paused: ranks that the debugger has paused.
-        waiting: other ranks that wait in a collective → name of the collective.
-    """
-    text = f"Paused on {rank_names.count(len(paused))}."
-    if waiting:
-        operations = listed(sorted(set(waiting.values())))
-        verb = "waits" if len(waiting) == 1 else "wait"
-        text += f" {rank_names.sentence_name(sorted(waiting))} {verb} in {operations}."
-    return text
+def _paused(paused: Mapping[int, str], waiting: Mapping[int, str], size: int) -> Summary:
+    error = stop_error(paused)
+    told = {"error": error.text, "raised": rank_names.compact(error.ranks)} if error else {}
+    text, ranks = paused_sentence(paused, waiting), rank_names.compact(paused)
+    return _say("paused", text, ranks=ranks, count=len(paused), total=size, **told)
 
 
 def _rebuilding(state: State) -> Summary:

@@ -2527,6 +2527,8 @@ export interface components {
             };
             chosen: number[];
             code: string;
+            /** @default  */
+            error: string;
             failed: boolean;
             focus: number | null;
             /** @enum {unknown} */
@@ -2536,6 +2538,8 @@ export interface components {
             /** @default [] */
             pausing: number[];
             points: components["schemas"]["SetBreakpoint"][];
+            /** @default [] */
+            raised: number[];
             ranks: components["schemas"]["RankView"][];
             sentence: string;
             waits: components["schemas"]["Waits"][];

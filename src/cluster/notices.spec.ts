@@ -117,6 +117,37 @@ it('tells a loss among idle ranks, although the cell that ended before it is in 
   expect(told).toHaveBeenCalledTimes(1);
 });
 
+it("tells no end of one's own look at where a cell failed", async () => {
+  const told = vi.spyOn(Notification, 'success').mockReturnValue('');
+  const model = makeLiveState();
+  const preferences = new Preferences();
+  preferences.configure({ notifyCellsAfter: 0 });
+  const actions = new ClusterRequests(
+    ServerConnection.makeSettings(),
+    () => undefined
+  );
+  const cells = vi.spyOn(actions, 'cells');
+  announceCells(model, preferences, actions, trans, () => false);
+  for (const kind of ['post_mortem', 'diagnosis'] as const) {
+    const run = {
+      cell: 'diagnose',
+      notebook: null,
+      ranks: [0],
+      started_at: 1,
+      kind
+    };
+    const result = { sentence: '', interrupted: false, elapsed_s: 75 };
+    cells.mockResolvedValue([{ ...run, result } as unknown as CellRecord]);
+    for (const running of [[{ ...run, cell_id: null, detached: false }], []]) {
+      model.receive(makeFrame([makeCluster({ running })]));
+    }
+    await new Promise(resolve => setTimeout(resolve));
+  }
+  expect(told.mock.calls.map(([text]) => text)).toEqual([
+    'local-2 diagnosis has ended after 1\u00a0min 15\u00a0s.'
+  ]);
+});
+
 it("tells the end of one's own interrupt without an alarm", async () => {
   const alarm = vi.spyOn(Notification, 'error').mockReturnValue('');
   const calm = vi.spyOn(Notification, 'info').mockReturnValue('');
@@ -131,6 +162,7 @@ it("tells the end of one's own interrupt without an alarm", async () => {
     ({
       started_at: 1,
       cell: '[3]',
+      kind: 'cell',
       notebook: '/x/train.ipynb',
       result: { sentence: 'Ranks 0–1 were interrupted.', interrupted }
     }) as unknown as CellRecord;

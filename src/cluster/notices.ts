@@ -2,6 +2,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { notebookName } from '../locations/kernelPath';
+import { cellName } from '../locations/texts';
 import { Cluster, IClusterActions, ILiveState, IPreferences } from '../tokens';
 import { formatSpan } from '../metrics/format';
 import { needsAttention, sentence } from '../verdicts/sentence';
@@ -111,10 +112,13 @@ export function announceCells(
         }
       }
       for (const cell of cluster.running) {
-        running.set(`${cell.started_at}`, {
-          cluster,
-          startedAt: cell.started_at
-        });
+        // a look at where a cell failed ends when its user continues the ranks
+        if (cell.kind !== 'post_mortem') {
+          running.set(`${cell.started_at}`, {
+            cluster,
+            startedAt: cell.started_at
+          });
+        }
       }
     }
   });
@@ -135,7 +139,11 @@ async function tell(
   }
   const { notebook } = record;
   const name = notebook ? notebookName(notebook) : cluster.name;
-  const place = trans.__('%1 %2', name, record.cell);
+  const what =
+    record.kind === 'cell'
+      ? record.cell
+      : cellName(record.cell, trans, record.kind);
+  const place = trans.__('%1 %2', name, what);
   if (result.interrupted) {
     Notification.info(`${place}: ${result.sentence}`, { autoClose: 8000 });
   } else if (result.sentence) {

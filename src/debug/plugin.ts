@@ -9,15 +9,19 @@ import {
   IDebuggerHandler,
   IDebuggerSidebar
 } from '@jupyterlab/debugger';
+import { IEditorTracker } from '@jupyterlab/fileeditor';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { serverRoot } from '../locations/kernelPath';
 import { ILiveState } from '../tokens';
 import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
+import { FileGutters } from './fileGutters';
 import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
+import { ExceptionFilters } from './exceptionFilters';
 import { highlightCurrentLine } from './marks/currentLine';
 import { RankMarks } from './marks/rankMarks';
 import { keptPoints } from './model/breakpoints';
@@ -25,6 +29,7 @@ import { KeptExpressions } from './model/keptExpressions';
 import { DebugModel, SetBreakpoint } from './model/model';
 import { codeOf } from './model/notebookOf';
 import { CellNames } from './model/cellNames';
+import { NotebookBreakpoints } from './notebookBreakpoints';
 import { addSections } from './sidebar/sections';
 import { IKernelQueries, SessionQueue } from './sessionQueue';
 
@@ -41,7 +46,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     IDebuggerHandler,
     ICommandPalette,
     ITranslator,
-    IStateDB
+    IStateDB,
+    IEditorTracker
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -53,7 +59,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     handler: IDebugger.IHandler | null,
     palette: ICommandPalette | null,
     translator: ITranslator | null,
-    state: IStateDB | null
+    state: IStateDB | null,
+    files: IEditorTracker | null
   ): void => {
     if (!debug || !sidebar) {
       return; // a front end without a debugger
@@ -70,6 +77,8 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const ours = new CellNames(debug, tracker, clusters, trans, model);
     const conditions = new Conditions(debug, () => codeOf(tracker));
     const args = { model, debug, clusters, names: ours, trans, onError };
+    new NotebookBreakpoints(debug);
+    new ExceptionFilters(debug, sidebar);
     const kept = (): SetBreakpoint[] =>
       keptPoints(debug.model.breakpoints, (...at) => conditions.given(...at));
     new RankMarks(model, debug, tracker, trans, kept);
@@ -77,6 +86,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const expressions =
       state && new KeptExpressions(model, state, debug, contents);
     expressions?.load().catch(onError);
+    const gutters = files && new FileGutters(debug, model, files, serverRoot);
     const queue = new SessionQueue(
       handler as IKernelQueries | null,
       app.shell,
@@ -84,6 +94,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       () => {
         model.refresh();
         expressions?.follow();
+        gutters?.follow();
         void highlightCurrentLine(debug, tracker);
       }
     );

@@ -30,6 +30,8 @@ export function makeDebugView(more: Partial<DebugView> = {}): DebugView {
     waits: [],
     notes: [],
     failed: false,
+    error: '',
+    raised: [],
     ...more
   };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def test_cells_and_the_panel_in_notebook_7(lab: Lab, page: Any) -> None:
     page.locator(".jp-DtrainRanks-table").wait_for()
     run_cell(page, 2)
     page.get_by_role("button", name="Debug rank 1 here").click()
-    page.get_by_text("Paused on 1 rank.").last.wait_for()
+    page.get_by_text(re.compile("^Paused on 1 rank: ")).last.wait_for()
     assert page.locator(".jp-Notebook").count() == 1, "the page keeps its document"
     assert len(page.context.pages) == 1
     told = [text for text in warned if "dtrain-lab:" in text and "failed" in text.lower()]

@@ -61,8 +61,8 @@ class MetricsCollector:
         self._samples = LatestSamples()
 
     @property
-    def paused(self) -> frozenset[int]:
-        """Ranks that a debugger has paused."""
+    def paused(self) -> dict[int, str]:
+        """Rank that a debugger has paused → the error that it has stopped at; empty for another reason."""
         return self.pauses.ranks
 
     def sampled(self, samples: Sequence[RankSample], node: int, host: HostUse | None) -> None:

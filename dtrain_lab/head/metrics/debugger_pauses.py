@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -17,17 +18,17 @@ class Pauses:
     """Ranks that the debugger has paused, and the times in which it held any."""
 
     def __init__(self) -> None:
-        self.ranks: frozenset[int] = frozenset()
-        """Ranks that are paused."""
+        self.ranks: dict[int, str] = {}
+        """Rank that is paused → the error that it has stopped at; empty for another reason."""
         self._past: list[tuple[float, float]] = []
         """Start and end of each pause, monotonic seconds."""
         self._since: float | None = None
 
-    def update(self, ranks: frozenset[int]) -> None:
+    def update(self, ranks: Mapping[int, str]) -> None:
         """Ranks have been paused or continued.
 
         Args:
-            ranks: All ranks that are paused now.
+            ranks: All ranks that are paused now, each with the error that it has stopped at, if any.
         """
         now = time.monotonic()
         if ranks and self._since is None:
@@ -35,7 +36,7 @@ class Pauses:
         elif not ranks and self._since is not None:
             self._past = [*self._past[1 - KEPT :], (self._since, now)]
             self._since = None
-        self.ranks = ranks
+        self.ranks = dict(ranks)
 
     def without(self, samples: list[RankSample]) -> list[RankSample]:
         """Return samples whose time in a collective excludes the time in which any rank was paused."""

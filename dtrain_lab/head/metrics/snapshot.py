@@ -121,7 +121,7 @@ class Snapshot:
             metrics,
             running,
             preloading=plan is not None and self.preloaded_s is None,
-            paused=sorted(paused),
+            paused=paused,
             waiting={
                 m.rank: s.operation
                 for m in state.members

@@ -24,6 +24,28 @@ STARTS = ("initialize", "attach")
 LATER = ("initialize", "attach", "setBreakpoints", "setExceptionBreakpoints", "configurationDone")
 """Requests that wait until the kernel is idle: starting the kernel's own debugger runs code in the kernel."""
 
+FILTERS = [
+    {
+        "filter": "raised",
+        "label": "Raised Exceptions",
+        "description": "Break whenever any exception is raised.",
+        "default": False,
+    },
+    {
+        "filter": "uncaught",
+        "label": "Uncaught Exceptions",
+        "description": "Break when the process is exiting due to unhandled exception.",
+        "default": False,
+    },
+    {
+        "filter": "userUnhandled",
+        "label": "User Uncaught Exceptions",
+        "description": "Break when exception escapes into library code.",
+        "default": False,
+    },
+]
+"""Kinds of exceptions at which ranks can stop, as debugpy lists them."""
+
 
 class OwnRequests:
     """Asks the kernel's own debugger, and delays what it can't serve yet. Lives in the control thread's loop.
@@ -40,6 +62,7 @@ class OwnRequests:
         self._wanted = wanted
         self._later: list[Dap] = []
         self._starts: dict[str, Dap] = {}  # requests that last started it
+        self._started: dict[str, Dap] = {}  # its answers to them
         self._asking = asyncio.Lock()
         """Held while it answers: it takes the next answer for that to its request."""
 
@@ -51,6 +74,7 @@ class OwnRequests:
     def forget(self) -> None:
         """Drop the delayed requests."""
         self._later.clear()
+        self._started.clear()
 
     async def ask(self, message: Dap) -> Dap:
         """Return its answer; where it can't answer, one with all that JupyterLab reads."""
@@ -62,6 +86,9 @@ class OwnRequests:
             return answer
         if command == "source":
             return self._readable(await self._own.source(message))
+        if command in STARTS and self._own.is_started and command in self._started:
+            # of a page that was reloaded; debugpy would refuse it
+            return {**copy.deepcopy(self._started[command]), "request_seq": message["seq"]}
         if command in STARTS:
             self._starts[command] = copy.deepcopy(message)
         elif self._wanted() and not (self._own.is_started or self._busy() or self._later):
@@ -69,7 +96,7 @@ class OwnRequests:
             await self.catch_up()
         if self._own.is_started or not (self._busy() or self._later):
             async with self._asking:
-                reply: Dap = await self._own.process_request(message)
+                reply: Dap = await self._ask_own(message)
             if reply:  # empty while it is not started
                 return reply
         if command == "dumpCell":
@@ -77,8 +104,12 @@ class OwnRequests:
             dumped: Dap = await self._own.dumpCell(message)
             return dumped
         if command in LATER and (self._busy() or self._later):
-            self._later.append(message)
+            starts = command in STARTS and any(one["command"] == command for one in self._later)
+            if not starts:  # twice would be an error
+                self._later.append(message)
         body: Dap = {EMPTY[command]: []} if command in EMPTY else {}
+        if command == "initialize":
+            body = {"exceptionBreakpointFilters": FILTERS}
         if command == "setBreakpoints":
             body = {"breakpoints": [{"verified": True, **b} for b in message["arguments"]["breakpoints"]]}
         return {
@@ -89,6 +120,12 @@ class OwnRequests:
             "command": command,
             "body": body,
         }
+
+    async def _ask_own(self, message: Dap) -> Dap:
+        reply: Dap = await self._own.process_request(message)
+        if message["command"] in STARTS and reply.get("success"):
+            self._started[message["command"]] = copy.deepcopy(reply)
+        return reply
 
     @staticmethod
     def _readable(answer: Dap) -> Dap:
@@ -101,4 +138,4 @@ class OwnRequests:
         """Send the delayed requests, once the kernel is idle."""
         async with self._asking:
             while self._later and not self._busy():
-                await self._own.process_request(self._later.pop(0))
+                await self._ask_own(self._later.pop(0))

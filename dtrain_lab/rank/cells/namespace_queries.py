@@ -73,7 +73,7 @@ class NamespaceQueries:
             return busy
 
         async def evaluated() -> str | None:
-            from dtrain_lab.rank.debugger.value_summary import glance
+            from dtrain_lab.rank.debugger.values.value_summary import glance
 
             shell = self._kernel.shell
             return glance(eval(expression, shell.user_global_ns, shell.user_ns), leaf)

@@ -15,21 +15,18 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from dtrain_lab.cells.errors import lost_connection
 from dtrain_lab.debugger.state import Dap
-from dtrain_lab.rank.debugger import hit_counts, pause, tracing
+from dtrain_lab.rank.debugger import hit_counts, tracing
 from dtrain_lab.rank.debugger.adapter import RESUMES, Adapter
 from dtrain_lab.rank.debugger.awaited_imports import AwaitedImports
 from dtrain_lab.rank.debugger.breakpoints import Breakpoints
 from dtrain_lab.rank.debugger.collective_timeouts import Timeouts
 from dtrain_lab.rank.debugger.conditions import Conditions
-from dtrain_lab.rank.debugger.frames import Frames, place_of
 from dtrain_lab.rank.debugger.last_failure import LastFailure
 from dtrain_lab.rank.debugger.sources import CellFiles, Refused, Sources
+from dtrain_lab.rank.debugger.stops import Stops
 from dtrain_lab.wire import links
 
-AT_FAILURE = {"uncaught", "userUnhandled"}
-FRAMES = 60
 OF_STOPPED = {*RESUMES, "exceptionInfo", "stackTrace", "scopes", "variables", "setVariable", "evaluate"}
 OF_STOPPED |= {"completions"}
 NEEDS_DEBUGGER = (
@@ -74,22 +71,13 @@ class RankDebugger:
         self._attaching: asyncio.Task[Dap] | None = None
         self._timeouts = Timeouts()
         self.attached = False
-        self._stops_at_failure = False
         self._failure = LastFailure()
-        self._released = False
-        """Whether stops are ignored: since `release`, until the next breakpoints, pause or cell."""
-        self._pausing = False
-        """Whether the next stop is our own pause, which pydevd reports as a breakpoint or a step."""
         self._imports = AwaitedImports(
             loop, lambda path: self._post("loaded", {"path": path}), self._import_unknown
         )
         self._points = Breakpoints(rank, self._adapter, self._sources, self._imports)
         self._conditions = Conditions(self._condition_failed)
-        self._has_stopped = False
-        """Whether the rank has stopped since the cell began."""
-        self._frames = Frames(rank, self._adapter, self._sources)
-        self.stopped: int | None = None
-        """The stopped thread, in pydevd's numbering."""
+        self._stops = Stops(rank, self._adapter, self._sources, self._begin, self._post)
 
     def received(self, order: links.DebugRequest) -> None:
         """Serve a request of the head; called in the loop."""
@@ -124,17 +112,16 @@ class RankDebugger:
             case "release":
                 return await self._release()
             case "look":
-                frame = self._frames.innermost
-                return await self._frames.summary_of(arguments["expression"], arguments.get("leaf"), frame)
+                return await self._stops.frames.summary_of(arguments["expression"], arguments.get("leaf"))
             case "pause":
-                return await self._pause()
+                return await self._stops.pause()
             case "unpause":
-                self._forget_pause()
+                self._stops.forget_pause()
                 return {"success": True}
             case "stackTrace":
-                return await self._frames.stack(self.stopped, arguments)
+                return await self._stops.frames.stack(self._stops.thread, arguments)
             case "setBreakpoints":
-                self._released = False
+                self._stops.ignored = False
                 return await self._points.set(arguments)
         return await self._ask_adapter(command, arguments)
 
@@ -151,7 +138,7 @@ class RankDebugger:
                 return {"success": True, "body": self._sources.where(self._main)}
             case "source":
                 return {"success": True, "body": {"content": self._sources.text(arguments["source"]["path"])}}
-            case "look" if self.stopped is None:
+            case "look" if self._stops.thread is None:
                 return await self._evaluate_idle(arguments["expression"], arguments.get("leaf"))
         return None
 
@@ -161,22 +148,19 @@ class RankDebugger:
         Raises:
             Refused: the request is about a stopped thread, and this rank is not paused.
         """
+        thread = self._stops.thread
         match command:
-            case "evaluate" if self.stopped is not None and arguments.get("frameId") is None:
-                arguments = {**arguments, "frameId": self._frames.innermost}
+            case "evaluate" if thread is not None and arguments.get("frameId") is None:
+                arguments = {**arguments, "frameId": self._stops.frames.innermost}
             case "setExceptionBreakpoints":
-                filters = set(arguments["filters"])
-                self._stops_at_failure = bool(filters & AT_FAILURE)
-                # not pydevd's own filters: they trace every call, which is many times slower
-                arguments = {**arguments, "filters": sorted(filters - AT_FAILURE)}
-        if command in OF_STOPPED and self.stopped is None:
+                arguments = {**arguments, "filters": self._failure.filter(arguments["filters"])}
+        if command in OF_STOPPED and thread is None:
             # pydevd would queue the request for the thread, which answers only at its next stop
             raise Refused(f"Rank {self._rank} is not paused.")
         if command in RESUMES or command == "exceptionInfo":
-            arguments = {**arguments, "threadId": self.stopped}
+            arguments = {**arguments, "threadId": thread}
         if command in RESUMES:  # pydevd sends no event when a post-mortem stop ends
-            self.stopped = None
-            self._post("continued", {})
+            self._stops.continued()
         return self._sources.outward(await self._adapter.ask(command, self._sources.inward(arguments)))
 
     # ---- main thread
@@ -188,7 +172,7 @@ class RankDebugger:
             cell: the head's id of the cell.
         """
         self._failure.cell_began(cell)
-        self._forget_pause()
+        self._stops.forget_pause()
         self._conditions.forget()
         hit_counts.forget()
         if self.attached:
@@ -201,8 +185,7 @@ class RankDebugger:
             error: the cell's exception; None if it succeeded.
         """
         self._failure.cell_ended(error)
-        has_stopped, self._has_stopped, self._released = self._has_stopped, False, False
-        self._forget_pause()
+        has_stopped = self._stops.cell_ended()
         if self.attached:
             tracing.keep_tracing()
         if self.attached and self._points.files and not has_stopped and tracing.compiled():
@@ -214,9 +197,7 @@ class RankDebugger:
 
     def failed(self, error: BaseException) -> None:
         """Stop where a cell failed, if a debugger is attached and its failure breakpoints are on."""
-        if not self.attached or not self._stops_at_failure or isinstance(error, KeyboardInterrupt):
-            return
-        if not lost_connection(str(error)):  # a lost connection only follows another rank's failure
+        if self.attached and self._failure.stops(error):
             tracing.stop_after(error)
 
     def post_mortem(self, line: str) -> None:
@@ -243,35 +224,6 @@ class RankDebugger:
         else:
             self._note(NEEDS_DEBUGGER.format("breakpoint()"))
 
-    # ---- pause
-
-    async def _pause(self) -> Dap:
-        """Pause the cell that runs.
-
-        Raises:
-            Refused: no cell runs.
-        """
-        if self.stopped is not None:  # already paused, as after a double click on Pause
-            return {"success": True}
-        self._released = False
-        for _ in range(2):  # between two statements of a cell, there is no frame: try again
-            if self._running():
-                break
-            await asyncio.sleep(pause.ASK_AGAIN_S)
-        else:
-            raise Refused(f"Rank {self._rank} is not running a cell.")
-        self._pausing = True
-        pause.ask(self._main)
-        self._begin(pause.ask_until_stopped(self._main))
-        return {"success": True}
-
-    def _running(self) -> bool:
-        return self._sources.where(self._main)["place"] is not None
-
-    def _forget_pause(self) -> None:
-        self._pausing = False
-        pause.forget()
-
     # ---- begin and end
 
     async def _attach(self) -> Dap:
@@ -287,13 +239,11 @@ class RankDebugger:
 
     async def _detach(self) -> Dap:
         self.attached = False
-        self._forget_pause()
+        self._stops.forget_pause()
         self._imports.clear()
         self._timeouts.restore()
-        if self.stopped is not None:
-            self.stopped = None
-            # a "stopped" may be on its way to the head and must not be the last event it gets
-            self._post("continued", {})
+        # a "stopped" may be on its way to the head and must not be the last event it gets
+        self._stops.continued()
         answer = await self._adapter.ask("disconnect", {"terminateDebuggee": False})
         self._adapter.wake()
         tracing.stop_tracing()
@@ -301,14 +251,14 @@ class RankDebugger:
 
     async def _release(self) -> Dap:
         """Resume and stop at no breakpoint from now on, because an interrupt or the rank's end follows."""
-        self._released = True
-        self._forget_pause()
+        self._stops.ignored = True
+        self._stops.forget_pause()
         self._points.forget()
         tracing.forget_breakpoints()
         self._post("released", {})
-        if self.stopped is not None:
-            thread, self.stopped = self.stopped, None
-            self._post("continued", {})
+        thread = self._stops.thread
+        self._stops.continued()
+        if thread is not None:
             await self._adapter.ask("continue", {"threadId": thread})
         return {"success": True}
 
@@ -316,16 +266,13 @@ class RankDebugger:
 
     def _received(self, event: str, body: Dap) -> None:
         match event:
-            case "stopped" if self._released or not self.attached:
+            case "stopped" if self._stops.ignored or not self.attached:
                 # the thread reached its breakpoint just before the release and would stay there forever
-                self._begin(self._run_on(body["threadId"]))
+                self._stops.run_on(body)
             case "stopped":
-                self.stopped, self._has_stopped = body["threadId"], True
-                self._begin(self._report_stop(body))
+                self._stops.stopped(body)
             case "continued":
-                if self.stopped is not None:
-                    self.stopped = None
-                    self._post("continued", {})
+                self._stops.continued()
             case "output" if body.get("category") == "important":
                 self._post("output", body)
 
@@ -338,25 +285,10 @@ class RankDebugger:
         body = {"path": self._sources.named(file), "line": line, "text": text}
         self._loop.call_soon_threadsafe(self._post, "condition", body)
 
-    async def _run_on(self, thread: int) -> None:
-        await self._adapter.ask("continue", {"threadId": thread})
-
-    async def _report_stop(self, body: Dap) -> None:
-        asked = {"threadId": body["threadId"], "levels": FRAMES}
-        stack = await self._frames.stack(self.stopped, asked)
-        frames = stack.get("body", {}).get("stackFrames", [])
-        self._frames.first = frames[0]["id"] if frames else None
-        place = place_of(frames[0]) if frames else None
-        if self.stopped == body["threadId"]:
-            why = "pause" if self._pausing else body.get("reason", "pause")
-            reason = {"reason": why, "text": body.get("text") or ""}
-            self._pausing = False
-            main = body["threadId"] == tracing.thread_number(self._main)
-            self._post("stopped", {**reason, "place": place, "main": main})
-
-    def _post(self, event: str, body: Dap) -> None:
+    def _post(self, event: str, body: Dap, error: str = "") -> None:
         data = json.dumps({"event": event, "body": body}).encode()
-        self._send(links.DebugEvent(rank=self._rank, data=data, paused=self.stopped is not None))
+        paused = self._stops.thread is not None
+        self._send(links.DebugEvent(rank=self._rank, data=data, paused=paused, error=error))
 
     # ---- additions to the protocol
 

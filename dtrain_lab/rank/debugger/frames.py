@@ -53,20 +53,20 @@ class Frames:
             answer["body"] = {"stackFrames": frames, "totalFrames": len(frames)}
         return answer
 
-    async def summary_of(self, expression: str, leaf: str | None, frame: int) -> Dap:
-        """Return the summary of an expression's value in a frame.
+    async def summary_of(self, expression: str, leaf: str | None) -> Dap:
+        """Return the summary of an expression's value in the innermost frame.
 
         Args:
             expression: code of the user's.
             leaf: path of a leaf whose numbers are wanted; None for the summary.
-            frame: id of the frame.
 
         Raises:
-            Refused: the expression can't be evaluated.
+            Refused: the expression can't be evaluated, or the rank has no frame.
         """
+        frame = self.innermost
         # environments of other frameworks have no torch
         summary = "value_summary" if importlib.util.find_spec("torch") else "plain_summary"
-        module = f"__import__('dtrain_lab.rank.debugger.{summary}', fromlist=['glance'])"
+        module = f"__import__('dtrain_lab.rank.debugger.values.{summary}', fromlist=['glance'])"
         call = f"{module}.glance(({expression}\n), {leaf!r})"
         answer = await self._adapter.ask(
             "evaluate", {"expression": call, "frameId": frame, "context": "clipboard"}

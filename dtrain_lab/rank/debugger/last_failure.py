@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from dtrain_lab.cells.errors import lost_connection
+
+AT_FAILURE = {"uncaught", "userUnhandled"}
+"""Filters that we serve ourselves: pydevd's own trace every call, which is many times slower."""
 CELL = "--cell "
 """Argument of `%debug` with the head's id of a cell: only its error is wanted, and no later one."""
 
@@ -16,6 +22,18 @@ class LastFailure:
         self._running = ""
         self._looking = False
         """Whether the running cell only looks at the error."""
+        self._stops = False
+        """Whether the user wants ranks to stop where a cell fails."""
+
+    def filter(self, filters: Iterable[str]) -> list[str]:
+        """Take over the user's filters of exceptions; returns those that pydevd serves."""
+        wanted = set(filters)
+        self._stops = bool(wanted & AT_FAILURE)
+        return sorted(wanted - AT_FAILURE)
+
+    def stops(self, error: BaseException) -> bool:
+        """Whether to stop where a cell failed: not at a lost connection, as another rank's failure causes."""
+        return self._stops and not isinstance(error, KeyboardInterrupt) and not lost_connection(str(error))
 
     def cell_began(self, cell: str) -> None:
         """Called before a cell."""

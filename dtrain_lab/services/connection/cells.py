@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+from dtrain_lab.services.connection.pending_requests import PendingRequests
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
 from dtrain_lab.wire.links import CellOutput
@@ -25,9 +27,14 @@ class Followed(NamedTuple):
 
 
 class Cells:
-    """The cells of one connection."""
+    """The cells of one connection.
 
-    def __init__(self) -> None:
+    Args:
+        pending: The requests of that connection.
+    """
+
+    def __init__(self, pending: PendingRequests) -> None:
+        self._pending = pending
         self.running: dict[str, Followed] = {}
         self.shown: Counter[str] = Counter()
         """Pieces of output received of each running cell, as its head counts them."""
@@ -35,21 +42,67 @@ class Cells:
         self._speaking: dict[str, OnOutput] = {}
         """Output callbacks of ended cells whose widgets still produce output."""
 
-    def begin(self, cell: str, followed: Followed) -> None:
+    def begin(
+        self,
+        order: clients.Run | clients.Follow,
+        cell: str,
+        on_output: OnOutput,
+        done: asyncio.Future[CellResult],
+        on_end: Callable[[asyncio.Future[CellResult]], None] | None,
+    ) -> clients.Request:
         """Register a cell that starts or is followed.
 
         Args:
+            order: What is requested.
             cell: Id of the cell.
-            followed: Its callbacks, and the future of its result.
-        """
-        self.running[cell] = followed
+            on_output: Called with its output as it arrives.
+            done: The future of its result.
+            on_end: Called when that is done, before its callbacks; None for nothing.
 
-    def leave(self, cell: str) -> None:
-        """Stop waiting for the end of a cell."""
-        self._late[cell] = self.running.pop(cell).on_output
-        del self.shown[cell]
-        while len(self._late) > LATE:
-            self._late.pop(next(iter(self._late)))
+        Returns:
+            The request, to be sent.
+        """
+
+        def leave() -> None:
+            if self.leave(request, cell) and on_end is not None:
+                on_end(done)
+
+        done.add_done_callback(lambda _: leave())
+        self.running[cell] = Followed(on_output, done, leave)
+        request = self._pending.add(order, done)
+        return request
+
+    def follow_again(self, send: Callable[[clients.Request], None]) -> None:
+        """Follow the cells that run, from what was shown of them, after a lost connection is back.
+
+        Args:
+            send: Sends a request to the head.
+        """
+        for cell, followed in list(self.running.items()):
+            request = self._pending.add(clients.Follow(cell, self.shown[cell]), followed.done)
+            followed.done.add_done_callback(partial(self._forget, request.id))
+            send(request)
+
+    def _forget(self, number: int, _: asyncio.Future[CellResult]) -> None:
+        self._pending.drop(number)
+
+    def leave(self, request: clients.Request, cell: str) -> bool:
+        """Stop waiting for the end of a cell.
+
+        Args:
+            request: The request that began it.
+            cell: Id of the cell.
+
+        Returns:
+            Whether anybody waited.
+        """
+        waits = self._pending.drop(request.id)
+        if waits:
+            self._late[cell] = self.running.pop(cell).on_output
+            del self.shown[cell]
+            while len(self._late) > LATE:
+                self._late.pop(next(iter(self._late)))
+        return waits
 
     def keep_output(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets.

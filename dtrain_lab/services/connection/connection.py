@@ -5,24 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from dtrain_lab.backends.base import HeadAddress
-from dtrain_lab.errors import Unreachable, WireMismatch
+from dtrain_lab.errors import Unreachable
 from dtrain_lab.machine import supervision
-from dtrain_lab.services.connection.cells import Cells, Followed, OnOutput
+from dtrain_lab.services.connection.cells import Cells, OnOutput
 from dtrain_lab.services.connection.client_socket import ClientSocket
+from dtrain_lab.services.connection.inbox import Inbox
 from dtrain_lab.services.connection.pending_requests import PendingRequests
 from dtrain_lab.services.connection.presence import Presence
 from dtrain_lab.services.connection.watchers import Watchers
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellResult
 from dtrain_lab.wire.cluster import Cluster
-from dtrain_lab.wire.codec import clock, decode
-from dtrain_lab.wire.links import CellOutput
+from dtrain_lab.wire.codec import clock
 
 log = logging.getLogger("dtrain_lab.client")
 ANSWER_WITHIN_S = 30.0
@@ -52,12 +51,13 @@ class Connection:
         self.presence = presence(self)
         self.closed = False
         self.on_close: list[Callable[[], None]] = []
-        self._transport = ClientSocket(self._frames_arrived, self._broken)
         self._loop: asyncio.AbstractEventLoop | None = None
         """The loop that reads, once it does."""
         self._pending = PendingRequests()
-        self._cells = Cells()
+        self._cells = Cells(self._pending)
         self._watchers = Watchers(self)
+        inbox = Inbox(self.presence, self._pending, self._cells, self._watchers, self._debugged)
+        self._transport = ClientSocket(inbox.arrived, self._broken)
         self.on_debug: OnDebug | None = None
         """Called with messages of the ranks' debuggers while this client holds them."""
         self._gone_event = asyncio.Event()
@@ -108,20 +108,11 @@ class Connection:
         """
         if self.closed:
             raise self.presence.gone()
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        request = self._pending.add(body, future)
-        self.send(request)
         try:
-            async with asyncio.timeout(within_s):
-                return await future
+            return await self._pending.ask(body, self.send, within_s)
         except TimeoutError:
-            raise Unreachable(
-                f"{self.name} did not answer in {within_s or 0:.0f} s.",
-                "Its log is in " + self.directory,
-                code=NO_ANSWER,
-            ) from None
-        finally:
-            self._pending.drop(request.id)
+            text = f"{self.name} did not answer in {within_s or 0:.0f} s."
+            raise Unreachable(text, f"Its log is in {self.directory}", code=NO_ANSWER) from None
 
     async def run(self, order: clients.Run, on_output: OnOutput) -> CellResult:
         """Run a cell.
@@ -164,29 +155,15 @@ class Connection:
             raise self.presence.gone()
         loop = self._loop or asyncio.get_running_loop()
         done: asyncio.Future[CellResult] = loop.create_future()
-
-        def leave() -> None:
-            if self._leave(request.id, cell) and on_end is not None:
-                on_end(done)
-
-        done.add_done_callback(lambda _: leave())
-        self._cells.begin(cell, Followed(on_output, done, leave))
-        request = self._pending.add(order, done)
+        request = self._cells.begin(order, cell, on_output, done, on_end)
         try:
             self.send(request)
             if self.closed:  # meanwhile, by the loop, which may not have known of this cell
                 raise self.presence.gone()
         except BaseException:
-            self._leave(request.id, cell)
+            self._cells.leave(request, cell)
             raise
         return done
-
-    def _leave(self, number: int, cell: str) -> bool:
-        """Stop waiting for the end of a cell; returns whether anybody did."""
-        waits = self._pending.drop(number)
-        if waits:
-            self._cells.leave(cell)
-        return waits
 
     @property
     def socket(self) -> Any:
@@ -283,14 +260,8 @@ class Connection:
 
         After a reconnect the head knows this end by another identity, so those messages are not delivered.
         """
-        for cell, followed in list(self._cells.running.items()):
-            request = self._pending.add(clients.Follow(cell, self._cells.shown[cell]), followed.done)
-            followed.done.add_done_callback(partial(self._forget_call, request.id))
-            self.send(request)
+        self._cells.follow_again(self.send)
         await self.watch_again()
-
-    def _forget_call(self, number: int, _: asyncio.Future[CellResult]) -> None:
-        self._pending.drop(number)
 
     async def watch_again(self) -> None:
         """Subscribe to changes again, if there are watchers."""
@@ -322,32 +293,6 @@ class Connection:
         if not self._transport.send(clients.encode(request)):
             raise self.presence.gone()
 
-    def _frames_arrived(self, frames: list[bytes]) -> None:
-        for frame in frames:
-            self._handle(frame)
-
-    def _handle(self, frame: bytes) -> None:
-        """Handle one message; an error in it is logged, so that later messages are still handled."""
-        try:
-            self._received(self.presence.received(clients.decode_to_client(frame)))
-        except WireMismatch as error:
-            if not self._pending.refuse(decode.asked(frame)[0], error):
-                log.warning("dropped %s bytes: %s (%s)", len(frame), error, error.details.get("why"))
-        except Exception as error:  # noqa: BLE001 # one message must not cost those that come after it
-            supervision.here().fault("client.message", error)
-
-    def _received(self, message: clients.ToClient) -> None:
-        match message:
-            case CellOutput():
-                self._cells.show(message)
-            case clients.OutputMissing():
-                self._cells.missing(message)
-            case clients.CellEnded(result):
-                self._cells.ended(result)
-            case clients.Changed(cluster):
-                self.notify(cluster)
-            case clients.DebugEvent(rank, data):
-                if self.on_debug is not None:
-                    self.on_debug(rank, data)
-            case clients.Answer():
-                self._pending.answered(message)
+    def _debugged(self, rank: int, data: bytes) -> None:
+        if self.on_debug is not None:
+            self.on_debug(rank, data)

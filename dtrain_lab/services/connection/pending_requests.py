@@ -42,6 +42,29 @@ class PendingRequests:
         self._pending[request.id] = Pending(request, answer)
         return request
 
+    async def ask(
+        self, body: clients.AnyBody, send: Callable[[clients.Request], None], within_s: float | None
+    ) -> Any:
+        """Send a request, and return its answer.
+
+        Args:
+            body: What is requested.
+            send: Sends the request.
+            within_s: Timeout in seconds; None for no limit.
+
+        Raises:
+            DtrainError: The head refused the request, or has ended.
+            TimeoutError: It did not answer in time.
+        """
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        request = self.add(body, answer)
+        try:
+            send(request)
+            async with asyncio.timeout(within_s):
+                return await answer
+        finally:
+            self.drop(request.id)
+
     def drop(self, number: int) -> bool:
         """Stop waiting for an answer; returns whether the request was pending."""
         return self._pending.pop(number, None) is not None

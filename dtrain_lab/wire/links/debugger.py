@@ -15,11 +15,16 @@ class DebugResponse(Message, frozen=True, tag="debugged"):
 
 
 class DebugEvent(Message, frozen=True, tag="debug_event"):
-    """An event of a rank's debugger, as JSON. `paused`: whether the rank is paused."""
+    """An event of a rank's debugger, as JSON.
+
+    `paused`: whether the rank is paused. `error`: the error that it has stopped at, as one line; empty for
+    another reason.
+    """
 
     rank: int
     data: bytes
     paused: bool = False
+    error: str = ""
 
 
 class DebugRequest(Message, frozen=True, tag="debug"):

@@ -94,7 +94,8 @@ it('groups many ranks by place, most first', () => {
 });
 
 it('translates what it knows, and shows the rest as it is', () => {
-  expect(sentence(view([rank(0)]), true, trans)).toBe('Paused on 2 ranks.');
+  const both = [rank(0), rank(1)];
+  expect(sentence(view(both), true, trans)).toBe('Paused on 2 ranks.');
   expect(
     sentence(view([rank(0), rank(1)], { code: 'ready' }), true, trans)
   ).toBe('Ready to debug 2 ranks.');
@@ -110,7 +111,19 @@ it('translates what it knows, and shows the rest as it is', () => {
   const off = view([], { code: 'off' });
   expect(sentence(off, false, trans)).toBe('The debugger is off.');
   expect(sentence(off, true, trans)).toBe(
-    'No ranks yet: run a distributed cell.'
+    'No ranks yet: run a %%distributed cell.'
+  );
+});
+
+it('names the error at which ranks have stopped', () => {
+  const both = [rank(0), rank(1)];
+  const said = (error: string, raised: number[]): string =>
+    sentence(view(both, { error, raised }), true, trans);
+  expect(said('ValueError: bad value 10', [0, 1])).toBe(
+    'Paused on 2 ranks: ValueError: bad value 10.'
+  );
+  expect(said('ValueError: why?', [1])).toBe(
+    'Paused on 2 ranks. Rank 1 raised ValueError: why?'
   );
 });
 

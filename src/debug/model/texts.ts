@@ -159,11 +159,40 @@ export function sentence(
             count('running')
           )
         : trans._n('%1 rank runs.', '%1 ranks run.', count('running'));
+    case 'paused':
+      return pausedText(view, count('paused'), trans);
     default:
-      return view.waits.length > 0 && count('paused') > 0
-        ? trans._n('Paused on %1 rank.', 'Paused on %1 ranks.', count('paused'))
-        : view.sentence;
+      return view.sentence;
   }
+}
+
+/** How many ranks are paused, and at which error. */
+function pausedText(
+  { error, raised }: Pick<DebugView, 'error' | 'raised'>,
+  count: number,
+  trans: TranslationBundle
+): string {
+  const closed = error.replace(/[^.!?…]$/, '$&.');
+  if (error && raised.length === count) {
+    return trans._n(
+      'Paused on %1 rank: %2',
+      'Paused on %1 ranks: %2',
+      count,
+      closed
+    );
+  }
+  const paused = trans._n('Paused on %1 rank.', 'Paused on %1 ranks.', count);
+  if (!error) {
+    return paused;
+  }
+  const which = trans._n(
+    'Rank %2 raised %3',
+    'Ranks %2 raised %3',
+    raised.length,
+    formatRanks(raised),
+    closed
+  );
+  return `${paused} ${which}`;
 }
 
 /** Note that the listed variables are the kernel's; empty if they are those of the focused, paused rank. */
@@ -181,7 +210,7 @@ export function whoseVariables(
 
 /** The headline while the debugger is on and has no ranks. */
 export function noRanks(trans: TranslationBundle): string {
-  return trans.__('No ranks yet: run a distributed cell.');
+  return trans.__('No ranks yet: run a %1 cell.', '%%distributed');
 }
 
 /** State of the ranks on which nothing was evaluated, as in the headline: "rank 0 runs, rank 1 waits". */

@@ -108,7 +108,8 @@ export class RanksSection extends Section {
           {model.isStarted
             ? noRanks(trans)
             : trans.__(
-                "Ranks appear here with the debugger on (the bug in the notebook's toolbar) and a distributed cell."
+                "To see ranks here, turn the debugger on (the bug in the notebook's toolbar) and run a %1 cell.",
+                '%%distributed'
               )}
         </p>
       );

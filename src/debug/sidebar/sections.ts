@@ -65,7 +65,10 @@ export function addSections(
       least: LEAST_ACROSS,
       priority: 3,
       most: 0.75,
-      firm: false
+      firm: false,
+      // the field for the first expression is seen whole, however low the section is
+      first: () =>
+        args.model.rows.length || args.model.differences ? null : element
     });
   ranks.disposed.connect(() => heights.dispose());
   if (breakpoints) {

@@ -1,5 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useId, useState } from 'react';
+import React, { useId, useLayoutEffect, useRef, useState } from 'react';
 
 import { parseRanks, rankSet } from '../../metrics/rankSets';
 import { DebugView } from '../model/model';
@@ -13,6 +13,14 @@ export function StepMode(props: {
 }): JSX.Element {
   const { view, trans, send } = props;
   const [text, setText] = useState(rankSet(view.chosen));
+  // who has just chosen "Some…" has not had the time to write
+  const [begins, setBegins] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    if (begins && view.mode === 'some') {
+      field.current?.focus();
+    }
+  }, [begins, view.mode]);
   const modes: { mode: DebugView['mode']; label: string }[] = [
     { mode: 'all', label: trans.__('All ranks') },
     {
@@ -27,8 +35,8 @@ export function StepMode(props: {
   // an empty field means no rank here, not all
   const chosen = (written: string): number[] =>
     written.trim() ? (parseRanks(written, view.ranks.length) ?? []) : [];
-  const wrong =
-    view.mode === 'some' ? whyNoStep(view, text, chosen(text), trans) : '';
+  const told = view.mode === 'some' && !(begins && !text);
+  const wrong = told ? whyNoStep(view, text, chosen(text), trans) : '';
   const id = useId();
   return (
     <div
@@ -44,7 +52,10 @@ export function StepMode(props: {
             type="button"
             role="radio"
             aria-checked={view.mode === mode}
-            onClick={() => send('dtrain/mode', { mode })}
+            onClick={() => {
+              setBegins(mode === 'some');
+              send('dtrain/mode', { mode });
+            }}
           >
             {label}
           </button>
@@ -52,14 +63,17 @@ export function StepMode(props: {
       </span>
       {view.mode === 'some' && (
         <input
+          ref={field}
           aria-label={trans.__('Ranks that a step moves')}
           placeholder={rankSet(view.ranks.map(r => r.rank))}
           value={text}
           onChange={event => {
+            setBegins(false);
             setText(event.target.value);
             send('dtrain/mode', { ranks: chosen(event.target.value) });
           }}
-          aria-invalid={chosen(text).length === 0}
+          onBlur={() => setBegins(false)}
+          aria-invalid={told && chosen(text).length === 0}
           aria-describedby={wrong ? id : undefined}
         />
       )}

@@ -382,6 +382,9 @@ dist.barrier()"""
     assert debugger.stack(1)[0].function == "bad"
     assert debugger.variables(1)["secret"] == "42"
     wait_until(lambda: debugger.state.waits, 10, "rank 0 to be said to wait")
+    said = "Paused on 1 rank: ZeroDivisionError: division by zero."
+    assert debugger.state.sentence == f"{said} Rank 0 waits in barrier."
+    assert cluster.info()["summary"]["text"].startswith(said)
     debugger.go()
     assert "ZeroDivisionError" in cell.end().sentence
 
@@ -394,6 +397,7 @@ def test_after_the_fact_the_failure_can_be_looked_at(cluster: dt.Cluster, debugg
     cell = Running(cluster, "%debug")
     debugger.wait(20, [0, 1])
     assert debugger.variables(1)["known"] == "2"
+    assert debugger.state.sentence == "Paused on 2 ranks. Rank 0 raised ValueError: 0."
     debugger.go()
     assert cell.end().ok
 

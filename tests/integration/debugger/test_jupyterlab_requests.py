@@ -347,6 +347,18 @@ def test_where_nobody_debugs_requests_are_answered_all_the_same(notebook: Debugg
     assert "Traceback" not in answer["message"]
 
 
+def test_a_page_that_was_reloaded_gets_what_the_page_before_had(notebook: Debugged) -> None:
+    notebook.switch_on()
+    first = notebook.ask("initialize", clientID="jupyterlab", adapterID="python3")
+    kinds = [one["filter"] for one in first["body"]["exceptionBreakpointFilters"]]
+    assert {"raised", "uncaught"} <= {*kinds}
+    assert first["body"]["supportsModulesRequest"]
+    assert notebook.ask("setExceptionBreakpoints", filters=["uncaught"])["success"]
+    assert notebook.ask("attach")["success"]
+    assert notebook.ask("dtrain/exceptions")["body"]["filters"] == ["uncaught"]
+    notebook.switch_off()
+
+
 FAILS = """%%distributed
 import torch.distributed as dist
 rows = [1, 2, 3]

@@ -315,6 +315,7 @@ def test_the_first_look_at_where_a_rank_failed_shows_its_variables(lab: Lab, pag
         output(page, 1).get_by_role("button", name="Debug rank 1 here").dblclick()
         ranks.locator("[data-rank='1'][data-phase='paused'][aria-selected='true']").wait_for()
         ranks.locator("[data-rank='0'][data-phase='idle']").wait_for()
+        ranks.get_by_text("Paused on 1 rank: ValueError: [3, 4].").wait_for()
         rows.wait_for()
         execute(page, "debugger:continue")
         ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
@@ -365,6 +366,10 @@ def test_after_a_reload_each_notebook_has_the_debugger_that_it_had(lab: Lab, pag
     cell.locator(".cm-content").click()
     page.keyboard.press("Shift+Enter")
     stack(page, 5)
+    choose = page.locator(".jp-PauseOnExceptions")
+    kinds = page.locator(".jp-PauseOnExceptions-menu .lm-Menu-item")
+    choose.click()
+    kinds.get_by_text("uncaught", exact=True).click()
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
@@ -376,9 +381,22 @@ def test_after_a_reload_each_notebook_has_the_debugger_that_it_had(lab: Lab, pag
         state = "Disable Debugger" if path == book else "Enable Debugger"
         front.get_by_role("button", name=state).wait_for()
         stack(page, 5)  # the sidebar stays with the one that is debugged
+    choose.click()
+    kinds.get_by_text("raised", exact=True).wait_for()
+    page.locator(".jp-PauseOnExceptions-menu .lm-mod-toggled").get_by_text("uncaught", exact=True).wait_for()
+    page.keyboard.press("Escape")
     lab.request("DELETE", "clusters/anew")
 
 
+HAS_POINTS = """async () => {
+    const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+    const future = kernel.requestDebug({ type: 'request', seq: 0, command: 'debugInfo' });
+    const answer = new Promise(resolve => { future.onReply = resolve; });
+    const { content } = await answer;
+    return content.body.breakpoints.map(({ breakpoints }) => breakpoints.map(point => point.line))
+        .filter(lines => lines.length);
+}"""
+"""The breakpoints that the kernel of the notebook in front has."""
 IN_FRONT = "path => window.jupyterapp.shell.currentWidget?.context?.path === path"
 
 
@@ -420,3 +438,64 @@ def test_a_click_beside_a_line_is_not_lost_while_another_kernel_is_asked(lab: La
     for line in (5, 7):
         points.get_by_text(f"cell [ ], line {line}").first.wait_for()
     lab.request("DELETE", "clusters/held")
+
+
+def test_a_notebook_with_the_same_cell_has_breakpoints_of_its_own(lab: Lab, page: Any) -> None:
+    """JupyterLab has one model of breakpoints for all notebooks, and gives all of it to each kernel."""
+    books = [lab.notebook(f"same{n}.ipynb", ["a = 1\nb = 2\nprint(a + b)"]) for n in range(2)]
+    open_notebook(page, lab, books[0])
+    front = page.locator(".jp-NotebookPanel:visible")
+    cell = front.locator(".jp-CodeCell").first
+    icons = cell.locator(".cm-breakpoint-gutter .cm-breakpoint-icon")
+    listed = page.locator(".jp-DebuggerBreakpoint")
+    for book in books:
+        page.evaluate(OPEN, book)
+        page.wait_for_function(IN_FRONT, arg=book)
+        front.get_by_role("button", name="Enable Debugger").click()
+        front.get_by_role("button", name="Disable Debugger").wait_for()
+        cell.locator(".cm-breakpoint-gutter").first.wait_for()
+        if book == books[0]:
+            toggle_breakpoint(page, cell, 2)
+            icons.wait_for()
+            listed.first.wait_for()
+    asked = page.evaluate(HAS_POINTS)
+    assert asked == [], "the other kernel was told of none"
+    assert icons.count() == listed.count() == 0
+    page.evaluate(OPEN, books[0])
+    page.wait_for_function(IN_FRONT, arg=books[0])
+    icons.wait_for()
+    listed.first.wait_for()
+    assert page.evaluate(HAS_POINTS) == [[2]]
+
+
+def test_a_file_that_ranks_import_has_a_gutter_in_its_editor(lab: Lab, page: Any) -> None:
+    start = START.replace("dbg", "file").replace("4", "2")
+    module = "def scale(x):\n    y = 2 * x\n    return y\n"
+    (lab.work / "imported.py").write_text(module)
+    book = lab.notebook("file.ipynb", [start, "%%distributed\nimport imported\nprint(imported.scale(rank))"])
+    open_notebook(page, lab, book)
+    run_cell(page, 0)
+    page.get_by_text("file is ready").wait_for()
+    ranks = page.locator(".jp-DtrainDebug-ranks")
+    page.locator(".jp-DebuggerBugButton").click()
+    ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
+    page.evaluate(
+        "() => window.jupyterapp.commands.execute('docmanager:open', { path: 'imported.py' }).then(() => 0)"
+    )
+    editor = page.locator(".jp-FileEditor:visible")
+    editor.locator(".cm-breakpoint-gutter").first.wait_for()
+    toggle_breakpoint(page, editor, 2)
+    editor.locator(".cm-breakpoint-gutter .cm-breakpoint-icon").first.wait_for()
+    points = page.locator(".jp-DtrainDebug-points li")
+    points.get_by_text("imported.py:2").wait_for()
+    shot(page, "debugger-file")
+    page.evaluate(OPEN, book)
+    run_cell(page, 1)
+    ranks.get_by_text("Paused on 2 ranks.").wait_for()
+    ranks.locator("[data-rank='1']").get_by_text("imported.py:2").wait_for()
+    execute(page, "debugger:continue")
+    output(page, 1).get_by_text("2", exact=True).first.wait_for()
+    page.locator(".jp-DebuggerBugButton").click()
+    ranks.get_by_text("The debugger is off.").wait_for()
+    page.locator(".cm-breakpoint-gutter").first.wait_for(state="detached")
+    lab.request("DELETE", "clusters/file")

@@ -502,7 +502,7 @@ def test_a_rank_that_was_restarted_has_nothing_left_to_look_at() -> None:
     ("state", "text"),
     [
         (State(), "The debugger is off."),
-        (State(on=True), "No ranks yet: run a distributed cell."),
+        (State(on=True), "No ranks yet: run a %%distributed cell."),
         (attached(2), "Ready to debug 2 ranks."),
         (events.cell_began(attached(2), [0]), "1 rank runs."),
         (paused(2), "Paused on 2 ranks."),
@@ -510,6 +510,20 @@ def test_a_rank_that_was_restarted_has_nothing_left_to_look_at() -> None:
 )
 def test_how_the_ranks_stand_in_one_sentence(state: State, text: str) -> None:
     assert view(state).sentence == text
+
+
+def test_the_error_at_which_ranks_have_stopped_is_named() -> None:
+    state = paused(2)
+    raised = {"reason": "exception", "text": "ValueError: bad value 10", "place": None}
+    state, (stopped, _) = events.happened(state, 0, "stopped", raised)
+    assert (stopped["body"]["reason"], stopped["body"]["text"]) == ("exception", "ValueError: bad value 10")
+    assert view(state).sentence == "Paused on 2 ranks. Rank 0 raised ValueError: bad value 10."
+    assert (view(state).error, view(state).raised) == ("ValueError: bad value 10", (0,))
+    state, _ = events.happened(state, 1, "stopped", raised)
+    assert view(state).sentence == "Paused on 2 ranks: ValueError: bad value 10."
+    state, _ = events.happened(state, 0, "continued", {})
+    state, _ = events.happened(state, 1, "continued", {})
+    assert (view(state).error, view(state).raised) == ("", ())
 
 
 # ---- conditions

@@ -56,3 +56,18 @@ def test_an_error_that_pydevd_answers_with_is_said_as_python_does() -> None:
 )
 def test_msgspec_is_said_in_words_and_never_shown_raw(text: str, said: str) -> None:
     assert msgspec_texts.in_words(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "description", "said"),
+    [
+        ("ValueError", "bad value 10", "ValueError: bad value 10"),
+        ("ValueError", "two\nlines", "ValueError: two"),
+        ("StopIteration", "", "StopIteration"),
+        ("KeyboardInterrupt", "", ""),
+        (None, None, ""),
+        ("E", "x" * 500, f"E: {'x' * (pydevd_texts.LONGEST - 4)}…"),
+    ],
+)
+def test_a_stop_at_an_error_names_it_in_one_line(text: str, description: str, said: str) -> None:
+    assert pydevd_texts.stop_error({"text": text, "description": description}) == said

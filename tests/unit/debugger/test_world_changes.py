@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dtrain_lab.debugger import visible_names
 from dtrain_lab.debugger.state import Dap, State, sized
 from dtrain_lab.machine import supervision
-from dtrain_lab.rank.debugger import plain_summary, value_summary
+from dtrain_lab.rank.debugger.values import plain_summary, value_summary
 from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.wire import clients
 from tests.unit.debugger.test_dap import paused

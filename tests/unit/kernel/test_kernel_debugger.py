@@ -80,6 +80,37 @@ async def test_the_kernels_own_debugger_is_started_again_if_it_has_ended(
 
 
 @pytest.mark.asyncio
+async def test_a_page_that_was_reloaded_is_answered_as_the_first_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    debugger, own = made(monkeypatch, starts=True)
+    first = [await debugger._requests.ask(ask(command)) for command in ("initialize", "attach")]
+    again = [await debugger._requests.ask({**ask(command), "seq": 9}) for command in ("initialize", "attach")]
+    assert own.asked == ["initialize", "attach"], "debugpy would refuse them"
+    assert again == [{**answer, "request_seq": 9} for answer in first]
+    debugger._requests.forget()
+    own.is_started = False
+    await debugger._requests.ask(ask("initialize"))
+    assert own.asked[2:] == ["initialize"], "switched off and on"
+
+
+@pytest.mark.asyncio
+async def test_while_a_cell_runs_the_kinds_of_exceptions_are_known_and_it_is_started_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    debugger, own = made(monkeypatch, starts=True)
+    debugger._cell = "c"
+    for _ in range(2):  # the page is reloaded
+        answer = await debugger._requests.ask(ask("initialize"))
+        assert [f["filter"] for f in answer["body"]["exceptionBreakpointFilters"]][:2] == [
+            "raised",
+            "uncaught",
+        ]
+        await debugger._requests.ask(ask("attach"))
+    debugger._cell = ""
+    await debugger._requests.catch_up()
+    assert own.asked == ["initialize", "attach"]
+
+
+@pytest.mark.asyncio
 async def test_switching_off_and_on_leaves_one_task_that_attaches_new_ranks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -102,7 +102,7 @@ async def test_a_request_to_stop_that_a_lost_connection_may_have_cost_is_sent_ag
         await asyncio.sleep(0)
     connection._reconnect(way)
     assert sent[2] is sent[1]
-    connection._received(clients.Answer(sent[1].id, result=b"\xc0"))
+    connection._pending.answered(clients.Answer(sent[1].id, result=b"\xc0"))
     assert await asked
     connection.close()
     await supervision.here().close()

@@ -217,6 +217,18 @@ def test_a_cell_that_failed_on_a_rank_while_its_peer_computes_says_so() -> None:
     assert summarize("it", state, Metrics(), ()).code != "failing"
 
 
+def test_ranks_that_the_debugger_has_paused_are_said_to_be_with_the_error_that_has_stopped_them() -> None:
+    state, error = ready(3), "ValueError: bad value 10"
+    said = summarize("it", state, Metrics(), (), paused={0: "", 2: ""}, waiting={1: "barrier"})
+    assert said.text == "Paused on 2 ranks. Rank 1 waits in barrier."
+    assert said.values == {"ranks": "0,2", "count": 2, "total": 3}
+    said = summarize("it", state, Metrics(), (), paused={0: "", 2: error})
+    assert said.text == "Paused on 2 ranks. Rank 2 raised ValueError: bad value 10."
+    assert (said.values["error"], said.values["raised"]) == (error, "2")
+    said = summarize("it", state, Metrics(), (), paused={0: error, 2: error})
+    assert said.text == "Paused on 2 ranks: ValueError: bad value 10."
+
+
 def test_the_first_word_of_ranks_that_wait_for_cores_is_about_training() -> None:
     state, _ = play(ready(2), on.CellBegan("a", (0, 1)))
     running = (RunningCell("[1]", None, (0, 1), 0.0),)

@@ -22,10 +22,10 @@ def test_nobody_is_stuck_for_the_time_of_a_pause(monkeypatch: pytest.MonkeyPatch
         return held.without([sample])[0].in_operation_s
 
     now = 10.0  # in the collective since 0 s
-    held.update(frozenset({1}))
-    held.update(frozenset({1, 2}))
+    held.update({1: ""})
+    held.update({1: "", 2: ""})
     now = 90.0
-    held.update(frozenset())
+    held.update({})
     now = 95.0
     assert waits(95.0) == pytest.approx(15.0)
     assert waits(15.0) == pytest.approx(5.0), "it came while rank 1 was paused"
@@ -42,9 +42,9 @@ def test_the_verdict_on_a_hang_counts_no_pause(monkeypatch: pytest.MonkeyPatch) 
     members = Members(Member(r, 100 + r, True, 0, "c", "c", False) for r in (0, 1))
     state = State("ready", members=members)
     now = 3.0
-    collector.pauses.update(frozenset({1}))
+    collector.pauses.update({1: ""})
     now = 93.0
-    collector.pauses.update(frozenset())
+    collector.pauses.update({})
     now = 95.0
     assert collector.stuck(state) is None
     now = 105.0

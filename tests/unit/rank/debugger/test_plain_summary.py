@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dtrain_lab.debugger import compare_values
-from dtrain_lab.rank.debugger import plain_summary
+from dtrain_lab.rank.debugger.values import plain_summary
 
 
 class Tensor:
@@ -54,9 +54,8 @@ def test_an_address_makes_no_values_differ() -> None:
 
 
 def test_no_torch_is_imported() -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None\nfrom dtrain_lab.rank.debugger.plain_summary import glance\n"
-    )
+    module = "dtrain_lab.rank.debugger.values.plain_summary"
+    code = f"import sys; sys.modules['torch'] = None\nfrom {module} import glance\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}print(glance(5))"], capture_output=True, text=True, check=True
     )

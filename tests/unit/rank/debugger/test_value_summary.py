@@ -12,7 +12,7 @@ from dtrain_lab.debugger import compare_values
 CODE = """
 import sys, threading, torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-from dtrain_lab.rank.debugger.value_summary import glance
+from dtrain_lab.rank.debugger.values.value_summary import glance
 rank = int(sys.argv[1])
 junk = [bytearray(10_000 * (rank + 1)) for _ in range(50)]  # no address is that of the other process
 class Config:

@@ -13,7 +13,8 @@ class Catching(Connection):
     """A connection without a socket or watchers, whose calls are kept."""
 
     def __init__(self) -> None:
-        self._pending, self._cells = PendingRequests(), Cells()
+        self._pending = PendingRequests()
+        self._cells = Cells(self._pending)
         self.sent: list[clients.Request] = []
         self.closed = False
         self._loop = None
@@ -29,7 +30,7 @@ def test_no_call_is_left_when_a_cell_that_was_followed_again_has_ended() -> None
     async def followed() -> None:
         connection = Catching()
         done: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
-        connection._cells.begin("a", Followed(lambda _: None, done, lambda: None))
+        connection._cells.running["a"] = Followed(lambda _: None, done, lambda: None)
         await connection.catch_up()
         (request,) = connection.sent
         assert request.body == clients.Follow("a", connection._cells.shown["a"])

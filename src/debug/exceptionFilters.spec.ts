@@ -1,0 +1,66 @@
+import { Debugger, IDebugger } from '@jupyterlab/debugger';
+import { Session } from '@jupyterlab/services';
+import { Signal } from '@lumino/signaling';
+import { expect, it, vi } from 'vitest';
+
+import { ExceptionFilters } from './exceptionFilters';
+
+/** JupyterLab after a reload: the kernel is debugged, and the session was not started by this page. */
+function made(kept: string[] | null) {
+  const told: unknown[] = [];
+  const session = {
+    connection: {} as Session.ISessionConnection,
+    isStarted: true,
+    exceptionBreakpointFilters: [] as { filter: string; label: string }[],
+    start: vi.fn(async () => {
+      session.exceptionBreakpointFilters = [{ filter: 'raised', label: 'R' }];
+    }),
+    sendRequest: vi.fn(async () =>
+      kept
+        ? { success: true, body: { filters: kept } }
+        : { success: false, message: 'unknown command' }
+    )
+  };
+  const eventMessage = new Signal<object, { event: string }>({});
+  eventMessage.connect((_, { event }) => told.push(event));
+  const debug = {
+    session,
+    eventMessage,
+    pauseOnExceptions: async (filters: string[]) => void told.push(filters)
+  };
+  const sidebar = { isVisible: true, node: document.createElement('div') };
+  new ExceptionFilters(debug as unknown as IDebugger, sidebar);
+  return { debug, session, told };
+}
+
+it('restores the menu and the choice after a reload, once a kernel', async () => {
+  const { debug, session, told } = made(['raised']);
+  await debug.pauseOnExceptions([]); // as JupyterLab does
+  expect(told).toEqual(['initialized', ['raised']]);
+  await debug.pauseOnExceptions([]); // as a user does
+  expect(told.at(-1)).toEqual([]);
+  expect(session.start).toHaveBeenCalledTimes(1);
+  session.connection = {} as Session.ISessionConnection;
+  await debug.pauseOnExceptions([]);
+  expect(told.at(-1)).toEqual(['raised']);
+  expect(session.start).toHaveBeenCalledTimes(1);
+});
+
+it('leaves a kernel without ranks, and one that is not debugged, as they are', async () => {
+  const plain = made(null);
+  await plain.debug.pauseOnExceptions([]);
+  expect(plain.told).toEqual([[]]);
+  expect(plain.session.start).not.toHaveBeenCalled();
+  const off = made(['raised']);
+  off.session.isStarted = false;
+  await off.debug.pauseOnExceptions(['uncaught']);
+  expect(off.told).toEqual([['uncaught']]);
+  expect(off.session.sendRequest).not.toHaveBeenCalled();
+});
+
+it("finds JupyterLab's methods, and its signal", () => {
+  const service = Debugger.Service.prototype;
+  expect(service).toHaveProperty('pauseOnExceptions');
+  expect(service).toHaveProperty('restoreState');
+  expect(Debugger.Session.prototype).toHaveProperty('start');
+});
