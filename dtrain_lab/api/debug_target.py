@@ -38,7 +38,7 @@ async def find(portal: Portal, cluster: str | None, job: str | None) -> Target:
         try:
             return await reach_job(portal, cluster)
         except NotFound:
-            raise NotFound(f"There is no cluster and no job {cluster}.", missing.hint) from None
+            raise NotFound(f'There is no cluster and no job "{cluster}".', missing.hint) from None
 
 
 async def reach_job(portal: Portal, name: str) -> JobTarget:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dtrain_lab.api import debug, debug_target
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.python_hints import own_methods
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.services.jobs.jobs import Told
@@ -112,7 +113,10 @@ class Job:
             raise TimeoutError(f"Job {self.id} has not ended in {timeout:g} s.") from None
 
     def cancel(self) -> None:
-        """Ask all the job's nodes to end it; returns once they have the request, `wait` waits for the end."""
+        """Ask all the job's nodes to end it; returns once they have the request, `wait` waits for the end.
+
+        A job that has ended stays as it is.
+        """
         self._last = self._portal.call(self._portal.jobs.cancel(self.id))
 
     def resume(self, *, force: bool = False) -> Job:
@@ -122,7 +126,8 @@ class Job:
             force: Resume even if it is unknown whether the job still runs. Two jobs must not write the same
                 checkpoints.
         """
-        return Job(self._portal, self._portal.call(self._portal.jobs.resume(self.id, force=force)))
+        with own_methods(self._portal, self.id):
+            return Job(self._portal, self._portal.call(self._portal.jobs.resume(self.id, force=force)))
 
     def delete(self, *, force: bool = False) -> None:
         """Remove the job with its folder and checkpoints.
@@ -134,7 +139,8 @@ class Job:
             Conflict: The job still runs, or jobs that resumed it have their checkpoints in its folder.
             Unreachable: The folder can't be removed.
         """
-        self._portal.call(self._portal.jobs.delete(self.id, force=force))
+        with own_methods(self._portal, self.id):
+            self._portal.call(self._portal.jobs.delete(self.id, force=force))
 
     def stacks(self, ranks: rank_sets.Asked = None) -> dict[int, str]:
         """Return the current stacks of each rank's threads; printed as a whole, equal stacks are folded."""

@@ -40,7 +40,7 @@ class Portal:
     _lock = threading.Lock()
 
     def __init__(self, kind: LeaseKind, notebook: str | None, server: int | None, pid: int | None) -> None:
-        self.pid = os.getpid()
+        self.pid, self.kind = os.getpid(), kind
         self.worlds = Worlds(kind, notebook=notebook, server=server, pid=pid)
         self._jobs: Jobs | None = None
         self._sweeps: Sweeps | None = None

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import UNSET
 
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.python_hints import own_methods
 from dtrain_lab.api.submit import warn
 from dtrain_lab.api.validation import checked
 from dtrain_lab.errors import BadRequest
@@ -19,9 +20,14 @@ from dtrain_lab.services.sweeps.sweeps import Told
 from dtrain_lab.sweeps import plain_values
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.codec.encode import as_json
-from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest
+from dtrain_lab.wire.sweeps import Direction, Nodes, Pruner, RanksPerNode, Sampler, SweepRequest, Trial
 from dtrain_lab.wire.sweeps import Sweep as SweepInfo
 
+TRIAL_FIELDS = (
+    "number", "state", "reason", "parameters", "value", "step", "curve", "job", "jobs",
+    "started_at", "ended_at", "ran_s", "resumes", "resumed_step", "checkpoint_step",
+)  # fmt: skip
+"""Fields of a trial in Python, which `Sweep.trials` documents."""
 STOP_WITHIN_S = 60.0
 """Seconds for which `Sweep.stop` waits for the end of the trials."""
 
@@ -71,14 +77,23 @@ class Sweep:
         return as_json(self.snapshot())
 
     def trials(self) -> list[dict[str, Any]]:
-        """Return the trials, in order: number, state, parameters, value, step, job and more."""
-        built: list[dict[str, Any]] = self.info()["trials"]
-        return built
+        """Return the trials, in order.
+
+        Returns:
+            For each trial: its `number`; its `state` (waiting, running, resumed, pruned, succeeded, failed or
+            stopped) and the `reason` for it (`{code, values, text}`, or None); its `parameters`, those that
+            vary; the objective's last `value`, the `step` of that, and its `curve` (at most 24 values, each
+            `{step, value}`); its latest `job` and all of its `jobs`, those that it resumed, too; the first
+            one's `started_at`, the last one's `ended_at` (seconds since 1970), and `ran_s`, for how many
+            seconds its jobs have run; how often it was resumed (`resumes`), from which step last
+            (`resumed_step`), and the `checkpoint_step` from which it can be.
+        """
+        return [_trial(trial) for trial in self.snapshot().trials]
 
     def best(self) -> dict[str, Any] | None:
-        """Return the successful trial with the best objective; None if none has succeeded yet."""
-        built: dict[str, Any] | None = self.info()["best"]
-        return built
+        """Return the successful trial with the best objective, as in `trials`; None if none has succeeded."""
+        found = self.snapshot().best
+        return None if found is None else _trial(found)
 
     def importance(self) -> dict[str, float]:
         """Return the importance of each parameter for the objective, by Optuna's PED-ANOVA.
@@ -116,12 +131,13 @@ class Sweep:
     def stop(self, *, wait: bool = True, timeout: float | None = STOP_WITHIN_S) -> None:
         """End all running trials and wait for their end, as `Cluster.stop` does; their checkpoints are kept.
 
+        A sweep that has ended stays as it is.
+
         Args:
             wait: Wait until all trials have ended; False returns once the driver has read the request.
             timeout: Maximum seconds to wait; None for no limit.
 
         Raises:
-            Conflict: The sweep has ended.
             TimeoutError: Trials have not ended in time; they have been requested to end, and will.
         """
         self._last = self._portal.call(self._portal.sweeps.stop(self.id))
@@ -152,7 +168,14 @@ class Sweep:
             Conflict: The sweep still runs, or jobs that resumed one of its jobs have their checkpoints there.
             Unreachable: A folder can't be removed; the sweep stays.
         """
-        self._portal.call(self._portal.sweeps.delete(self.id, force=force))
+        with own_methods(self._portal, self.id):
+            self._portal.call(self._portal.sweeps.delete(self.id, force=force))
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    """Return a trial as Python shows it; what pictures on the page need is in `info()`."""
+    known = as_json(trial)
+    return {field: known[field] for field in TRIAL_FIELDS}
 
 
 def sweep(

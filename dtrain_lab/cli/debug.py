@@ -80,7 +80,7 @@ def _target(name: str) -> Debugger:
         except NotFound:
             known = ", ".join(c.name for c in clusters()) or "none"
             raise NotFound(
-                f"There is no cluster and no job {name}.", f"Clusters: {known}. Jobs: dtrain-lab job list"
+                f'There is no cluster and no job "{name}".', f"Clusters: {known}. Jobs: dtrain-lab job list"
             ) from None
         return debugger
     return found.debug()

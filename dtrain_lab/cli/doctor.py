@@ -38,6 +38,8 @@ MOVED = {
     "sockets": f"Set {RUNTIME_VARIABLE} to a folder of yours.",
     "profiles": "Set HOME or JUPYTER_CONFIG_DIR to a folder of yours.",
 }
+LABELS = {"torch_lacks": "torch lacks"}
+"""Keys of the report in words."""
 LATELY_S = 86400.0
 LOADS_WITHIN_S = 120.0
 """Seconds that torch may take to load; on a network file system it needs up to half a minute."""
@@ -191,17 +193,20 @@ def _open_files() -> int:
 
 
 def _print(report: dict[str, Any]) -> None:
-    for key, value in report.items():
+    for name, value in report.items():
+        key = LABELS.get(name, name)
         if key == "trial":
             for step in value:
                 mark = "ok " if step["ok"] else "BAD"
                 console.print(f"  {mark} {step['seconds']:6.2f} s  {step['step']}: {step['message']}")
+        elif value in ([], {}):  # nothing is wrong there
+            continue
         elif isinstance(value, dict):
             console.print(f"{key}:")
-            for name, entry in value.items():
-                console.print(f"  {name}: {entry if entry is not None else 'not installed'}")
+            for part, entry in value.items():
+                console.print(f"  {part}: {entry if entry is not None else 'not installed'}")
         elif isinstance(value, list):
-            console.print(f"{key}: {'none' if not value else ''}")
+            console.print(f"{key}:")
             for entry in value:
                 console.print(f"  {entry}")
         else:

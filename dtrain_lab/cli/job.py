@@ -12,10 +12,12 @@ import msgspec
 
 from dtrain_lab.api.job import Job, job, jobs
 from dtrain_lab.api.portal import Portal
+from dtrain_lab.api.sweep import sweeps
 from dtrain_lab.cells import rank_sets
 from dtrain_lab.cells.merge import job_line
 from dtrain_lab.cli.group import Group
 from dtrain_lab.cli.show import (
+    about,
     all_threads,
     as_json,
     confirm,
@@ -28,10 +30,9 @@ from dtrain_lab.cli.show import (
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import BadRequest, DtrainError, Unreachable
-from dtrain_lab.text import job_facts
-from dtrain_lab.text.state_words import job_word
-from dtrain_lab.text.units import counted, duration
-from dtrain_lab.wire.jobs.job import Job as JobInfo
+from dtrain_lab.text import job_facts, job_rows
+from dtrain_lab.text.units import counted
+from dtrain_lab.wire.kinds import JOB_ENDED
 
 FOLLOW_S = 0.3
 CANCEL_WITHIN_S = 60.0
@@ -50,22 +51,21 @@ def job_group() -> None:
 
 
 @job_group.command("list")
+@click.option("--all", "each", is_flag=True, help="List each trial of a sweep; default: one row per sweep.")
 @as_json
 @reports_errors
-def listing(as_json: bool) -> None:
-    """List jobs, newest first."""
+def listing(each: bool, as_json: bool) -> None:
+    """List jobs, newest first; the trials of a sweep in one row. With --json, all of them."""
     infos = [one.last_info for one in jobs()]
     if as_json:
         print_json(infos)
-    elif not infos:
-        console.print("No jobs. Submit one: dtrain-lab submit NOTEBOOK")
+        return
+    folded = [] if each else [one.last_info for one in sweeps()]
+    rows = job_rows.rows(infos, folded, time.time())
+    if rows:
+        print_table(job_rows.COLUMNS, rows)
     else:
-        rows = []
-        for info in infos:
-            size = f"{info.size.nodes} × {info.size.ranks_per_node}"
-            state = job_word(info.state, info.summary.code)
-            rows.append((info.id, info.name, state, info.profile, size, _took(info), info.summary.text))
-        print_table(("id", "name", "state", "profile", "size", "time", ""), rows)
+        console.print("No jobs. Submit one: dtrain-lab submit NOTEBOOK")
 
 
 @job_group.command()
@@ -78,7 +78,7 @@ def show(identity: str, as_json: bool) -> None:
     if as_json:
         print_json(info)
         return
-    console.print(f"{info.name} ({info.id}): {info.summary.text}")
+    console.print(about(info))
     if info.reason is not None:
         console.print(f"{info.reason.message} {info.reason.hint}")
     if info.error is not None:
@@ -127,8 +127,9 @@ def logs(identity: str, follow: bool, rank: str | None, as_json: bool) -> None:
 @as_json
 @reports_errors
 def cancel(identity: str, wait: bool, as_json: bool) -> None:
-    """End a job, on all its nodes."""
+    """End a job, on all its nodes; one that has ended stays as it is."""
     target = job(identity)
+    over = target.last_info.state in JOB_ENDED
     target.cancel()
     if wait:
         try:
@@ -139,7 +140,7 @@ def cancel(identity: str, wait: bool, as_json: bool) -> None:
                 f"Check again: dtrain-lab job show {target.id}",
                 code="not_ended",
             ) from None
-    _done(target, as_json)
+    _done(target, as_json, already=over)
 
 
 @job_group.command()
@@ -164,7 +165,7 @@ def duplicate(identity: str, as_json: bool) -> None:
     portal = Portal.get("terminal")
     request, file = portal.call(portal.jobs.request_of(identity))
     python = sys.executable if request.kernel is None else None
-    request = msgspec.structs.replace(request, name=None, python=python)
+    request = msgspec.structs.replace(request, python=python)
     info = portal.call(portal.jobs.submit(request, file, print_findings))
     _done(Job(portal, info), as_json)
 
@@ -207,7 +208,8 @@ def export(identity: str, file: str | None, as_json: bool) -> None:
     """Write a job for a colleague: notebook, script, packages, parameters, metrics and logs."""
     made = job(identity)
     info = made.snapshot()
-    target = Path(file or f"{info.name}-{info.id}.tar.gz")
+    # a name with spaces would have to be quoted
+    target = Path(file or f"{'-'.join(info.name.split())}-{info.id}.tar.gz")
     try:
         made.export(target)
     except OSError as error:
@@ -286,15 +288,9 @@ def rebuild(folder: Path | None, as_json: bool) -> None:
     console.print(f"{have} a folder; {made.added} added to the list.")
 
 
-def _took(info: JobInfo) -> str:
-    if info.started_at is None:
-        return "–"
-    return duration((info.ended_at or time.time()) - info.started_at)
-
-
-def _done(target: Job, as_json: bool) -> None:
+def _done(target: Job, as_json: bool, *, already: bool = False) -> None:
     info = target.snapshot()
     if as_json:
         print_json(info)
     else:
-        console.print(f"{info.name} ({info.id}): {info.summary.text}")
+        console.print(about(info, already=already))

@@ -42,7 +42,7 @@ def history(name: str, path: str | None, as_json: bool) -> None:
         rows.append(
             (
                 at,
-                str(point.get("step", "–")),
+                "–" if point.get("step") is None else f"{point['step']:,}",
                 "–" if rate is None else f"{rate:,.0f}",
                 "–" if step_s is None else f"{step_s * 1e3:.1f} ms",
                 "–" if share is None else f"{share * 100:.0f} %",

@@ -26,6 +26,8 @@ from dtrain_lab.errors import (
     of_disk,
 )
 from dtrain_lab.wire.jobs.finding import Finding, problems
+from dtrain_lab.wire.jobs.job import Job
+from dtrain_lab.wire.sweeps import Sweep
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,6 +109,17 @@ def confirm(question: str, *, yes: bool, as_json: bool) -> None:
             f"{question} There is no terminal to answer at.", "Repeat it with --yes.", code="not_confirmed"
         )
     click.confirm(question, abort=True, err=True)
+
+
+def about(info: Job | Sweep, *, already: bool = False) -> str:
+    """Return a job's or sweep's state in a sentence, with its name and id.
+
+    Args:
+        info: The job or sweep.
+        already: Whether it had ended before a command that ends it.
+    """
+    ended = " has already ended" if already else ""
+    return f"{info.name} ({info.id}){ended}: {info.summary.text}"
 
 
 def in_terminal(hint: str, name: object = None) -> str:

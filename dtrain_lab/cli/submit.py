@@ -40,13 +40,13 @@ from dtrain_lab.wire.jobs.job import JobPlan, JobRequest
 @click.option("--nodes", type=int, help="Number of nodes.")
 @click.option("--ranks-per-node", type=int, help="Ranks on each node.")
 @click.option("--name", help="Name of the job.")
-@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; repeatable.")
+@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; may be repeated.")
 @click.option("--partition", help="Slurm partition; overrides the profile.")
 @click.option("--environment", help='"current" or kind:path; overrides the profile.')
 @click.option("--interface", help="Network interface; overrides the profile.")
-@click.option("--option", "options", multiple=True, help="Extra option for the scheduler; repeatable.")
+@click.option("--option", "options", multiple=True, help="Extra option for the scheduler; may be repeated.")
 @click.option("--time", "limit", help='Time limit, "02:00:00".')
-@click.option("--stage", multiple=True, help="Data to copy to each node's local disk; repeatable.")
+@click.option("--stage", multiple=True, help="Data to copy to each node's local disk; may be repeated.")
 @click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Slurm's launcher.")
 @click.option("--framework", help="torch, tensorflow or mindspore; overrides the profile.")
 @click.option("--after", help="Start only after this job has succeeded.")
@@ -131,7 +131,7 @@ def submit(
 
 @click.command()
 @click.argument("notebook")
-@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; repeatable.")
+@click.option("--param", "params", multiple=True, help="k=v for the cell tagged parameters; may be repeated.")
 @as_json
 @reports_errors
 def script(notebook: str, params: tuple[str, ...], as_json: bool) -> None:

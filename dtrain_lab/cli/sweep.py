@@ -11,7 +11,7 @@ import click
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.sweep import STOP_WITHIN_S, Sweep, find, sweeps
 from dtrain_lab.cli.group import Group
-from dtrain_lab.cli.show import as_json, confirm, console, end_dry_run, print_json, reports_errors
+from dtrain_lab.cli.show import about, as_json, confirm, console, end_dry_run, print_json, reports_errors
 from dtrain_lab.cli.submit import print_findings
 from dtrain_lab.cli.tables import print_table
 from dtrain_lab.errors import Unreachable
@@ -22,7 +22,7 @@ from dtrain_lab.text.state_words import word
 from dtrain_lab.text.units import counted, duration
 from dtrain_lab.wire.jobs.finding import line as finding_line
 from dtrain_lab.wire.jobs.finding import problems
-from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SweepPlan, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import NODES, RANKS_PER_NODE, SWEEP_ENDED, SweepPlan, SweepRequest, Trial
 from dtrain_lab.wire.sweeps import Sweep as SweepInfo
 
 VARIES = 'name=value, name=2,4,8 or "name=loguniform(1e-5, 1e-1)"; may be repeated.'
@@ -56,9 +56,9 @@ NOT_SAID = (("nodes", None), ("ranks_per_node", None))
 @click.option("--name", help="Name of the sweep.")
 @click.option("--partition", help="Slurm partition; overrides the profile.")
 @click.option("--environment", help='"current" or kind:path; overrides the profile.')
-@click.option("--option", "options", multiple=True, help="Extra option for the scheduler; repeatable.")
+@click.option("--option", "options", multiple=True, help="Extra option for the scheduler; may be repeated.")
 @click.option("--time", "limit", help='Time limit of a trial, "02:00:00".')
-@click.option("--stage", multiple=True, help="Data to copy to each node's local disk; repeatable.")
+@click.option("--stage", multiple=True, help="Data to copy to each node's local disk; may be repeated.")
 @click.option("--launcher", type=click.Choice(["srun", "torchrun"]), help="Slurm's launcher.")
 @click.option("--framework", help="torch, tensorflow or mindspore; overrides the profile.")
 @click.option("--retries", type=int, default=0, help="Retries of a failed trial.")
@@ -134,7 +134,7 @@ def show(identity: str, as_json: bool) -> None:
     if as_json:
         print_json(info)
         return
-    console.print(f"{info.name} ({info.id}): {info.summary.text}")
+    console.print(about(info))
     if info.reason is not None and info.reason.hint:
         console.print(info.reason.hint)
     if info.best is not None:
@@ -142,6 +142,8 @@ def show(identity: str, as_json: bool) -> None:
     if info.importance is not None:
         of = "Importance of parameters: " if info.importance.shares else ""  # else a sentence of its own
         console.print(f"{of}{sentence(info.importance)}")
+    if info.ran_s is not None:
+        console.print(f"Time: {duration(info.ran_s)}")
     console.print(f"Folder: {info.directory}")
 
 
@@ -159,8 +161,7 @@ def trials(identity: str, as_json: bool) -> None:
     for trial in _best_first(info):
         value = "–" if trial.value is None else f"{trial.value:.6g}"
         step = "–" if trial.step is None else str(trial.step)
-        ended = trial.started_at is not None and trial.ended_at is not None
-        took = duration((trial.ended_at or 0.0) - (trial.started_at or 0.0)) if ended else "–"
+        took = "–" if trial.ran_s is None else duration(trial.ran_s)
         row = (str(trial.number), word(trial.state), _parameters(trial), value, step, took, trial.job or "–")
         rows.append((*row, trial.reason.text if trial.reason is not None else ""))
     print_table(("trial", "state", "parameters", info.objective, "step", "time", "job", ""), rows)
@@ -172,8 +173,9 @@ def trials(identity: str, as_json: bool) -> None:
 @as_json
 @reports_errors
 def stop(identity: str, wait: bool, as_json: bool) -> None:
-    """Stop a sweep and its trials; their checkpoints are kept."""
+    """Stop a sweep and its trials; their checkpoints are kept. One that has ended stays as it is."""
     target = find(identity)
+    over = target.last_info.state in SWEEP_ENDED
     try:
         target.stop(wait=wait)
     except TimeoutError:
@@ -182,7 +184,7 @@ def stop(identity: str, wait: bool, as_json: bool) -> None:
             f"Check again: dtrain-lab sweep show {target.id}",
             code="not_ended",
         ) from None
-    _done(target, as_json)
+    _done(target, as_json, already=over)
 
 
 @sweep_group.command()
@@ -246,9 +248,9 @@ def _parameters(trial: Trial) -> str:
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
-def _done(target: Sweep, as_json: bool) -> None:
+def _done(target: Sweep, as_json: bool, *, already: bool = False) -> None:
     info = target.snapshot()
     if as_json:
         print_json(info)
     else:
-        console.print(f"{info.name} ({info.id}): {info.summary.text}")
+        console.print(about(info, already=already))

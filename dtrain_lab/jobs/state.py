@@ -100,6 +100,7 @@ def job(
         attempt=found.attempt,
         sweep=record.request.sweep,
         begins_again=record.begins_again,
+        resumed_step=record.resumed_step,
         source=record.source,
     )
 

@@ -11,11 +11,18 @@ from dtrain_lab.text.units import duration, size_text
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.folder import FolderState
-from dtrain_lab.wire.jobs.job import JobError, JobRecord
+from dtrain_lab.wire.jobs.job import JobError, JobRecord, StoppedBy
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.world.paused_ranks import paused_sentence
+
+CANCELLED: dict[StoppedBy | None, tuple[str, str]] = {
+    None: ("job_cancelled", "Cancelled"),
+    "prune": ("job_pruned", "Stopped early by its sweep"),
+    "stop": ("job_stopped", "Stopped with its sweep"),
+}
+"""Why a job was cancelled → code and words of its summary."""
 
 
 def summary_of(
@@ -50,7 +57,8 @@ def summary_of(
     if state == "succeeded":
         return Summary("job_succeeded", values, f"Done{after}.")
     if state == "cancelled":
-        return Summary("job_cancelled", values, f"Cancelled{after}.")
+        code, how = CANCELLED[record.cancelled_for]
+        return Summary(code, values, f"{how}{after}.")
     if state == "lost":
         text = "Lost: the job's processes can't be found. Its folder has the output so far."
         return Summary("job_lost", values, text)

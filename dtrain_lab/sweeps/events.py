@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dtrain_lab.wire.jobs.job import StoppedBy
 from dtrain_lab.wire.kinds import JobState
 from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import ObjectiveValue, Wish
@@ -107,10 +108,11 @@ class Continue(Struct, frozen=True):
 
 
 class End(Struct, frozen=True):
-    """Cancel a trial's job. Answer: `Looked`, later."""
+    """Cancel a trial's job. `why`: what its job's summary says. Answer: `Polled`, later."""
 
     number: int
     job: str
+    why: StoppedBy
 
 
 class Judge(Struct, frozen=True):

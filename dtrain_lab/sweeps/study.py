@@ -14,7 +14,7 @@ from typing import Any
 from dtrain_lab.errors import EnvironmentUnfit
 from dtrain_lab.sweeps.rungs import FACTOR
 from dtrain_lab.sweeps.space import Choices, LogUniform, RandInt, Space, parse, points, values_of
-from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, TrialRecord
 
 ATTEMPTS = 8
 """Number of attempts to get a new point of a finite space from the sampler."""
@@ -112,7 +112,7 @@ def shares(record: SweepRecord, names: list[str], best: float) -> dict[str, floa
     return found
 
 
-def _replay(study: Any, trial: Trial) -> bool:
+def _replay(study: Any, trial: TrialRecord) -> bool:
     told = study.ask()
     behind = False
     for report in trial.rungs:
@@ -138,7 +138,7 @@ def _ask(record: SweepRecord, space: Space, seed: int) -> dict[str, Any]:
     return found
 
 
-def _frozen(optuna: Any, trial: Trial, distributions: dict[str, Any]) -> Any:
+def _frozen(optuna: Any, trial: TrialRecord, distributions: dict[str, Any]) -> Any:
     states = optuna.trial.TrialState
     kept: dict[str, Any] = {"params": trial.parameters, "distributions": distributions}
     if trial.state == "succeeded" and trial.value is not None:

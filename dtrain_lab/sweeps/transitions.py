@@ -32,7 +32,7 @@ from dtrain_lab.sweeps.events import (
 from dtrain_lab.wire.cluster import Reason
 from dtrain_lab.wire.kinds import JOB_ENDED
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, SweepRecord, Trial
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, TRIAL_ENDED, SweepRecord, TrialRecord, TrialRun
 
 MOST_RESUMES = 3
 """Maximum number of automatic resumptions of a killed trial."""
@@ -59,7 +59,7 @@ def step(record: SweepRecord, event: Event) -> tuple[SweepRecord, tuple[Action, 
         case Suggested(None):
             record = replace(record, total=len(record.trials))
         case Suggested(parameters):
-            made = Trial(len(record.trials), "waiting", parameters or {})
+            made = TrialRecord(len(record.trials), "waiting", parameters or {})
             record = replace(record, trials=(*record.trials, made))
         case HandingOver(number, job):
             trial = record.trials[number]
@@ -126,7 +126,7 @@ def _refused(record: SweepRecord, event: Refused) -> SweepRecord:
     return replace(record, state="stopping", reason=reason)
 
 
-def _taken_back(trial: Trial) -> Trial:
+def _taken_back(trial: TrialRecord) -> TrialRecord:
     """A trial whose job was not submitted: it waits, as before."""
     jobs = trial.jobs[:-1]
     return replace(
@@ -140,12 +140,15 @@ def _taken_back(trial: Trial) -> Trial:
     )
 
 
-def _missing(trial: Trial, at: float) -> Trial:
+def _missing(trial: TrialRecord, at: float) -> TrialRecord:
     if not trial.handed:
         return trial
     if not trial.seen:  # the driver died before the submission
         return _taken_back(trial)
-    return replace(trial, state="failed", handed=False, ended_at=at, ending=None, reason=reasons.DELETED)
+    runs = tuple(replace(run, ended_at=run.ended_at or at) for run in trial.runs)
+    return replace(
+        trial, state="failed", handed=False, ended_at=at, ending=None, reason=reasons.DELETED, runs=runs
+    )
 
 
 def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
@@ -165,6 +168,7 @@ def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
         step=last.step if last else trial.step,
         curve=rungs.curve(event.reports, trial.curve),
         rungs=known,
+        runs=_runs(trial, event),
     )
     if event.state not in JOB_ENDED:
         waits = event.state in ("planned", "queued") and event.started_at is None
@@ -174,7 +178,17 @@ def _polled(record: SweepRecord, event: Polled) -> SweepRecord:
     return _job_ended(record, trial, event)
 
 
-def _job_ended(record: SweepRecord, trial: Trial, event: Polled) -> SweepRecord:
+def _runs(trial: TrialRecord, event: Polled) -> tuple[TrialRun, ...]:
+    """Return the runs of a trial with that of its latest job, as it was polled."""
+    if trial.job is None or event.started_at is None:
+        return trial.runs
+    # an end that nobody knows is not the present
+    end = (event.ended_at or event.started_at) if event.state in JOB_ENDED else None
+    earlier = tuple(run for run in trial.runs if run.job != trial.job)
+    return (*earlier, TrialRun(trial.job, event.started_at, end))
+
+
+def _job_ended(record: SweepRecord, trial: TrialRecord, event: Polled) -> SweepRecord:
     trial = replace(trial, handed=False, ended_at=event.ended_at)
     if event.state == "succeeded":
         return _succeeded(record, replace(trial, ending=None), event)
@@ -189,7 +203,7 @@ def _job_ended(record: SweepRecord, trial: Trial, event: Polled) -> SweepRecord:
     return _with(record, replace(trial, state="failed", reason=event.error or reasons.FAILED))
 
 
-def _succeeded(record: SweepRecord, trial: Trial, event: Polled) -> SweepRecord:
+def _succeeded(record: SweepRecord, trial: TrialRecord, event: Polled) -> SweepRecord:
     name = record.request.objective
     last = event.reports[-1] if event.reports else None
     if last is not None and not math.isfinite(last.value):
@@ -255,7 +269,8 @@ def _final(record: SweepRecord) -> SweepRecord:
 
 def _due(record: SweepRecord, now: float | None) -> tuple[Action, ...]:
     """Return all actions that are due; refused ones are due again only at their time."""
-    due: list[Action] = [End(t.number, t.job) for t in record.trials if t.handed and t.ending and t.job]
+    ending = [t for t in record.trials if t.handed]
+    due: list[Action] = [End(t.number, t.job, t.ending) for t in ending if t.ending and t.job]
     if record.state != "running":
         return tuple(due)
     if record.retry_at is not None and (now is None or now < record.retry_at):
@@ -276,6 +291,6 @@ def _reached_rung(before: SweepRecord, record: SweepRecord, number: int) -> bool
     return len(trial.rungs) > len(before.trials[number].rungs)
 
 
-def _with(record: SweepRecord, trial: Trial) -> SweepRecord:
+def _with(record: SweepRecord, trial: TrialRecord) -> SweepRecord:
     trials = (*record.trials[: trial.number], trial, *record.trials[trial.number + 1 :])
     return replace(record, trials=trials)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dtrain_lab.sweeps.space import parse, written
+from dtrain_lab.sweeps.times import ran_s, sweep_ran_s
 from dtrain_lab.text.units import counted
 from dtrain_lab.wire.summary import Summary
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, Importance, Sweep, SweepRecord, Trial, TrialRecord
 
 
-def best(record: SweepRecord) -> Trial | None:
+def best(record: SweepRecord) -> TrialRecord | None:
     """Return the successful trial with the best objective; None if none has succeeded."""
     done = [trial for trial in record.trials if trial.state == "succeeded" and trial.value is not None]
     sign = 1 if record.request.direction == "minimize" else -1
@@ -28,15 +29,16 @@ def actions(record: SweepRecord) -> tuple[str, ...]:
     return ("resume", "delete") if can_resume(record) else ("delete",)
 
 
-def shown(record: SweepRecord, directory: str, importance: Importance | None = None) -> Sweep:
+def shown(record: SweepRecord, directory: str, now: float, importance: Importance | None = None) -> Sweep:
     """Return a sweep as clients show it.
 
     Args:
         record: The sweep's record.
         directory: Its folder.
+        now: The time, in seconds since 1970.
         importance: Importance of its parameters; None in lists.
     """
-    request = record.request
+    request, leader = record.request, best(record)
     return Sweep(
         id=record.id,
         name=record.name,
@@ -54,16 +56,23 @@ def shown(record: SweepRecord, directory: str, importance: Importance | None = N
         parameters=request.parameters,
         total=record.total,
         parallel=record.parallel,
-        trials=record.trials,
-        best=best(record),
+        trials=tuple(_trial(trial, now) for trial in record.trials),
+        best=None if leader is None else _trial(leader, now),
         importance=importance,
         directory=directory,
         owner=record.owner,
         may=actions(record),
         created_at=record.created_at,
         ended_at=record.ended_at,
+        ran_s=sweep_ran_s(record.trials, now),
         source=record.source,
     )
+
+
+def _trial(trial: TrialRecord, now: float) -> Trial:
+    """Return a trial as clients show it, without what only its driver needs."""
+    fields = {field: getattr(trial, field) for field in Trial.__struct_fields__}
+    return Trial(**{**fields, "ran_s": ran_s(trial, now)})
 
 
 def summary(record: SweepRecord) -> Summary:

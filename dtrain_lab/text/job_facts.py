@@ -35,13 +35,20 @@ def facts(job: Job, now: float) -> list[tuple[str, str]]:
         ("Time", duration((job.ended_at or now) - job.started_at) if job.started_at else None),
         ("Exit code", job.exit_code),
         ("Attempt", job.attempt + 1 if job.attempt else None),
-        (again, job.parent),
+        (again, _parent(job)),
         ("Sweep", job.sweep),
         *_logged(job),
         ("Checkpoint", None if job.checkpoint_step is None else f"step {job.checkpoint_step:,}"),
         ("Folder", job.directory),
     ]
     return [(name, str(value)) for name, value in known if value not in (None, "")]
+
+
+def _parent(job: Job) -> str | None:
+    """The job that a job continues, with the step of the checkpoint from which it began."""
+    if job.parent is None or job.resumed_step is None:
+        return job.parent
+    return f"{job.parent}, at step {job.resumed_step:,}"
 
 
 def start_of_continuation(job: Job) -> str:

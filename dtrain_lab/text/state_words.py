@@ -23,6 +23,14 @@ def word(state: str) -> str:
     return WORDS.get(state, state)
 
 
+JOB_WORDS = {
+    ("running", "paused"): "paused",
+    ("cancelled", "job_pruned"): "stopped early",
+    ("cancelled", "job_stopped"): "stopped",
+}
+"""State and code of the summary → the word, where the code says more: a sweep stops trials."""
+
+
 def job_word(state: str, code: str) -> str:
     """Return the word for a job's state: one that the debugger has paused runs, and is called paused.
 
@@ -30,4 +38,4 @@ def job_word(state: str, code: str) -> str:
         state: The state.
         code: Code of its summary.
     """
-    return "paused" if state == "running" and code == "paused" else word(state)
+    return JOB_WORDS.get((state, code)) or word(state)

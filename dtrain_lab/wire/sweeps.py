@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dtrain_lab.wire.cluster import Reason
-from dtrain_lab.wire.jobs.job import JobPlan, JobRequest, JobSize
+from dtrain_lab.wire.jobs.job import JobPlan, JobRequest, JobSize, StoppedBy
 from dtrain_lab.wire.summary import Summary
 
 Direction = Literal["minimize", "maximize"]
@@ -74,15 +74,23 @@ class Rung(Struct, frozen=True):
     value: float | None
 
 
+class TrialRun(Struct, frozen=True):
+    """A trial's job from its start to its end, in seconds since 1970. `ended_at`: null while it runs."""
+
+    job: str
+    started_at: float
+    ended_at: float | None = None
+
+
 class Trial(Struct, frozen=True):
     """A trial of a sweep: one job, and those that continue it.
 
     `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
-    of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was
-    continued. `resumed_step`: step of the checkpoint from which it was continued last; null where it had
-    none, and began anew. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials
-    early. `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to
-    exist. `ending`: why its job is being ended.
+    of `jobs`. `started_at`: start of the first job; `ended_at`: end of the last one. `ran_s`: how long its
+    jobs have run together, without the time between them; null before the first has started. `reason`: why
+    it waits, was stopped early or failed. `resumes`: how often it was continued. `resumed_step`: step of the
+    checkpoint from which it was continued last; null where it had none, and began anew. `curve`: at most 24
+    values, for a picture.
     """
 
     number: int
@@ -93,6 +101,7 @@ class Trial(Struct, frozen=True):
     job: str | None = None
     started_at: float | None = None
     ended_at: float | None = None
+    ran_s: float | None = None
     reason: Summary | None = None
     resumes: int = 0
     resumed_step: int | None = None
@@ -100,11 +109,22 @@ class Trial(Struct, frozen=True):
     begins_again: bool = False
     """As in `Job`."""
     curve: tuple[ObjectiveValue, ...] = ()
-    rungs: tuple[Rung, ...] = ()
     jobs: tuple[str, ...] = ()
+
+
+class TrialRecord(Trial, frozen=True):
+    """A trial as the driver keeps it. `ran_s` is not kept: `runs` tell it.
+
+    `rungs`: the values that stop bad trials early. `handed`: its job is handed over, or about to be, and has
+    not ended. `seen`: its job is known to exist. `ending`: why its job is being ended. `runs`: its jobs that
+    have started; an earlier version kept none.
+    """
+
+    runs: tuple[TrialRun, ...] = ()
+    rungs: tuple[Rung, ...] = ()
     handed: bool = False
     seen: bool = False
-    ending: Literal["prune", "stop"] | None = None
+    ending: StoppedBy | None = None
 
 
 class SweepRecord(Struct, frozen=True):
@@ -131,7 +151,7 @@ class SweepRecord(Struct, frozen=True):
     created_at: float
     state: SweepState = "running"
     reason: Reason | None = None
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[TrialRecord, ...] = ()
     first_rung: int | None = None
     heard: int = 0
     retry_at: float | None = None
@@ -174,7 +194,8 @@ class Sweep(Struct, frozen=True):
     """A sweep with everything that a client shows of it.
 
     `space`: lists, and the text of ranges. `best`: the trial that succeeded with the best objective.
-    `importance`: null in lists of sweeps.
+    `importance`: null in lists of sweeps. `ran_s`: for how long at least one of its trials has run; null
+    before the first has started.
     """
 
     id: str
@@ -201,6 +222,7 @@ class Sweep(Struct, frozen=True):
     may: tuple[str, ...]
     created_at: float
     ended_at: float | None
+    ran_s: float | None = None
     source: str = ""
     """Absolute path of its notebook, where it was submitted."""
     notebook_path: str | None = None

@@ -2776,6 +2776,8 @@ export interface components {
             progress: components["schemas"]["Phase"][];
             ranks: components["schemas"]["Rank"][];
             reason: components["schemas"]["Reason"] | null;
+            /** @default null */
+            resumed_step: number | null;
             scheduler_id: string | null;
             size: components["schemas"]["JobSize"];
             /** @default  */
@@ -3931,14 +3933,6 @@ export interface components {
             ranks_per_node: number | null;
         };
         /**
-         * Rung
-         * @description The objective where a bad trial may be stopped. `value`: null if it is NaN or infinite.
-         */
-        Rung: {
-            step: number;
-            value: number | null;
-        };
-        /**
          * RunningCell
          * @description A cell that runs now. `detached`: no client waits for it (`--no-wait`).
          */
@@ -4126,7 +4120,8 @@ export interface components {
          * @description A sweep with everything that a client shows of it.
          *
          *     `space`: lists, and the text of ranges. `best`: the trial that succeeded with the best objective.
-         *     `importance`: null in lists of sweeps.
+         *     `importance`: null in lists of sweeps. `ran_s`: for how long at least one of its trials has run; null
+         *     before the first has started.
          */
         Sweep: {
             best: components["schemas"]["Trial"] | null;
@@ -4150,6 +4145,8 @@ export interface components {
             };
             profile: string;
             pruner: "asha" | null;
+            /** @default null */
+            ran_s: number | null;
             reason: components["schemas"]["Reason"] | null;
             /** @enum {unknown} */
             sampler: "grid" | "random" | "tpe";
@@ -4321,11 +4318,11 @@ export interface components {
          * @description A trial of a sweep: one job, and those that continue it.
          *
          *     `parameters`: those that vary. `value`: the objective's last finite value, as of `step`. `job`: the latest
-         *     of `jobs`. `reason`: why it waits, was stopped early or failed. `resumes`: how often it was
-         *     continued. `resumed_step`: step of the checkpoint from which it was continued last; null where it had
-         *     none, and began anew. `curve`: at most 24 values, for a picture. `rungs`: the values that stop bad trials
-         *     early. `handed`: its job is handed over, or about to be, and has not ended. `seen`: its job is known to
-         *     exist. `ending`: why its job is being ended.
+         *     of `jobs`. `started_at`: start of the first job; `ended_at`: end of the last one. `ran_s`: how long its
+         *     jobs have run together, without the time between them; null before the first has started. `reason`: why
+         *     it waits, was stopped early or failed. `resumes`: how often it was continued. `resumed_step`: step of the
+         *     checkpoint from which it was continued last; null where it had none, and began anew. `curve`: at most 24
+         *     values, for a picture.
          */
         Trial: {
             /** @default false */
@@ -4337,10 +4334,6 @@ export interface components {
             /** @default null */
             ended_at: number | null;
             /** @default null */
-            ending: ("prune" | "stop") | null;
-            /** @default false */
-            handed: boolean;
-            /** @default null */
             job: string | null;
             /** @default [] */
             jobs: string[];
@@ -4349,15 +4342,13 @@ export interface components {
                 [key: string]: unknown;
             };
             /** @default null */
+            ran_s: number | null;
+            /** @default null */
             reason: components["schemas"]["Summary"] | null;
             /** @default null */
             resumed_step: number | null;
             /** @default 0 */
             resumes: number;
-            /** @default [] */
-            rungs: components["schemas"]["Rung"][];
-            /** @default false */
-            seen: boolean;
             /** @default null */
             started_at: number | null;
             /** @enum {unknown} */

@@ -222,7 +222,7 @@ def _unreachable(host: str, error: Exception) -> Unreachable:
                 f"Is this machine online, and its VPN up? Try: ssh {host}",
             )
         return Unreachable(
-            f"There is no host {host}: its name can't be resolved.",
+            f'There is no host "{host}": its name can\'t be resolved.',
             f"Correct it in the profile, or name its address in ~/.ssh/config. Try: ssh {host}",
         )
     why = error.strerror if isinstance(error, OSError) and error.strerror else error

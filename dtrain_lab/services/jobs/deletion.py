@@ -107,7 +107,7 @@ async def remove(record: JobRecord, name: str, index: AsyncJobIndex, *, force: b
     own = f"{record.directory}/{job_files.CHECKPOINTS}"
     row, users = await index.take_out(record.id, own)
     if users:
-        raise _shared(f"The folder of {name} contains", users)
+        raise _shared(f"The folder of {name} ({record.id}) contains", users)
     for place in backends.backend(record.plan.backend).files(record):
         try:
             await place.transport.remove(record.directory)

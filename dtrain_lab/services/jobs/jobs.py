@@ -34,7 +34,7 @@ from dtrain_lab.services.plans.plan_store import Plans
 from dtrain_lab.services.plans.planning import Planned, new_id
 from dtrain_lab.services.policy import backends, limits
 from dtrain_lab.wire.jobs.finding import Finding
-from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest
+from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest, StoppedBy
 from dtrain_lab.wire.kinds import JOB_ENDED
 
 Told = Callable[[Job], None]
@@ -153,7 +153,7 @@ class Jobs:
         limits.recheck(old, backend)
         if not force:
             await self._ender.end_rest(old, parent)
-        record = resumption.continued_record(old, new_id(), of_sweep=of_sweep)
+        record = resumption.continued_record(old, new_id(), parent.checkpoint_step, of_sweep=of_sweep)
         if named is not None:
             named(record.id)
 
@@ -223,8 +223,12 @@ class Jobs:
 
     # ---- end
 
-    async def cancel(self, name: str) -> Job:
+    async def cancel(self, name: str, *, of_sweep: StoppedBy | None = None) -> Job:
         """End a job on all its nodes.
+
+        Args:
+            name: Name or id of the job.
+            of_sweep: Why its sweep ends it; None if a user does.
 
         Raises:
             DtrainError: A host can't be reached. The request is repeated when the job's state is next read.
@@ -237,7 +241,8 @@ class Jobs:
         if seen is not None and seen.state in JOB_ENDED and seen.state != "lost":
             await self._ender.end_rest(record, seen)
             return seen
-        record = await self._records.change(record.id, cancelled_at=time.time())
+        why = of_sweep if record.cancelled_at is None else record.cancelled_for  # the first one has ended it
+        record = await self._records.change(record.id, cancelled_at=time.time(), cancelled_for=why)
         await self._ender.end(record)
         return await self._states.read(record, fresh=True)
 
@@ -282,7 +287,9 @@ class Jobs:
         made = await self.job(name)
         record = await self._records.record(made.id)
         file = Path(record.source or record.request.notebook).expanduser().absolute()
-        return replace(record.request, after=None, names=None, sweep=None, at_once=1), file
+        request = record.request
+        called = None if request.sweep is not None else request.name  # a copy is none of the sweep's trials
+        return replace(request, name=called, after=None, names=None, sweep=None, at_once=1), file
 
     async def rebuild(self, folder: Path | None = None) -> Rebuilt:
         """Add jobs to the index from their folders; indexed jobs are left unchanged.

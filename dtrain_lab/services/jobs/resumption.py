@@ -15,12 +15,13 @@ from dtrain_lab.machine import processes
 from dtrain_lab.wire.jobs.job import JobRecord
 
 
-def continued_record(old: JobRecord, identity: str, *, of_sweep: bool = False) -> JobRecord:
+def continued_record(old: JobRecord, identity: str, step: int | None, *, of_sweep: bool = False) -> JobRecord:
     """Return the record of a job that continues another one, in a folder beside the other's.
 
     Args:
         old: Record of the other job.
         identity: Id of the new job.
+        step: Step of the other job's last complete checkpoint; None without one.
         of_sweep: Whether its sweep continues a trial; what a user continues is a job of its own.
     """
     directory = f"{old.directory.rpartition('/')[0]}/{identity}"
@@ -36,6 +37,8 @@ def continued_record(old: JobRecord, identity: str, *, of_sweep: bool = False) -
         handle=None,
         parent=old.id,
         cancelled_at=None,
+        cancelled_for=None,
+        resumed_step=None if old.begins_again else step,
         problem=None,
     )
 

@@ -36,7 +36,8 @@ from dtrain_lab.sweeps.events import (
     Tick,
 )
 from dtrain_lab.sweeps.transitions import step
-from dtrain_lab.wire.sweeps import SWEEP_ENDED, ObjectiveValue, SweepRecord, Trial
+from dtrain_lab.wire.jobs.job import StoppedBy
+from dtrain_lab.wire.sweeps import SWEEP_ENDED, ObjectiveValue, SweepRecord, TrialRecord
 
 POLL_S = 0.25
 """Interval at which the trials are polled."""
@@ -121,8 +122,8 @@ class Driver:
                 return Judged(number, await asyncio.to_thread(study.falls_behind, self._record, number))
             case Submit(number) | Continue(number, _):
                 return await self._hand_over(action, number)
-            case End(_, job):
-                await self._end(job)
+            case End(_, job, why):
+                await self._end(job, why)
                 return None
 
     async def _hand_over(self, action: Submit | Continue, number: int) -> Event | None:
@@ -155,18 +156,18 @@ class Driver:
             return True
         return True
 
-    async def _end(self, job: str) -> None:
+    async def _end(self, job: str, why: StoppedBy) -> None:
         if job in self._ended:
             return
         try:
-            await self._jobs.cancel(job)
+            await self._jobs.cancel(job, of_sweep=why)
         except NotFound:  # the next poll reports it
             return
         except DtrainError as error:  # the request is recorded; each poll of the job repeats it
             log.warning("sweep %s: job %s can't be ended now: %s", self._record.id, job, error)
         self._ended.add(job)
 
-    async def _poll_trial(self, trial: Trial) -> Event | None:
+    async def _poll_trial(self, trial: TrialRecord) -> Event | None:
         """Poll a trial's job; None if it can't be read now."""
         assert trial.job is not None
         try:

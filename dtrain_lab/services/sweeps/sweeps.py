@@ -23,7 +23,6 @@ from dtrain_lab.services.sweeps.check import check_sweep
 from dtrain_lab.services.sweeps.creation import Warned, create
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.view import can_resume, shown
-from dtrain_lab.text.state_words import word
 from dtrain_lab.wire.profile import Environment
 from dtrain_lab.wire.sweeps import (
     SWEEP_ENDED,
@@ -90,7 +89,7 @@ class Sweeps:
         for folder, record in found:
             await self._drive_quietly(folder, record)
         found.sort(key=lambda one: -one[1].created_at)
-        return [shown(record, str(folder)) for folder, record in found]
+        return [shown(record, str(folder), time.time()) for folder, record in found]
 
     async def unreadable(self) -> list[UnreadableSweep]:
         """Return the sweeps that can't be read here, and why."""
@@ -109,17 +108,11 @@ class Sweeps:
         return await self._seen(await self._find(name))
 
     async def stop(self, name: str) -> Sweep:
-        """End all trials that run; their checkpoints are kept.
-
-        Raises:
-            Conflict: The sweep has ended.
-        """
+        """End all trials that run; their checkpoints are kept. A sweep that has ended stays as it is."""
         folder = await self._find(name)
         record = await asyncio.to_thread(folders.read, folder)
         if record.state in SWEEP_ENDED:
-            raise Conflict(
-                f"{record.name} is not running: it is {word(record.state)}.", "", code="not_running"
-            )
+            return shown(record, str(folder), time.time(), await self._importance(record))
         return await self._wish(folder, "stop")
 
     async def resume(self, name: str) -> Sweep:
@@ -152,7 +145,7 @@ class Sweeps:
         folder = await self._find(name)
         record = await deletion.remove(folder, self._jobs, force=force)
         self._importances.pop(record.id, None)
-        return replace(shown(record, str(folder)), may=())
+        return replace(shown(record, str(folder), time.time()), may=())
 
     async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Sweep:
         """Wait for a sweep's end.
@@ -187,7 +180,7 @@ class Sweeps:
     async def _seen(self, folder: Path) -> Sweep:
         record = await asyncio.to_thread(folders.read, folder)
         await self._drive_quietly(folder, record)
-        return shown(record, str(folder), await self._importance(record))
+        return shown(record, str(folder), time.time(), await self._importance(record))
 
     async def _importance(self, record: SweepRecord) -> Importance:
         done = sum(trial.state == "succeeded" for trial in record.trials)
@@ -205,7 +198,7 @@ class Sweeps:
         while True:
             record = await asyncio.to_thread(folders.read, folder)
             if record.heard >= asked.number:
-                return shown(record, str(folder), await self._importance(record))
+                return shown(record, str(folder), time.time(), await self._importance(record))
             if time.monotonic() > until:
                 raise Unreachable(
                     f"The driver of {record.name} does not answer.", f"See {folder / folders.LOG}."

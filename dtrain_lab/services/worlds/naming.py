@@ -51,19 +51,19 @@ class Taken(Exception):
         Args:
             has: Number of ranks of the cluster that has the name, if known.
             asked: Number of ranks of the new one.
-            terminal: Whether the message is for a terminal, which can't resize a cluster.
+            terminal: Whether the message is for a terminal, which can't attach to a cluster, or resize it.
         """
         name = self.name
         text = f'A cluster "{name}" is {"running" if self.record is not None else "starting"}.'
-        hint = f"Choose another name, attach to it, or stop it: %distributed attach {name}"
+        hint = f"Choose another name, attach to it (%distributed attach {name}), or stop it."
         if has is not None and has != asked:
             text = f"{text} It has {rank_names.count(has)}; the new one would have {asked}."
             attach, resize = f"%distributed attach {name}", f"%distributed resize {asked}"
             hint = (
                 f"Attach to it: {attach}; then change its size: {resize}. Or stop it, or choose another name."
             )
-            if terminal:
-                hint = "Choose another name, or stop it: %distributed stop"
+        if terminal:
+            hint = f"Choose another name, or stop it: dtrain-lab cluster stop {name}"
         return Conflict(text, hint, code="name_in_use")
 
 

@@ -5,7 +5,7 @@ Units are in the field names.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -21,6 +21,9 @@ from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.head_record import Handle
 from dtrain_lab.wire.profile import Profile
 from dtrain_lab.wire.summary import Summary
+
+StoppedBy = Literal["prune", "stop"]
+"""Why a sweep ends a trial: the trial falls behind, or the sweep stops."""
 
 
 class JobRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -225,6 +228,8 @@ class Job(Struct, frozen=True):
     """Id of the sweep that it is a trial of."""
     begins_again: bool = False
     """Whether a job that resumes it starts from the beginning: its notebook never loads a checkpoint."""
+    resumed_step: int | None = None
+    """Step of the checkpoint from which it continues its `parent`; null without one, and where not known."""
     source: str = ""
     """Absolute path of its notebook, where it was submitted; `notebook` is as its client wrote it."""
     notebook_path: str | None = None
@@ -251,6 +256,8 @@ class JobRecord(Struct, frozen=True):
     handle: Handle | None = None
     parent: str | None = None
     cancelled_at: float | None = None
+    cancelled_for: StoppedBy | None = None
+    """Why its sweep cancelled it; None if a user did."""
     checkpoints: str = ""
     """Folder of its checkpoints; a resumed job uses its parent's."""
     problem: tuple[str, str] | None = None
@@ -264,6 +271,8 @@ class JobRecord(Struct, frozen=True):
     its client wrote it."""
     begins_again: bool = False
     """Whether its notebook saves checkpoints and never loads one, as far as the check can tell."""
+    resumed_step: int | None = None
+    """As in `Job`."""
 
     @property
     def interactive(self) -> bool:

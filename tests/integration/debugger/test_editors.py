@@ -112,7 +112,7 @@ def ended():
 def test_what_goes_wrong_is_an_answer_with_a_sentence(cluster: dt.Cluster, module: Path) -> None:
     with Editor("nobody") as editor:
         assert "Send attach first" in editor.ask("next", threadId=1001)["message"]
-        assert editor.attach()["message"].startswith("There is no cluster and no job nobody.")
+        assert editor.attach()["message"].startswith('There is no cluster and no job "nobody".')
         assert '"request": "attach"' in editor.ask("launch")["message"]
         assert editor.ask("disconnect")["success"]
         assert editor.process.wait(20) == 0

@@ -94,4 +94,4 @@ def test_the_text_debugger_in_a_terminal(job: Job) -> None:
         ["dtrain-lab", "debug", "nobody"], capture_output=True, text=True, check=False, timeout=60
     )
     assert nobody.returncode != 0
-    assert "There is no cluster and no job nobody." in nobody.stderr
+    assert 'There is no cluster and no job "nobody".' in nobody.stderr

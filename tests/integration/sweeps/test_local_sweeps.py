@@ -95,7 +95,7 @@ def test_a_sweep_whose_driver_is_killed_ends_each_trial_once(tmp_path: Path) -> 
 
     def look(info: Any) -> None:
         nonlocal most
-        most = max(most, sum(trial.handed for trial in info.trials))
+        most = max(most, sum(trial.state == "running" for trial in info.trials))
 
     assert sweep.wait(150, look) == "succeeded", sweep.info()
     trials = sweep.trials()
@@ -136,6 +136,7 @@ def test_a_bad_trial_is_stopped_at_a_rung_with_its_checkpoint_and_one_that_ends_
     assert "not among the best third of 2 trials there." in bad["reason"]["text"]
     assert 1 <= bad["checkpoint_step"] < 60
     job = next(job for job in dt.jobs() if job.id == bad["job"])
+    assert job.info()["summary"]["text"].startswith("Stopped early by its sweep after ")
     kept = Path(job.info()["directory"], "checkpoints", f"step-{bad['checkpoint_step']}")
     assert (kept / "lr.txt").read_text() == "5.0"
     assert (nan["state"], nan["reason"]["text"]) == ("failed", "The last loss is nan, at step 59.")
@@ -184,7 +185,10 @@ def test_a_sweep_is_stopped_and_resumed_from_the_terminal(tmp_path: Path) -> Non
     stopped = terminal("sweep", "stop", made["id"])
     assert (stopped["state"], stopped["may"]) == ("stopped", ["resume", "delete"])
     assert stopped["trials"][0]["state"] == "stopped"
-    assert terminal("sweep", "stop", "search", code=4)["message"] == "search is not running: it is stopped."
+    again = terminal("sweep", "stop", "search")
+    assert (again["state"], again["trials"]) == ("stopped", stopped["trials"]), "it stays as it is"
+    job = next(job for job in dt.jobs() if job.id == stopped["trials"][0]["job"])
+    assert job.info()["summary"]["text"].startswith("Stopped with its sweep after ")
     assert terminal("sweep", "resume", "search")["state"] == "running"
     dt.sweeps()[0].wait(120)
     shown = terminal("sweep", "show", "search")

@@ -272,7 +272,7 @@ def test_checkpoints_outlive_whoever_made_them(tmp_path: Path, host: Host) -> No
         child = await ours.resume(TAKEN.id)
         assert child.state in JOB_ENDED
         began = time.monotonic()
-        lie = f"The folder of n contains checkpoints of n \\({child.id}\\)"
+        lie = rf"The folder of n \(\w+\) contains checkpoints of n \({child.id}\)"
         with pytest.raises(Conflict, match=lie) as refused:
             await ours.delete(TAKEN.id)
         took = time.monotonic() - began

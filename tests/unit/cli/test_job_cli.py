@@ -66,7 +66,13 @@ def test_a_job_is_shown_as_its_view_shows_it(monkeypatch: pytest.MonkeyPatch) ->
     world = replace(FAILED.world, size=4)
     parameters = {"lr": 0.01, "name": "[digits]"}
     trained = replace(
-        FAILED, metrics=metrics, world=world, parameters=parameters, checkpoint_step=2304, parent="older000"
+        FAILED,
+        metrics=metrics,
+        world=world,
+        parameters=parameters,
+        checkpoint_step=2304,
+        parent="older000",
+        resumed_step=1024,
     )
 
     async def answer(self: Jobs, *_: Any) -> Any:
@@ -80,7 +86,7 @@ def test_a_job_is_shown_as_its_view_shows_it(monkeypatch: pytest.MonkeyPatch) ->
         f"Size: {trained.size.nodes} × {trained.size.ranks_per_node} = 4 ranks",
         "Parameters: lr 0.01, name [digits]",
         "Time: 10 s",
-        "Started again from: older000",
+        "Started again from: older000, at step 1,024",
         "Logged by rank 0: lr 0.01 (step 1,200)",
         "Logged, mean over ranks: loss 0.5123 (step 1,200)",
         "Checkpoint: step 2,304",

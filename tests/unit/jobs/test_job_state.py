@@ -256,3 +256,16 @@ def test_a_sweep_tells_jobs_that_were_killed_from_those_that_failed(
     found: FolderState, status: Status, killed: bool
 ) -> None:
     assert killed_from_outside(told(found, status)) is killed
+
+
+@pytest.mark.parametrize(
+    ("why", "code", "text"),
+    [
+        (None, "job_cancelled", "Cancelled after 3.0 s."),
+        ("prune", "job_pruned", "Stopped early by its sweep after 3.0 s."),
+        ("stop", "job_stopped", "Stopped with its sweep after 3.0 s."),
+    ],
+)
+def test_a_job_that_its_sweep_has_ended_says_so(why: Any, code: str, text: str) -> None:
+    made = told(FolderState(190.0, End(143, 193.0)), ENDED, cancelled_at=192.0, cancelled_for=why)
+    assert (made.state, made.summary.code, made.summary.text) == ("cancelled", code, text)

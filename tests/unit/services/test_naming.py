@@ -58,7 +58,11 @@ def test_a_wanted_name_that_is_in_use_is_refused() -> None:
     assert running.value.record is not None
     error = running.value.error(2, 3, terminal=True)
     assert error.message == 'A cluster "mine" is running. It has 2 ranks; the new one would have 3.'
-    assert "resize" not in error.hint
+    assert error.hint == "Choose another name, or stop it: dtrain-lab cluster stop mine"
+    same = running.value.error(2, 2, terminal=True)
+    assert same.hint == error.hint, "a terminal can't attach to it"
+    notebook = running.value.error(2, 2, terminal=False)
+    assert notebook.hint == "Choose another name, attach to it (%distributed attach mine), or stop it."
 
 
 def test_a_name_that_a_killed_process_reserved_is_free() -> None:

@@ -265,10 +265,14 @@ def test_a_job_knows_that_a_resumed_one_begins_again(tmp_path: Path, host: Host)
 
         record = await planned(saves)
         assert record.begins_again
-        assert continued_record(record, "next").begins_again
+        assert continued_record(record, "next", 3).begins_again
+        assert continued_record(record, "next", 3).resumed_step is None
+        assert continued_record(replace(record, begins_again=False), "next", 3).resumed_step == 3
         trial = replace(record, request=replace(record.request, sweep="s1"))
-        assert continued_record(trial, "next", of_sweep=True).request.sweep == "s1"
-        assert continued_record(trial, "next").request.sweep is None, "what a user continues is no trial"
+        assert continued_record(trial, "next", None, of_sweep=True).request.sweep == "s1"
+        assert continued_record(trial, "next", None).request.sweep is None, (
+            "what a user continues is no trial"
+        )
         assert not (await planned(saves, "dt.latest_checkpoint()")).begins_again
 
     with_jobs(tmp_path, main)

@@ -18,7 +18,7 @@ from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.sweeps import study
 from dtrain_lab.sweeps.importance import importance
 from dtrain_lab.sweeps.importance import sentence as told_in_a_line
-from dtrain_lab.wire.sweeps import SweepRecord, Trial
+from dtrain_lab.wire.sweeps import SweepRecord, TrialRecord
 from tests.unit.sweeps.test_sweeps import sweep
 
 
@@ -29,7 +29,7 @@ def searched(values: Any, **asked: Any) -> SweepRecord:
     trials = []
     for number in range(40):
         found = {"lr": 10 ** chance.uniform(-5, -1), "width": chance.choice([32, 64, None]), "seed": 1}
-        trials.append(Trial(number, "succeeded", found, values(found["lr"], found["width"])))
+        trials.append(TrialRecord(number, "succeeded", found, values(found["lr"], found["width"])))
     return replace(sweep(40, **{"space": space, **asked}), trials=tuple(trials))
 
 

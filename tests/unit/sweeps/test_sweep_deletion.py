@@ -19,15 +19,15 @@ from dtrain_lab.services.sweeps import deletion
 from dtrain_lab.services.sweeps import folder as folders
 from dtrain_lab.services.sweeps.sweeps import Sweeps
 from dtrain_lab.wire.jobs.job import JobSize
-from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, Trial
+from dtrain_lab.wire.sweeps import SweepRecord, SweepRequest, TrialRecord
 from tests.unit.cli.test_job_cli import FAILED
 from tests.unit.jobs.test_job_state import RECORD
 
 Add = Callable[..., Path]
 TRIALS = (
-    Trial(0, "succeeded", {"lr": 0.1}, 1.0, 3, "c0ffee01", jobs=("c0ffee00", "c0ffee01")),
-    Trial(1, "stopped", {"lr": 0.2}, job="c0ffee02", jobs=("c0ffee02",)),
-    Trial(2, "failed", {"lr": 0.3}),
+    TrialRecord(0, "succeeded", {"lr": 0.1}, 1.0, 3, "c0ffee01", jobs=("c0ffee00", "c0ffee01")),
+    TrialRecord(1, "stopped", {"lr": 0.2}, job="c0ffee02", jobs=("c0ffee02",)),
+    TrialRecord(2, "failed", {"lr": 0.3}),
 )
 SWEEP = SweepRecord(
     "5eed", "search", SweepRequest("n.ipynb", space={"lr": [0.1, 0.2]}, objective="loss"), "", JobSize(1, 1),

@@ -52,7 +52,7 @@ from dtrain_lab.wire.sweeps import (
     Rung,
     SweepRecord,
     SweepRequest,
-    Trial,
+    TrialRecord,
 )
 from dtrain_lab.wire.sweeps import Sweep as Info
 
@@ -113,8 +113,8 @@ def test_so_many_run_at_once_and_each_runs_once() -> None:
     assert summary(part).text.startswith("2 of 4 trials done, 1 failed;")
     early = replace(part, trials=(replace(other[0], state="pruned"), *part.trials[1:]))
     assert summary(early).text.startswith("3 of 4 trials done (1 stopped early), 1 failed;")
-    assert shown(record, "/f").may == ("delete",)
-    best = shown(replace(record, request=replace(record.request, direction="maximize")), "/f").best
+    assert shown(record, "/f", 9.0).may == ("delete",)
+    best = shown(replace(record, request=replace(record.request, direction="maximize")), "/f", 9.0).best
     assert best is not None
     assert best.number == 1
 
@@ -169,26 +169,26 @@ def test_a_killed_trial_goes_on_from_its_checkpoint_and_not_for_ever() -> None:
 def test_stop_ends_what_runs_and_resume_continues_it() -> None:
     record, _ = through(sweep(3), *begun(0, "a"), *begun(1, "b"), Polled(0, "running", 1.0))
     record, actions = step(record, ActionRequested("stop", 1, 2.0))
-    assert (record.state, actions) == ("stopping", (End(0, "a"), End(1, "b")))
+    assert (record.state, actions) == ("stopping", (End(0, "a", "stop"), End(1, "b", "stop")))
     record, _ = step(record, ended(0, 1.0, state="cancelled"))
     record, actions = step(record, ended(1, 0.9))
     assert (record.state, actions) == ("stopped", ())
     assert [trial.state for trial in record.trials] == ["stopped", "succeeded"]
-    assert shown(record, "/f").may == ("resume", "delete")
+    assert shown(record, "/f", 9.0).may == ("resume", "delete")
     record, actions = step(record, ActionRequested("stop", 1, 3.0))
     assert record.state == "stopped", "a wish is obeyed once"
     record, actions = step(record, ActionRequested("run", 2, 3.0))
-    assert shown(record, "/f").may == ("stop",)
+    assert shown(record, "/f", 9.0).may == ("stop",)
     assert actions == (Continue(0, "a"), Suggest())
     record, _ = through(record, HandingOver(0, "c"), ended(0, 0.1), *begun(2, "d"), ended(2, 0.2))
     assert record.state == "succeeded"
-    assert shown(record, "/f").may == ("delete",)
+    assert shown(record, "/f", 9.0).may == ("delete",)
     assert record.trials[0].jobs == ("a", "c")
 
 
 def test_an_objective_that_is_never_reported_stops_the_sweep_with_a_sentence() -> None:
     record, actions = through(sweep(), *begun(0, "a"), *begun(1, "b"), ended(0, names=("accuracy", "lr")))
-    assert actions == (End(1, "b"),)
+    assert actions == (End(1, "b", "stop"),)
     record, _ = step(record, ended(1, state="cancelled"))
     assert record.state == "failed"
     assert record.reason is not None
@@ -285,7 +285,7 @@ def run(record: SweepRecord, choose: random.Random) -> tuple[SweepRecord, dict[i
                 jobs[job] = "running"
                 if isinstance(action, Submit):
                     submitted[number] = submitted.get(number, 0) + 1
-            case End(number, job):
+            case End(number, job, _):
                 jobs[job] = "cancelled" if jobs.get(job) == "running" else jobs.get(job, "cancelled")
                 continue
             case Judge(number):
@@ -400,7 +400,7 @@ def test_a_job_that_says_why_it_ended_says_it_for_its_trial(state: Any) -> None:
 
 
 def test_a_stop_that_takes_long_says_that_it_goes_on() -> None:
-    info = shown(sweep(), "/sweeps/s1")
+    info = shown(sweep(), "/sweeps/s1", 9.0)
 
     class Slow:
         async def stop(self, _: str) -> Info:
@@ -437,7 +437,7 @@ def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> No
     assert actions == (Judge(1),)
     assert study.falls_behind(record, 1)
     record, actions = step(record, Judged(1, True))
-    assert actions[0] == End(1, "b")
+    assert actions[0] == End(1, "b", "prune")
     record, actions = step(record, Polled(2, "running", 1.0, reports=told(0.5, 0.5)))
     assert not study.falls_behind(record, 2)
     record, actions = step(record, Polled(2, "running", 1.0, reports=told(0.5, 0.5)))
@@ -453,12 +453,12 @@ def test_who_falls_behind_at_a_rung_is_ended_there_and_keeps_what_it_has() -> No
 
 
 def test_a_loss_that_is_no_number_falls_behind_and_the_other_direction_counts() -> None:
-    done = Trial(0, "succeeded", {"lr": 0.1}, 1.0, 27, rungs=(Rung(1, 1.0),))
+    done = TrialRecord(0, "succeeded", {"lr": 0.1}, 1.0, 27, rungs=(Rung(1, 1.0),))
     for direction, value, behind in (
         ("minimize", math.nan, True), ("minimize", 0.5, False), ("minimize", 2.0, True),
         ("maximize", 0.5, True), ("maximize", 2.0, False),
     ):  # fmt: skip
-        other = Trial(
+        other = TrialRecord(
             1, "running", {"lr": 0.2}, rungs=(Rung(1, None if math.isnan(value) else value),), handed=True
         )
         record = replace(sweep(pruner="asha", direction=direction), first_rung=1, trials=(done, other))
@@ -474,7 +474,7 @@ def grown(record: SweepRecord, count: int) -> SweepRecord:
         if found is None:
             break
         value = abs(math.log10(found["lr"]) + 3) if "lr" in found else float(number)
-        trial = Trial(number, "succeeded", found, value, 10)
+        trial = TrialRecord(number, "succeeded", found, value, 10)
         record = replace(record, trials=(*record.trials, trial))
     return record
 
@@ -499,8 +499,8 @@ def test_tpe_finds_better_values_than_it_began_with() -> None:
 
 def test_trials_that_run_pruned_and_failed_ones_are_known_to_the_sampler() -> None:
     trials = (
-        Trial(0, "running", {"lr": 1e-3}, handed=True), Trial(1, "pruned", {"lr": 1e-2}, 4.0, 3),
-        Trial(2, "failed", {"lr": 1e-1}), Trial(3, "stopped", {"lr": 1e-4}),
+        TrialRecord(0, "running", {"lr": 1e-3}, handed=True), TrialRecord(1, "pruned", {"lr": 1e-2}, 4.0, 3),
+        TrialRecord(2, "failed", {"lr": 1e-1}), TrialRecord(3, "stopped", {"lr": 1e-4}),
     )  # fmt: skip
     found = study.suggest(replace(sweep(), trials=trials))
     assert found is not None

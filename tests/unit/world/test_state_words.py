@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from dtrain_lab.text.state_words import word
+from dtrain_lab.text.state_words import JOB_WORDS, job_word, word
 from dtrain_lab.wire.kinds import JobState, RankPhase, WorldPhase
 from dtrain_lab.wire.sweeps import SweepState, TrialState
 from tests.faults import ROOT
@@ -32,3 +32,13 @@ def test_a_state_has_one_word_everywhere(page: str, name: str, kinds: tuple[obje
     shown = {state: said.lower() for state, said in rows}
     states = {state for kind in kinds for state in get_args(kind)}
     assert shown == {state: word(state) for state in states}
+
+
+def test_what_a_sweep_has_stopped_is_not_called_cancelled() -> None:
+    text = (ROOT / "src/job/model/texts.ts").read_text()
+    assert [job_word("cancelled", code) for code in ("job_cancelled", "job_pruned", "job_stopped")] == [
+        "cancelled", word("pruned"), word("stopped"),
+    ]  # fmt: skip
+    for (state, code), said in JOB_WORDS.items():
+        if state == "cancelled":
+            assert f"{code}: trans.__('{said.capitalize()}')" in text

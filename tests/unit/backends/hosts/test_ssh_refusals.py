@@ -14,12 +14,12 @@ from dtrain_lab.backends.hosts.ssh_connections import _unreachable
     [
         (
             socket.gaierror(-2, "Name or service not known"),
-            "There is no host gpu-9: its name can't be resolved.",
+            'There is no host "gpu-9": its name can\'t be resolved.',
             "Correct it in the profile, or name its address in ~/.ssh/config. Try: ssh gpu-9",
         ),
         (
             socket.gaierror(-5, "No address associated with hostname"),
-            "There is no host gpu-9: its name can't be resolved.",
+            'There is no host "gpu-9": its name can\'t be resolved.',
             "Correct it in the profile, or name its address in ~/.ssh/config. Try: ssh gpu-9",
         ),
         (
