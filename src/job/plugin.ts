@@ -123,8 +123,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
             jobs,
             commands,
             trans,
-            openNotebook: (path, cell, line) =>
-              void openNotebook(path, cell, line)
+            openNotebook: (...place) => void openNotebook(...place)
           });
           void views.add(view);
           addView(shell, view);

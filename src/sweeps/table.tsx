@@ -19,8 +19,7 @@ import {
   resumedText,
   TrialFilter,
   trialGlyph,
-  trialState,
-  trialTime
+  trialState
 } from './model/texts';
 
 /** All trials, best first. */
@@ -122,7 +121,6 @@ function Row(props: {
 }): JSX.Element {
   const { sweep, trial, names, commands, trans } = props;
   const best = sweep.best?.number === trial.number;
-  const time = trialTime(trial, Date.now());
   const label = trans.__('Trial %1', trial.number);
   const ran = trial.state === 'resumed' || trial.resumes > 0;
   return (
@@ -182,7 +180,7 @@ function Row(props: {
         {trial.step === null ? UNKNOWN : trial.step.toLocaleString()}
       </td>
       <td className="jp-DtrainSweep-number">
-        {time === null ? UNKNOWN : formatSpan(time)}
+        {trial.ran_s === null ? UNKNOWN : formatSpan(trial.ran_s)}
       </td>
       <td>
         <Curve trial={trial} objective={sweep.objective} trans={trans} />

@@ -103,6 +103,8 @@ function Head(
     true
   );
   const hint = sweepHint(sweep, trans);
+  // the trials that are left would run the same copy of the notebook, and end alike
+  const inVain = failed && sweep.reason?.code === 'no_objective';
   const run = (command: string): void => {
     const args = { id: sweep.id, name: sweep.name };
     void commands.execute(command, args).then((now: Sweep | undefined) => {
@@ -164,6 +166,7 @@ function Head(
       </div>
       <div className="jp-DtrainSweep-actions">
         {sweep.may.includes('resume') &&
+          !inVain &&
           button(trans.__('Resume'), () => run(CommandIDs.resumeSweep), true)}
         {best?.job && (
           <>
@@ -187,9 +190,19 @@ function Head(
             )}
           </>
         )}
-        {button(trans.__('Open notebook'), () =>
-          props.openNotebook(notebookFile(sweep))
+        {button(
+          trans.__('Open notebook'),
+          () => props.openNotebook(notebookFile(sweep)),
+          inVain
         )}
+        {sweep.may.includes('resume') &&
+          inVain &&
+          button(
+            trans.__('Resume'),
+            () => run(CommandIDs.resumeSweep),
+            false,
+            trans.__('Its trials run the notebook as it was when they began.')
+          )}
         {sweep.may.includes('stop') &&
           button(trans.__('Stop…'), () => run(CommandIDs.stopSweep))}
         {sweep.may.includes('delete') &&

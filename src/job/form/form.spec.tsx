@@ -16,6 +16,7 @@ import { INotebook } from './notebook';
 
 const PATH = 'a.ipynb';
 const REQUEST = {
+  name: 'long2',
   profile: 'local',
   nodes: 1,
   ranks_per_node: 1,
@@ -98,7 +99,8 @@ it("keeps a copy of a job beside the draft of the notebook's own form", async ()
   await press('Save for later');
   expect(await drafts.load(PATH, null)).toEqual(own);
   expect(await drafts.load(PATH, 'j1')).toEqual({
-    ...formOf(REQUEST, 'lr = 0.1')
+    ...formOf(REQUEST, 'lr = 0.1'),
+    name: 'long2'
   });
   expect(await drafts.load(PATH, 'j2')).toBeNull();
   close();

@@ -47,8 +47,10 @@ async function fill(props: IFilling): Promise<{ form: IForm; from: string }> {
   const id = like ?? last?.id;
   if (id) {
     const request = await jobs.requestOf(id);
+    const form = formOf(request, notebook.parameters);
     return {
-      form: formOf(request, notebook.parameters),
+      // the copy of a job is called as it is; the next job of a notebook, as the notebook
+      form: like ? { ...form, name: request.name ?? '' } : form,
       from: like
         ? trans.__('Filled in from job %1.', last?.name ?? id)
         : trans.__(

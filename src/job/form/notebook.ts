@@ -10,7 +10,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { namesIn } from '../../notebook/kernel';
 import { currentFile } from '../../locations/kernelPath';
-import { openFile } from '../../locations/open';
+import { indexIn, openFile } from '../../locations/open';
 import { defaultsOf } from '../model/assignments';
 
 /** The notebook that is submitted. */
@@ -34,11 +34,12 @@ export interface INotebook {
   open(cell?: string, line?: number): void;
 }
 
-/** Opens a notebook, at a line of a cell. */
+/** Opens a notebook, at a line of a cell: the one with this id, else the one at this position. */
 export type OpenNotebook = (
   path: string,
   cell?: string,
-  line?: number
+  line?: number,
+  cellId?: string | null
 ) => Promise<NotebookPanel | undefined>;
 
 /** Opens notebooks in this front end. */
@@ -46,14 +47,14 @@ export function openingWith(
   commands: CommandRegistry,
   trans: TranslationBundle
 ): OpenNotebook {
-  return async (path, cell, line) => {
+  return async (path, cell, line, cellId) => {
     const panel = await openFile<NotebookPanel>(
       currentFile(path),
       { commands, trans },
       'Notebook'
     );
     if (panel && cell) {
-      await goTo(panel, cell, line ?? 1);
+      await goTo(panel, cell, line ?? 1, cellId);
     }
     return panel ?? undefined;
   };
@@ -270,14 +271,11 @@ export function sourcesIn(panel: NotebookPanel): string[] {
 export async function goTo(
   panel: NotebookPanel,
   cell: string,
-  line: number
+  line: number,
+  cellId?: string | null
 ): Promise<void> {
   const { content } = panel;
-  const wanted = Number(cell.replace(/\D/g, ''));
-  let count = 0;
-  const index = content.widgets.findIndex(
-    w => w.model.type === 'code' && ++count === wanted
-  );
+  const index = indexIn(panel, { cell, cell_id: cellId }, true);
   if (index < 0) {
     return;
   }

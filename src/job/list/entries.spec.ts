@@ -33,7 +33,8 @@ const sweep = {
   notebook: 'b.ipynb',
   state: 'succeeded',
   created_at: 2,
-  ended_at: 9
+  ended_at: 9,
+  ran_s: 3
 } as Sweep;
 const JOBS = [job('new', 5), job('trial', 4, { sweep: 's' }), job('old', 1)];
 
@@ -83,5 +84,11 @@ it('filters and sorts both', () => {
     'new',
     'old',
     's'
+  ]);
+  // the time between the sweep's stop and its end is nobody's
+  expect(sortEntries(entries, 'time', 6000).map(e => e.key)).toEqual([
+    'old',
+    's',
+    'new'
   ]);
 });

@@ -1,7 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Job, Sweep } from '../../tokens';
-import { sweepEnded, sweepPassesText, sweepTime } from './sweeps';
+import { sweepEnded, sweepPassesText } from './sweeps';
 import {
   hasEnded,
   JobFilter,
@@ -76,7 +76,7 @@ export function sortEntries(entries: Entry[], by: Order, now: number): Entry[] {
   const time = (entry: Entry): number =>
     entry.kind === 'job'
       ? (ranFor(entry.job, now) ?? 0)
-      : sweepTime(entry.sweep, now);
+      : (entry.sweep.ran_s ?? 0);
   return entries.sort((a, b) =>
     by === 'time' ? time(b) - time(a) : of(a)[by].localeCompare(of(b)[by])
   );

@@ -16,7 +16,6 @@ import {
   sweepGlyph,
   sweepSentence,
   sweepState,
-  sweepTime,
   useSweeps
 } from './sweeps';
 import {
@@ -69,7 +68,7 @@ export function JobSection(props: {
                 kind={sweepGlyph(entry.sweep)}
                 state={sweepState(entry.sweep, trans)}
                 line={sweepSentence(entry.sweep, trans)}
-                time={timeOfSweep(entry.sweep, now)}
+                time={timeOfSweep(entry.sweep, trans)}
                 menu={menuOfSweep(entry.sweep)}
                 commands={commands}
               />
@@ -122,10 +121,14 @@ function Item(props: {
   );
 }
 
-function timeOfSweep(sweep: Sweep, now: number): string {
-  return sweep.ended_at === null
-    ? formatSpan(sweepTime(sweep, now))
-    : moment(sweep.ended_at);
+/** For how long its trials have run, its end, or its state before the first one starts. */
+function timeOfSweep(sweep: Sweep, trans: TranslationBundle): string {
+  if (sweep.ended_at !== null) {
+    return moment(sweep.ended_at);
+  }
+  return sweep.ran_s === null
+    ? sweepState(sweep, trans)
+    : formatSpan(sweep.ran_s);
 }
 
 /** Its duration, its end, or that it has not started. */

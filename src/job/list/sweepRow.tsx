@@ -4,18 +4,12 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job, Sweep } from '../../tokens';
-import { formatSpan } from '../../metrics/format';
+import { formatSpan, UNKNOWN } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './jobRow';
-import {
-  menuOfSweep,
-  sweepGlyph,
-  sweepSentence,
-  sweepState,
-  sweepTime
-} from './sweeps';
+import { menuOfSweep, sweepGlyph, sweepSentence, sweepState } from './sweeps';
 
 /** A sweep in the list of jobs: one row, with the jobs of its trials folded below. */
 export function SweepRow(props: {
@@ -86,7 +80,7 @@ export function SweepRow(props: {
           </p>
         </td>
         <td className="jp-DtrainJob-number">
-          {formatSpan(sweepTime(sweep, now))}
+          {sweep.ran_s === null ? UNKNOWN : formatSpan(sweep.ran_s)}
         </td>
       </tr>
       {open &&

@@ -233,11 +233,6 @@ export function reasonText(
   }
 }
 
-/** Its duration, s. */
-export function sweepTime(sweep: Sweep, now: number): number {
-  return (sweep.ended_at ?? now / 1000) - sweep.created_at;
-}
-
 /** Whether a sweep matches the filter: part of its name, state, profile or notebook. */
 export function sweepPassesText(
   sweep: Sweep,

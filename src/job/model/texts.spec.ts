@@ -36,7 +36,12 @@ it('says the day where it is not today', () => {
 });
 
 it('tells a cancelled job from one that waits by its shape', () => {
-  const job = { metrics: { verdicts: [] }, reason: null } as unknown as Job;
+  const summary = { code: '', values: {}, text: '' };
+  const job = {
+    metrics: { verdicts: [] },
+    reason: null,
+    summary
+  } as unknown as Job;
   const glyphs = (['queued', 'cancelled', 'failed', 'succeeded'] as const).map(
     state => jobGlyph({ ...job, state })
   );
@@ -56,12 +61,38 @@ it('calls a job paused whose ranks stand in the debugger', () => {
   expect(jobLine(job, trans)).toBe('Paused on 2 ranks.');
 });
 
+it('calls a job that its sweep has ended as the sweep does, not cancelled', () => {
+  const job = (code: string): Job =>
+    ({
+      state: 'cancelled',
+      summary: { code, values: {}, text: '' }
+    }) as unknown as Job;
+  const said = ['job_cancelled', 'job_pruned', 'job_stopped'].map(code => [
+    jobState(job(code), trans),
+    jobGlyph(job(code))
+  ]);
+  expect(said).toEqual([
+    ['Cancelled', 'cancelled'],
+    ['Stopped early', 'cancelled'],
+    ['Stopped', 'interrupted']
+  ]);
+});
+
 it('says why there is no first error to go to, also of a job that was cancelled', () => {
   const error = { rank: 1 } as Job['error'];
   const why = (job: Partial<Job>): string | null =>
     whyNoError(job as Job, trans);
   expect(why({ state: 'failed', error })).toBeNull();
-  expect(why({ state: 'cancelled', error })).toContain('was cancelled');
+  const ended = (code: string): string | null =>
+    why({
+      state: 'cancelled',
+      error,
+      summary: { code, values: {}, text: '' }
+    });
+  expect(ended('job_cancelled')).toContain('was cancelled');
+  expect(ended('job_pruned')).toBe(
+    'The sweep stopped the job; no rank failed.'
+  );
   expect(why({ state: 'succeeded', error: null })).toBe('No rank has failed.');
 });
 

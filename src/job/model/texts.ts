@@ -23,6 +23,15 @@ export function isPaused(job: Job): boolean {
   return job.state === 'running' && job.summary.code === 'paused';
 }
 
+/** The word for a job that nobody cancelled: its sweep ended it as it fell behind, or with all of its trials. */
+function stoppedBySweep(job: Job, trans: TranslationBundle): string | null {
+  const words: Record<string, string> = {
+    job_pruned: trans.__('Stopped early'),
+    job_stopped: trans.__('Stopped')
+  };
+  return job.state === 'cancelled' ? (words[job.summary.code] ?? null) : null;
+}
+
 /** The glyph of a job's state. */
 export function jobGlyph(job: Job): GlyphKind {
   if (isPaused(job)) {
@@ -38,7 +47,7 @@ export function jobGlyph(job: Job): GlyphKind {
     case 'lost':
       return 'lost';
     case 'cancelled':
-      return 'cancelled';
+      return job.summary.code === 'job_stopped' ? 'interrupted' : 'cancelled';
     case 'queued':
       return job.reason?.final ? 'stuck' : 'idle';
     default:
@@ -59,7 +68,9 @@ export function jobState(job: Job, trans: TranslationBundle): string {
     cancelled: trans.__('Cancelled'),
     lost: trans.__('Lost')
   };
-  return isPaused(job) ? trans.__('Paused') : words[job.state];
+  return isPaused(job)
+    ? trans.__('Paused')
+    : (stoppedBySweep(job, trans) ?? words[job.state]);
 }
 
 /** Its duration, s; null before its start. */
@@ -203,7 +214,9 @@ export function roomWords(
 export function whyNoError(job: Job, trans: TranslationBundle): string | null {
   if (job.state === 'cancelled') {
     // its error is how its ranks were ended, which is in no line
-    return trans.__('The job was cancelled; no rank failed.');
+    return stoppedBySweep(job, trans)
+      ? trans.__('The sweep stopped the job; no rank failed.')
+      : trans.__('The job was cancelled; no rank failed.');
   }
   return (job.error?.rank ?? null) === null
     ? trans.__('No rank has failed.')

@@ -12,7 +12,8 @@ import { Facts } from './facts';
 function said(
   averaged: string[] | undefined,
   size = 4,
-  history: object[] = []
+  history: object[] = [],
+  more: Partial<Job> = {}
 ): string {
   const { metrics, world } = makeCluster();
   const job = {
@@ -24,13 +25,15 @@ function said(
     created_at: 1,
     started_at: null,
     ended_at: null,
-    state: 'succeeded'
+    state: 'succeeded',
+    ...more
   } as unknown as Job;
   return renderToStaticMarkup(
     <Facts
       job={job}
       jobs={[]}
       metrics={{ history } as unknown as JobMetrics}
+      values={job.metrics.values}
       trans={nullTranslator.load('x')}
       commands={new CommandRegistry()}
     />
@@ -53,4 +56,12 @@ it('says how much communication there was, which the charts have no room for', (
   );
   const none = { at: 1, comm_overhead: null, comm_overhead_error: null };
   expect(said([], 4, [none, none])).not.toContain('Communication');
+});
+
+it('says from which step a resumed job began', () => {
+  const resumed = { name: 'again', parent: 'j1', resumed_step: 2304 };
+  const from = 'Started again from|||';
+  expect(said([], 4, [], resumed)).toContain(`${from}again, at step 2,304|`);
+  const unknown = { ...resumed, resumed_step: null };
+  expect(said([], 4, [], unknown)).toContain(`${from}again|`);
 });

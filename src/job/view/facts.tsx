@@ -16,6 +16,8 @@ export function Facts(props: {
   /** Known jobs: the one that it continues may be among them. */
   jobs: readonly Job[];
   metrics: JobMetrics | null;
+  /** The latest values of `dt.log`, as in the headings of the charts. */
+  values: Record<string, unknown>;
   trans: TranslationBundle;
   commands: CommandRegistry;
 }): JSX.Element {
@@ -70,9 +72,7 @@ export function Facts(props: {
             })
           }
         >
-          {parent
-            ? trans.__('%1, %2', parent.name, moment(parent.created_at))
-            : job.name}
+          {continuedText(job, parent, trans)}
         </button>
       )
     ],
@@ -92,10 +92,25 @@ export function Facts(props: {
         </button>
       )
     ],
-    ...loggedFacts(job, trans),
+    ...loggedFacts(job, props.values, trans),
     [trans.__('Folder'), job.directory]
   ];
   return <FactLine facts={facts} />;
+}
+
+/** The job that a job continues, when it was submitted, and the step of the checkpoint from which it began. */
+function continuedText(
+  job: Job,
+  parent: Job | undefined,
+  trans: TranslationBundle
+): string {
+  const name = parent
+    ? trans.__('%1, %2', parent.name, moment(parent.created_at))
+    : job.name;
+  const step = job.resumed_step ?? null;
+  return step === null
+    ? name
+    : trans.__('%1, at step %2', name, step.toLocaleString());
 }
 
 /** Communication in the latest steps; null where there is no throughput, either. */
@@ -117,8 +132,12 @@ function listed(values: Record<string, unknown>): string {
 }
 
 /** The latest values of `dt.log`: those of rank 0, and those that are means over ranks. */
-function loggedFacts(job: Job, trans: TranslationBundle): [string, string][] {
-  const { averaged, values } = job.metrics;
+function loggedFacts(
+  job: Job,
+  values: Record<string, unknown>,
+  trans: TranslationBundle
+): [string, string][] {
+  const { averaged } = job.metrics;
   const some = (wanted: (name: string) => boolean): string =>
     listed(
       Object.fromEntries(

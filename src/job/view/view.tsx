@@ -10,6 +10,8 @@ import { busyNote } from '../../verdicts/texts';
 import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';
+import { withLatest } from './latestValues';
+import { OpenNotebook } from '../form/notebook';
 import { JobLog } from '../log/log';
 import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
@@ -26,7 +28,7 @@ export interface IJobProps {
   jobs: JobRequests;
   commands: CommandRegistry;
   trans: TranslationBundle;
-  openNotebook: (path: string, cell?: string, line?: number) => void;
+  openNotebook: (...place: Parameters<OpenNotebook>) => void;
 }
 
 function useJob(props: IJobProps): { job: Job | null; error: string } {
@@ -94,11 +96,18 @@ export function JobBody(props: IJobProps): JSX.Element {
       </p>
     );
   }
+  const { values, shown } = withLatest(job.metrics.values, metrics, Date.now());
   const failed = job.state === 'failed' || job.state === 'lost';
   const at = job.error;
   const busy = job.metrics.verdicts.find(v => !v.headline);
+  // cells may have been added or removed since: the failing one is known by its id
   const openCell = (cell: string, line: number): void =>
-    props.openNotebook(notebookFile(job), cell, line);
+    props.openNotebook(
+      notebookFile(job),
+      cell,
+      line,
+      cell === at?.cell ? at.cell_id : null
+    );
   return (
     <>
       <JobsPast model={props.model} trans={trans} />
@@ -137,10 +146,11 @@ export function JobBody(props: IJobProps): JSX.Element {
         job={job}
         jobs={props.model.jobs}
         metrics={metrics}
+        values={values}
         trans={trans}
         commands={commands}
       />
-      <Charts job={job} metrics={metrics} trans={trans} />
+      <Charts job={job} metrics={shown} trans={trans} />
       <JobLog jobs={jobs} job={job} trans={trans} openCell={openCell} />
     </>
   );

@@ -68,13 +68,6 @@ export function parametersLine(trial: Trial): string {
     .join(', ');
 }
 
-/** Its duration, s; null before its start. */
-export function trialTime(trial: Trial, now: number): number | null {
-  return trial.started_at === null
-    ? null
-    : (trial.ended_at ?? now / 1000) - trial.started_at;
-}
-
 /** Filters of the table. */
 export type TrialFilter = 'all' | 'active' | 'done' | 'pruned' | 'failed';
 

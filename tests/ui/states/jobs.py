@@ -138,6 +138,7 @@ FAILED = ended(
     failed_rank=11,
     checkpoint_step=1000,
     parent="sft-7b",
+    resumed_step=500,
 )
 DONE = ended(
     "eval-mix",

@@ -22,7 +22,7 @@ from dtrain_lab.wire.sweeps import (
     SweepPlan,
     SweepRecord,
     SweepRequest,
-    Trial,
+    TrialRecord,
     UnreadableSweep,
 )
 from tests.ui.states import jobs
@@ -53,13 +53,13 @@ REQUEST = SweepRequest(
 RATES = (3e-3, 0.08, 2e-5, 4e-4, 0.02, 1.2e-3, 6e-3, 9e-5, 0.05, 2e-3, 8e-4, 4e-3, 1.5e-3, 1e-2, 5e-5, 2.6e-3)
 
 
-def _trial(number: int) -> Trial:
+def _trial(number: int) -> TrialRecord:
     """A trial that has ended well: the nearer its rate to 0.002, the better."""
     lr, width = RATES[number], (64, 128, 32, 256)[number % 4]
     value = 0.21 + 0.3 * abs(math.log10(lr / 0.002)) + 8 / width
     began = NOW - 3000 + 300 * (number // 4) + 20 * (number % 4)
     curve = tuple(ObjectiveValue(10 * n, value + 1.6 / (n + 1)) for n in range(12))
-    return Trial(
+    return TrialRecord(
         number,
         "succeeded",
         {"lr": lr, "width": width, "optimizer": ("adam", "sgd")[number % 3 == 2]},
@@ -74,56 +74,55 @@ def _trial(number: int) -> Trial:
     )
 
 
-def _sweep(trials: tuple[Trial, ...], **changes: Any) -> Any:
+def _sweep(trials: tuple[TrialRecord, ...], **changes: Any) -> Any:
     record = SweepRecord(
         "5eed", "search", REQUEST, "/x/train.ipynb", JobSize(1, 2), 16, 4, seed=3, owner="ada", host="here",
         system="boot", python="python", created_at=NOW - 3010, trials=trials, first_rung=4,
     )  # fmt: skip
     record = replace(record, **changes)
     folder = "/home/ada/.local/share/jupyter/dtrain-lab/sweeps/5eed"
-    return shown(record, folder, importance(record))
+    return shown(record, folder, NOW, importance(record))
 
 
 ALL = tuple(_trial(number) for number in range(16))
-RUNNING = _sweep(
-    (
-        *ALL[:1],
-        replace(
-            ALL[1],
-            state="pruned",
-            step=12,
-            ended_at=NOW - 2900,
-            curve=ALL[1].curve[:3],
-            reason=reasons.behind("loss", Rung(12, 1.61), 6),
+TRIALS = (
+    *ALL[:1],
+    replace(
+        ALL[1],
+        state="pruned",
+        step=12,
+        ended_at=NOW - 2900,
+        curve=ALL[1].curve[:3],
+        reason=reasons.behind("loss", Rung(12, 1.61), 6),
+    ),
+    replace(
+        ALL[2],
+        state="failed",
+        value=None,
+        curve=(),
+        reason=reasons.not_finite("loss", ObjectiveValue(110, math.nan)),
+    ),
+    *ALL[3:9],
+    replace(ALL[9], resumes=1, resumed_step=40, jobs=("job9", "job9b"), job="job9b"),
+    replace(ALL[10], state="running", step=60, ended_at=None, curve=ALL[10].curve[:6]),
+    replace(ALL[11], state="resumed", resumes=1, step=40, ended_at=None, curve=ALL[11].curve[:4]),
+    replace(
+        ALL[12],
+        state="waiting",
+        value=None,
+        step=None,
+        started_at=None,
+        ended_at=None,
+        curve=(),
+        checkpoint_step=None,
+        reason=Summary(
+            "slots",
+            {},
+            "Waits for 2 of 8 slots; 1 is free: cluster train holds 5, job search 10 holds 2.",
         ),
-        replace(
-            ALL[2],
-            state="failed",
-            value=None,
-            curve=(),
-            reason=reasons.not_finite("loss", ObjectiveValue(110, math.nan)),
-        ),
-        *ALL[3:9],
-        replace(ALL[9], resumes=1, resumed_step=40, jobs=("job9", "job9b"), job="job9b"),
-        replace(ALL[10], state="running", step=60, ended_at=None, curve=ALL[10].curve[:6]),
-        replace(ALL[11], state="resumed", resumes=1, step=40, ended_at=None, curve=ALL[11].curve[:4]),
-        replace(
-            ALL[12],
-            state="waiting",
-            value=None,
-            step=None,
-            started_at=None,
-            ended_at=None,
-            curve=(),
-            checkpoint_step=None,
-            reason=Summary(
-                "slots",
-                {},
-                "Waits for 2 of 8 slots; 1 is free: cluster train holds 5, job search 10 holds 2.",
-            ),
-        ),
-    )
+    ),
 )
+RUNNING = _sweep(TRIALS)
 # fixed: it must not change a picture that another Optuna reckons otherwise
 SHARES = Importance({"lr": 0.74, "width": 0.19, "optimizer": 0.07})
 DONE = replace(_sweep(ALL, state="succeeded", ended_at=NOW - 60), importance=SHARES)
@@ -149,7 +148,7 @@ NO_OBJECTIVE = _sweep(
         final=True,
     ),
 )
-BEGUN = _sweep((replace(RUNNING.trials[10], number=0, value=None, step=None, curve=()),))
+BEGUN = _sweep((replace(TRIALS[10], number=0, value=None, step=None, curve=()),))
 
 
 def _form(stage: Stage) -> None:
@@ -257,6 +256,8 @@ def _in_jobs(stage: Stage) -> None:
         replace(jobs.DONE, id=f"job{n}", name=f"search {n}", size=JobSize(1, 2), sweep="5eed")
         for n in range(3)
     )
+    early = Summary("job_pruned", {}, "Stopped early by its sweep after 3.4 s.")
+    trials = (trials[0], replace(trials[1], state="cancelled", exit_code=143, summary=early), trials[2])
     every = (jobs.RUNNING, *trials, jobs.FAILED)
     stage.answers("GET", "sweeps", (RUNNING, replace(DONE, id="f00d", name="first search")))
     stage.answers("GET", "sweeps/unreadable", (UNREADABLE,))
