@@ -257,7 +257,9 @@ def _in_jobs(stage: Stage) -> None:
         for n in range(3)
     )
     early = Summary("job_pruned", {}, "Stopped early by its sweep after 3.4 s.")
-    trials = (trials[0], replace(trials[1], state="cancelled", exit_code=143, summary=early), trials[2])
+    ended_at = (trials[1].started_at or NOW) + 3.4
+    pruned = replace(trials[1], state="cancelled", exit_code=143, ended_at=ended_at, summary=early)
+    trials = (trials[0], pruned, trials[2])
     every = (jobs.RUNNING, *trials, jobs.FAILED)
     stage.answers("GET", "sweeps", (RUNNING, replace(DONE, id="f00d", name="first search")))
     stage.answers("GET", "sweeps/unreadable", (UNREADABLE,))
