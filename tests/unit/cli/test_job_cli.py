@@ -367,3 +367,15 @@ def test_after_an_action_the_scheduler_is_asked_at_once() -> None:
 
     asyncio.run(main())
     assert len(asked) == 2
+
+
+def test_a_copy_keeps_the_name_of_a_job_but_not_that_of_a_trial(jobs: Jobs) -> None:
+    portal = Portal.get("terminal")
+
+    def name(**request: Any) -> str | None:
+        wanted = replace(RECORD.request, **request)
+        portal.call(jobs._index.change(RECORD.id, request=wanted))
+        return portal.call(jobs.request_of(RECORD.id))[0].name
+
+    assert name(name="long2") == "long2"
+    assert name(name="tune 3", sweep="5eed") is None
