@@ -137,6 +137,9 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   expect(problemText(found!, trans)).toBe(
     'Rank 1 is stuck. 1 rank waits for it in all_reduce, for 14\u00a0s.'
   );
+  expect(problemText({ ...found!, code: 'computing' }, trans)).toBe(
+    'Rank 1 is still computing. 1 rank waits for it in all_reduce, for 14\u00a0s.'
+  );
   const ended = 'Rank 0 waits in all_reduce; rank 1 has finished the cell.';
   const left = makeVerdict({ code: 'ended', text: ended });
   expect(problemText(left, trans)).toBe(`${ended} 14\u00a0s`);

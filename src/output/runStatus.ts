@@ -133,17 +133,25 @@ export function problemText(
     return text;
   }
   const { operation, ranks, peers } = verdict;
-  if (verdict.code !== 'stuck' || !operation) {
+  const computing = verdict.code === 'computing';
+  if (!(computing || verdict.code === 'stuck') || !operation) {
     // only if the sentence ends with the waiting ranks: otherwise the time would refer to something else
     return trans.__('%1 %2', text, formatSpan(since));
   }
   return [
-    trans._n(
-      'Rank %2 is stuck.',
-      'Ranks %2 are stuck.',
-      ranks.length,
-      formatRanks(ranks)
-    ),
+    computing
+      ? trans._n(
+          'Rank %2 is still computing.',
+          'Ranks %2 are still computing.',
+          ranks.length,
+          formatRanks(ranks)
+        )
+      : trans._n(
+          'Rank %2 is stuck.',
+          'Ranks %2 are stuck.',
+          ranks.length,
+          formatRanks(ranks)
+        ),
     ranks.length === 1
       ? trans._n(
           '%2 waits for it in %3, for %4.',

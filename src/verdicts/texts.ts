@@ -16,6 +16,13 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
   switch (code) {
     case 'stuck':
       return trans._n('rank %2 is stuck', 'ranks %2 are stuck', count, ranks);
+    case 'computing':
+      return trans._n(
+        'rank %2 is still computing',
+        'ranks %2 are still computing',
+        count,
+        ranks
+      );
     case 'slow':
       return trans._n('rank %2 is slow', 'ranks %2 are slow', count, ranks);
     case 'halted':

@@ -24,6 +24,8 @@ SUSPECT_SHARE = 0.6
 """Share of the threshold after which the missing ranks are asked for their stacks."""
 PROGRESS_S = 4.0
 """A rank whose monitor has written within this time counts as working."""
+COMPUTING_SHARE = 0.5
+"""Share of a core from which a missing rank counts as computing; one that sleeps uses next to none."""
 
 
 def suspects(samples: Sequence[RankSample], size: int, threshold_s: float = STUCK_AFTER_S) -> tuple[int, ...]:
@@ -123,13 +125,16 @@ def _judged(
     if working is not None and len(working[1]) == len([r for r in missing if r in busy]):
         return _busy(working[0], working[1], peers, first, since, places, lines)
     one = len(missing) == 1
-    return _verdict(
-        "stuck", missing, peers, first, since, places.get(missing[0]),
-        f"{rank_names.sentence_name(missing)} {'is' if one else 'are'} stuck. "
-        f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}.",
+    waiting_text = f"{rank_names.count(len(peers))} {wait} for {'it' if one else 'them'}."
+    who = f"{rank_names.sentence_name(missing)} {'is' if one else 'are'}"
+    found = _verdict(
+        "stuck", missing, peers, first, since, places.get(missing[0]), f"{who} stuck. {waiting_text}",
         in_line(missing, lines)
         or "Often its data ended early, or a branch skipped a step on this rank alone.",
     )  # fmt: skip
+    if all(_computes(s) for s in samples if s.rank in missing):  # the same episode, which may end by itself
+        return replace(found, code="computing", text=f"{who} still computing. {waiting_text}")
+    return found
 
 
 def _apart(
@@ -169,6 +174,11 @@ def _apart(
             "Often its data ended early, or a branch skipped a collective on this rank alone.",
         )  # fmt: skip
     return None
+
+
+def _computes(sample: RankSample) -> bool:
+    """Whether a rank uses a core, or would if others left it one: a long computation, or an endless loop."""
+    return (sample.cpu_utilization or 0.0) + (sample.starved or 0.0) >= COMPUTING_SHARE
 
 
 def _working(

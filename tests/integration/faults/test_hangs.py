@@ -43,7 +43,7 @@ class Hang:
 
 HANGS = {
     "sleep": Hang("if rank == 3: time.sleep(600)", "stuck", [3], "Rank 3 is stuck. 3 ranks wait for it.", 6),
-    "busy": Hang("while rank == 3: pass", "stuck", [3], "Rank 3 is stuck. 3 ranks wait for it.", 6),
+    "busy": Hang("while rank == 3: pass", "stuck", [3], "Rank 3 is still computing. 3 ranks wait for it.", 6),
     "gil": Hang(
         "if rank == 3: ctypes.PyDLL(None).sleep(600)",
         "stuck",

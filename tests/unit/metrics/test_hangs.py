@@ -138,6 +138,24 @@ def test_a_rank_that_works_is_waited_for_without_an_alarm(
     assert (found.kind, found.text) == (kind, text)
 
 
+@pytest.mark.parametrize(
+    ("cpu", "starved", "code", "text"),
+    [
+        (1.0, 0.0, "computing", "Rank 3 is still computing. 3 ranks wait for it."),
+        (0.3, 0.4, "computing", "Rank 3 is still computing. 3 ranks wait for it."),
+        (0.1, 0.0, "stuck", "Rank 3 is stuck. 3 ranks wait for it."),
+        (None, None, "stuck", "Rank 3 is stuck. 3 ranks wait for it."),
+    ],
+)
+def test_a_rank_that_uses_its_core_is_computing_and_may_go_on(
+    cpu: float | None, starved: float | None, code: str, text: str
+) -> None:
+    late = replace(works(3), cpu_utilization=cpu, starved=starved)
+    found = verdict([*(waits(r, 12) for r in range(3)), late], ALL, ALL, 4, {})
+    assert found is not None
+    assert (found.kind, found.code, found.text) == ("stuck", code, text)
+
+
 def test_the_line_that_a_rank_is_in_is_said_in_the_place_of_a_guess() -> None:
     late = [waits(0, 12), waits(1, 12), works(2), works(3)]
     alone, lines = [*late[:2], waits(2, 12), late[3]], {2: "x = f.read()", 3: "    time.sleep(600)"}
