@@ -19,7 +19,9 @@ from dtrain_lab.wire.links import RankMetrics, RankSample
 from dtrain_lab.wire.metrics.world import Metrics
 
 WINDOW_S = 5.0
-"""Metrics are computed from the steps of this window, and from at least `FEWEST` steps."""
+"""Metrics are computed from the steps of this window, and from at least `FEWEST` of them.
+
+The second step of a cell counts alone: its first one is left out."""
 FEWEST = 2
 STALE_S = 10.0
 """Time without a step after which rates are no longer shown."""
@@ -34,24 +36,27 @@ def rank_metrics(records: Sequence[StepRecord], now: int, in_cell: int | None = 
         records: its last steps, oldest first.
         now: time on the records' clock, ns.
         in_cell: how many of the last records are of the current cell; by default all. Earlier records are
-            used for their probes only.
+            used for their probes only. The cell's first step isn't used for rates once there is another one:
+            it warms up, and lacks what the loop does between two steps.
 
     Returns:
-        The metrics; all None without a step in the last 10 s.
+        The metrics; all None without two steps, or without a step in the last 10 s.
     """
     if not records or now - records[-1].ended > STALE_S * 1e9:
         return RankMetrics()
     own = list(records[-in_cell:] if in_cell else records if in_cell is None else ())
     if not own:
         return RankMetrics()
-    usual = median(r.wall for r in own)
     before = records[: len(records) - len(own)]
+    first = own[0] if in_cell == len(own) > 1 else None
+    usual = median(r.wall for r in own if r is not first)
     own = [r for r in own if r.wall <= PAUSE * usual and not r.flags & ring.PARTIAL]
     whole = [*before, *own]
+    own = [r for r in own if r is not first]
     recent = [r for r in own if now - r.ended <= WINDOW_S * 1e9]
     if len(recent) < FEWEST:
         recent = own[-FEWEST:]
-    if len(recent) < FEWEST:
+    if len(recent) < (FEWEST if first is None else 1):
         return RankMetrics()
     wall = sum(r.wall for r in recent) / 1e9
     steps = len(recent)

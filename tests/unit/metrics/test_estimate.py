@@ -269,6 +269,30 @@ def test_old_or_too_few_steps_give_no_rate() -> None:
     assert estimates.rank_metrics(old, now=60_000 * MS).steps_per_s is None
 
 
+@pytest.mark.parametrize("first_ms", [20, 3000, 60_000])
+@pytest.mark.parametrize("later", [1, 2, 9])
+def test_the_first_step_of_a_cell_is_in_no_rate(first_ms: float, later: int) -> None:
+    """It lacks what the loop does after a step, here 480 of 500 ms, or it compiles."""
+    earlier = [record(i * 10, 10, samples=8) for i in range(1, 4)]
+    began = 1000 + first_ms
+    cell = [
+        record(began, first_ms, samples=8),
+        *(record(began + 500 * i, 500, samples=8) for i in range(1, later + 1)),
+    ]
+    now = cell[-1].ended
+    found = estimates.rank_metrics([*earlier, *cell], now, in_cell=len(cell))
+    assert found.samples_per_s == pytest.approx(16)
+    assert found.step_s == pytest.approx(0.5)
+    alone = estimates.rank_metrics([*earlier, cell[0]], cell[0].ended, in_cell=1)
+    assert alone.samples_per_s is None
+
+
+def test_the_oldest_step_that_is_read_counts_where_it_is_not_the_cells_first() -> None:
+    steps = [record(i * 100, 100) for i in range(1, 4)]
+    found = estimates.rank_metrics([replace(steps[0], wall=400 * MS), *steps[1:]], 300 * MS, in_cell=900)
+    assert found.step_s == pytest.approx(0.2)
+
+
 def sample(rank: int, step_ms: float, exposed_ms: float, rate: float | None = None) -> RankSample:
     return RankSample(rank=rank, step_s=step_ms / 1e3, exposed_s=exposed_ms / 1e3, samples_per_s=rate)
 

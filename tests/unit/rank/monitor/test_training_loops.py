@@ -243,7 +243,7 @@ def rate(name, loop):
     figures = rank_metrics(reader.last(new), time.monotonic_ns(), new)
     found[name] = [figures.samples_per_s, samples / seconds]
 def epochs(m, batches, between=lambda m: None, every=1, most=9, rest=lambda m, i: None):
-    o = sgd(m); samples = 0; trained = 0.0
+    o = sgd(m); samples = 0; trained = 0.0; first = None
     for _ in range(3):
         began = time.perf_counter()
         for i, (x, y) in enumerate(batches()):
@@ -252,10 +252,11 @@ def epochs(m, batches, between=lambda m: None, every=1, most=9, rest=lambda m, i
             F.cross_entropy(m(x), y).backward(); samples += len(x)
             if i % every == every - 1:
                 o.step(); stepped = time.perf_counter(); o.zero_grad()
+                first = first or (samples, stepped - began)  # a cell's first step is in no rate
             lost = rest(m, i) or 0.0; trained -= lost
         ended = time.perf_counter(); trained += ended - began
         between(m)
-    return samples, trained - (ended - stepped - lost)  # no step follows that has the last rest
+    return samples - first[0], trained - first[1] - (ended - stepped - lost)  # no step follows that has the last rest
 def validate(m):
     m.eval()
     for x, y in loader():
