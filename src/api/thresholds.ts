@@ -5,4 +5,3 @@ export const WIDE_GAIN = 0.6;
 export const LEAST_GAIN = 0.03;
 export const TIMES_GAIN = 2.0;
 export const FEW_BATCHES = 12;
-export const LEAST_DATA = 0.05;

@@ -1,34 +1,53 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { LEAST_DATA } from '../api/thresholds';
 import { Rank } from '../tokens';
 import { formatShares } from './format';
 
+/** Parts of a step, from left to right in a bar. */
+export const PARTS = [
+  'data',
+  'own',
+  'asleep',
+  'transfer',
+  'waiting',
+  'optimizer',
+  'other'
+] as const;
+
 /**
- * Parts of a step: data, own time, other waits, transfer, waiting for slower ranks; shares of the step, adding up
- * to 1.
+ * A part of a step: the loader; forward and backward; waits for something that is neither data nor a rank, where a
+ * verdict says so; transfer; waiting for slower ranks; the optimizer; the rest.
  */
-export interface ISplit {
-  /** Waiting for the loader. */
-  data: number;
-  own: number;
-  /** Waiting for something that is neither data nor a rank, where a verdict says so; else counted as own time. */
-  asleep: number;
-  transfer: number;
-  waiting: number;
-}
+export type StepPart = (typeof PARTS)[number];
 
-/** Parts of a bar, from left to right. */
-export const PARTS = ['data', 'own', 'asleep', 'transfer', 'waiting'] as const;
+/** The parts of a step as shares of it, which add up to 1. */
+export type ISplit = Record<StepPart, number>;
+
+/** Parts that a legend names also where there is nothing of them. */
+const ALWAYS: readonly StepPart[] = ['own', 'transfer', 'waiting'];
+
+/** Share of a step from which a legend without times names the other parts. */
+const LEAST_NAMED = 0.01;
 
 /**
- * Parts of a step of a rank, or of the world, whose metrics are means over its ranks. Communication whose waiting is
- * unknown counts as transfer. Data is measured separately, so that it may be more than communication leaves.
+ * Parts of a step of a rank, or of the world, whose metrics are means over its ranks; null if unknown.
+ *
+ * Transfer and waiting are the communication that is displayed everywhere else; communication whose waiting is unknown
+ * counts as transfer. The other parts are measured separately: if they add up to more than the rest of the step, they
+ * are scaled down together. A loop that waits for something else does so in these parts: it is taken out of the rest,
+ * and then out of the computation.
  */
 export function splitOf(
   of: Pick<
     Rank,
-    'step_s' | 'comm_overhead' | 'transfer_s' | 'wait_s' | 'data_s' | 'asleep_s'
+    | 'step_s'
+    | 'comm_overhead'
+    | 'transfer_s'
+    | 'wait_s'
+    | 'data_s'
+    | 'compute_s'
+    | 'optimizer_s'
+    | 'asleep_s'
   >
 ): ISplit | null {
   const { step_s, comm_overhead } = of;
@@ -36,72 +55,94 @@ export function splitOf(
     return null;
   }
   const share = (seconds: number | null): number => (seconds ?? 0) / step_s;
-  const waits = Math.min(1 - comm_overhead, share(of.data_s));
-  const data = waits < LEAST_DATA ? 0 : waits;
-  const asleep = share(of.asleep_s);
+  const transfer = of.transfer_s === null ? comm_overhead : share(of.transfer_s);
+  const waiting = share(of.wait_s);
+  const [data, compute, optimizer] = [
+    share(of.data_s),
+    share(of.compute_s),
+    share(of.optimizer_s)
+  ];
+  const sum = data + compute + optimizer;
+  const room = Math.max(0, 1 - transfer - waiting);
+  const scale = sum > room ? room / sum : 1;
+  const rest = Math.max(0, room - sum);
+  const asleep = Math.min(share(of.asleep_s), rest + compute * scale);
   return {
-    data,
-    // what is sent is rounded
-    own: Math.max(0, 1 - comm_overhead - data - asleep),
+    data: data * scale,
+    own: compute * scale - Math.max(0, asleep - rest),
     asleep,
-    transfer: of.transfer_s === null ? comm_overhead : share(of.transfer_s),
-    waiting: share(of.wait_s)
+    transfer,
+    waiting,
+    optimizer: optimizer * scale,
+    other: Math.max(0, rest - asleep)
   };
 }
 
-/** A part with its share: "compute 70 %". */
-function partText(
-  part: keyof ISplit,
-  share: string,
-  trans: TranslationBundle
-): string {
+/** The name of a part. */
+export function partName(part: StepPart, trans: TranslationBundle): string {
   switch (part) {
     case 'data':
-      return trans.__('waiting for data %1', share);
+      return trans.__('data');
     case 'own':
-      return trans.__('compute %1', share);
+      return trans.__('forward, backward');
     case 'asleep':
-      return trans.__('other waits %1', share);
+      return trans.__('other waits');
     case 'transfer':
-      return trans.__('transfer %1', share);
+      return trans.__('transfer');
+    case 'waiting':
+      return trans.__('waiting');
+    case 'optimizer':
+      return trans.__('optimizer');
     default:
-      return trans.__('waiting %1', share);
+      return trans.__('other');
   }
 }
 
-/** What a part is, where its name says too little; undefined for the others. */
+/**
+ * What a part is, where its name says too little; undefined for the others.
+ *
+ * @param asleep - whether other waits are a part of their own.
+ */
 export function partTitle(
-  part: string,
+  part: StepPart,
   asleep: boolean,
   trans: TranslationBundle
 ): string | undefined {
   switch (part) {
+    case 'data':
+      return trans.__('Waiting for the data loader');
     case 'own':
       return asleep
-        ? trans.__('The rest of the step, in which ranks run')
-        : trans.__(
-            'All of the step but communication and the loader: also a short sleep, or reading a file'
-          );
+        ? trans.__('All that runs between them')
+        : trans.__('All between them, also a short sleep');
     case 'asleep':
       return trans.__(
         'Ranks neither compute nor communicate, nor wait for the loader: look for sleeps, files, and requests over a network'
       );
+    case 'waiting':
+      return trans.__('Waiting for slower ranks');
+    case 'other':
+      return asleep
+        ? trans.__('The rest of the step, in which ranks run')
+        : trans.__(
+            'The rest of the step: other code of the loop, also a short sleep, or reading a file'
+          );
     default:
       return undefined;
   }
 }
 
-/** The parts that are named, with their texts. */
+/** The parts that a legend names, with their shares: "forward, backward 70 %". */
 export function namedParts(
   split: ISplit,
   trans: TranslationBundle
-): { part: keyof ISplit; text: string }[] {
+): { part: StepPart; text: string }[] {
   const parts = PARTS.filter(
-    part => !['data', 'asleep'].includes(part) || split[part] > 0
+    part => ALWAYS.includes(part) || split[part] >= LEAST_NAMED
   );
   const shares = formatShares(parts.map(part => split[part]));
   return parts.map((part, i) => ({
     part,
-    text: partText(part, shares[i], trans)
+    text: `${partName(part, trans)} ${shares[i]}`
   }));
 }

@@ -19,8 +19,6 @@ TIMES_GAIN: Final = 2.0
 """Ratio of throughputs above which a gain is written as a factor (2.4×), not as a percentage."""
 FEW_BATCHES: Final = 12
 """Number of measured batches below which a result is called uncertain."""
-LEAST_DATA: Final = 0.05
-"""Share of a step below which waiting for data is drawn as the rank's own time."""
 
 
 def typescript() -> str:

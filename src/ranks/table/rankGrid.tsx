@@ -170,7 +170,7 @@ function Middle(props: {
     return (
       <>
         <td className="jp-DtrainUi-colNumber">
-          {formatTime(rank.step_s * (split.own + split.asleep + split.data))}
+          {formatTime(rank.step_s * (1 - split.transfer - split.waiting))}
         </td>
         <td>
           <SplitBar split={split} trans={trans} />

@@ -3,7 +3,7 @@ import React from 'react';
 
 import { ISplit, namedParts, PARTS, partTitle } from '../../metrics/split';
 
-/** A step as a bar: orange, grey, faint, blue, hatched orange. */
+/** A step as a bar of its parts. */
 export function SplitBar(props: {
   split: ISplit;
   trans: TranslationBundle;

@@ -153,17 +153,18 @@ def _hungry(stage: Stage) -> None:
     """The loader is slow: headline and bar say the same."""
     trains(stage, "sft-8")
     stage.answers("GET", "clusters/sft-8/history", past(8))
-    ranks = tuple(replace(r, data_s=0.72 * (r.step_s or 0)) for r in ranks_of(8, 1800))
+    parts = {"compute_s": 0.006, "optimizer_s": 0.002}
+    ranks = tuple(replace(r, data_s=0.72 * (r.step_s or 0), **parts) for r in ranks_of(8, 1800))
     verdict = Verdict(
         "input_bound", "input_bound", "input_bound", {"share": 0.72, "data_s": 0.147},
         "Training waits for data: 72 % of a step.",
         hint="The loader takes 147 ms a step: more workers (num_workers), or fewer transforms.",
     )  # fmt: skip
     batches = {"rank_batch": 8, "global_batch": 64, "accumulated": 4, "epoch": Epoch(3, 40, 101, split=True)}
-    metrics = metrics_of(ranks, verdicts=(verdict,), data_s=0.147, **batches)
+    metrics = metrics_of(ranks, verdicts=(verdict,), data_s=0.147, **parts, **batches)
     summary = Summary("input_bound", verdict.values, verdict.text)
     stage.hear([training("sft-8", ranks, metrics=metrics, summary=summary)], jobs.SIDEBAR)
-    stage.page.locator(PANEL).get_by_text("waiting for data 72").wait_for()
+    stage.page.locator(PANEL).get_by_text("data 72").wait_for()
 
 
 def sleeping(ranks: tuple[Rank, ...]) -> tuple[tuple[Rank, ...], Metrics]:

@@ -256,7 +256,7 @@ def epochs(m, batches, between=lambda m: None, every=1, most=9, rest=lambda m, i
             lost = rest(m, i) or 0.0; trained -= lost
         ended = time.perf_counter(); trained += ended - began
         between(m)
-    return samples - first[0], trained - first[1] - (ended - stepped - lost)  # no step follows that has the last rest
+    return samples - first[0], trained - first[1] - (ended - stepped - lost)  # no step has the last rest
 def validate(m):
     m.eval()
     for x, y in loader():
