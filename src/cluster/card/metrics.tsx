@@ -3,6 +3,7 @@ import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
 import { batchText, weakScaling, weakScalingShort } from '../../metrics/batch';
+import { communicationLines } from '../../metrics/communicationLines';
 import {
   formatRate,
   formatTime,
@@ -125,7 +126,7 @@ export function ClusterMetrics(props: {
           <small>{communicationWords(now, metrics.measured, trans)}</small>
         </span>
         <Sparkline
-          values={recent.map(p => p.overhead)}
+          values={communicationLines(recent, now.atLeast).estimate}
           label={trans.__('Communication of the last minutes')}
         />
       </div>

@@ -3,6 +3,7 @@ import React from 'react';
 
 import { Cluster, IPoint } from '../../tokens';
 import { batchText, weakScaling } from '../../metrics/batch';
+import { communicationLines } from '../../metrics/communicationLines';
 import {
   formatClock,
   formatRate,
@@ -24,7 +25,6 @@ import { splitOf } from '../../metrics/split';
 import { InView } from '../../ui/inView';
 import { alarmOf } from '../../verdicts/verdict';
 import { TimeChart } from './chart';
-import { communicationLines } from './communicationLines';
 import { IMark } from './marks';
 import { rebuilds } from '../model/rankMetrics';
 

@@ -1,6 +1,6 @@
-import { IPoint } from '../../tokens';
-import { median } from '../../metrics/ownTime';
-import { boundOf, isVague } from '../../metrics/share';
+import { IPoint } from '../tokens';
+import { median } from './ownTime';
+import { boundOf, isVague } from './share';
 
 /**
  * Points on each side that decide, with it, how a point is drawn. A single share and its error vary by a few percent:
@@ -18,6 +18,8 @@ export interface ICommunicationLines {
   bound: (number | null)[];
   /** What these bounds are; null without any. */
   bounds: 'most' | 'least' | 'both' | null;
+  /** Their sum as estimated, also within a bound: for a line without a scale. */
+  estimate: (number | null)[];
   /** Whether all shares are so uncertain that none is drawn. */
   vague: boolean;
 }
@@ -37,6 +39,7 @@ export function communicationLines(
     transfer: [],
     bound: [],
     bounds: null,
+    estimate: [],
     vague: false
   };
   let unclear = 0;
@@ -47,6 +50,7 @@ export function communicationLines(
     const bound = !error || vague ? null : boundOf(typical.overhead, error);
     const drawn = vague || bound ? null : overhead;
     found.whole.push(drawn);
+    found.estimate.push(vague ? null : overhead);
     found.transfer.push(drawn === null ? null : drawn - (waiting ?? 0));
     found.bound.push(
       bound === null || overhead === null || error === null

@@ -36,6 +36,7 @@ it('draws a bound where the heading has only a bound, and no estimate there', ()
   expect(lines.transfer.at(-1)).toBeNull();
   expect(lines.bound.at(-1)).toBeCloseTo(0.1);
   expect(lines.bounds).toBe('most');
+  expect(lines.estimate.at(-1)).toBe(0.02);
   expect(communicationLines(high, false).bounds).toBe('least');
   expect(communicationLines(high, false).bound[0]).toBeCloseTo(0.7);
   expect(communicationLines([...low, ...high], false).bounds).toBe('both');
@@ -52,7 +53,9 @@ it('leaves out no single points of a share whose error varies around a limit', (
 
 it('draws nothing where the heading has no number, and says so if there is nothing else', () => {
   const vague = communicationLines([at(0.5, 0.4), at(null, null)], false);
-  expect([...vague.whole, ...vague.bound].some(v => v !== null)).toBe(false);
+  expect(
+    [...vague.whole, ...vague.bound, ...vague.estimate].some(v => v !== null)
+  ).toBe(false);
   expect(vague.vague).toBe(true);
   expect(
     communicationLines([...run(at(0.5, 0.4)), ...run(at(0.4, 0.02))], false)
