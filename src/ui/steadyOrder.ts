@@ -6,6 +6,9 @@ const EVERY = 5000;
 /** Relative change of a value below which the order does not change. */
 const NOISE = 0.05;
 
+/** Time after which values that contradict the order change it, though by noise only, ms. */
+const LASTS = 10_000;
+
 /** Sort keys of rows: numbers, texts, or null if unknown. */
 export type SortValue = number | string | null;
 
@@ -28,6 +31,42 @@ export function settled(
       return [key, same ? held : value];
     })
   );
+}
+
+/**
+ * Since when rows contradict the order in which they are shown: of values that differ by noise, the larger one may be
+ * the lower one for a moment, but not for long.
+ */
+export class Contradictions {
+  /**
+   * Compare each row with the next one.
+   *
+   * @param order keys of the rows as they are shown.
+   * @param contradicts whether a row, by what is shown of it, belongs below the next one.
+   * @param now ms.
+   */
+  update(
+    order: readonly number[],
+    contradicts: (above: number, below: number) => boolean,
+    now: number
+  ): void {
+    const before = this._since;
+    this._since = new Map();
+    for (let i = 1; i < order.length; i++) {
+      const [above, below] = [order[i - 1], order[i]];
+      if (contradicts(above, below)) {
+        const pair = `${above} ${below}`;
+        this._since.set(pair, before.get(pair) ?? now);
+      }
+    }
+  }
+
+  /** Whether two rows have contradicted the order in all updates for some seconds. */
+  lasting(now: number): boolean {
+    return [...this._since.values()].some(since => now - since >= LASTS);
+  }
+
+  private _since = new Map<string, number>();
 }
 
 /** An order of rows, with its time and reason. */

@@ -6,6 +6,7 @@ import {
   formatTick,
   niceTop,
   placeNames,
+  pointing,
   timeTicks,
   valueRange,
   valueTicks
@@ -154,6 +155,17 @@ it('never puts a name on another', () => {
   expect(near[1]!.from).toBe(300);
   const touching = placeNames([names[1], { x: 375, width: 80 }], PLOT, ROW, []);
   expect(near[0]!.y - touching[1]!.y).toBeGreaterThanOrEqual(ROW);
+});
+
+it('says of a name between two lines which of them it is of', () => {
+  const names = [
+    { x: 200, width: 90 },
+    { x: 420, width: 90 }
+  ];
+  const placed = placeNames(names, PLOT, ROW, []);
+  expect(placed.map(place => place!.side)).toEqual(['right', 'left']);
+  const told = placed.map(place => pointing('rank 1 slows down', place!.side));
+  expect(told).toEqual(['◂ rank 1 slows down', 'rank 1 slows down ▸']);
 });
 
 it('has no name on the line of another mark: that would be its name', () => {

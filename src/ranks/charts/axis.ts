@@ -140,10 +140,11 @@ export function formatTick(value: number): string {
   return formatDigits(value, 3, false);
 }
 
-/** Position of a mark's name: its left end, and the middle of its line of text, pixels. */
+/** Position of a mark's name: its left end, the middle of its line of text, pixels, and its side of the line. */
 export interface IPlaced {
   from: number;
   y: number;
+  side: 'left' | 'right';
 }
 
 /** Something drawn at an x, from one y to another, pixels. */
@@ -155,6 +156,11 @@ export interface IDrawn {
 
 /** Pixels between a mark's line and its name. */
 const BESIDE = 5;
+
+/** The name of a mark, which points to its line: between two lines, one could not tell which it is of. */
+export function pointing(label: string, side: 'left' | 'right'): string {
+  return side === 'right' ? `◂ ${label}` : `${label} ▸`;
+}
 
 /**
  * Positions for names beside their lines: to the right of the line, or to the left if there is no room; at
@@ -197,8 +203,9 @@ export function placeNames(
               t.to + 6 <= from || t.from >= to + 6 || Math.abs(t.y - y) >= row
           )
         ) {
-          taken.push({ from, y, to });
-          return { from, y };
+          const side = from > x ? 'right' : 'left';
+          taken.push({ from, y, side, to });
+          return { from, y, side };
         }
       }
     }

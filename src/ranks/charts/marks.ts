@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 
 import { themeColour, themeFont } from '../../ui/icons/theme';
-import { IDrawn, placeNames } from './axis';
+import { IDrawn, placeNames, pointing } from './axis';
 
 /** An event at a time, ms. */
 export interface IMark {
@@ -28,7 +28,7 @@ export function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
     .map(({ at, label }) => ({
       label,
       x: plot.valToPos(at / 1000, 'x', true),
-      width: ctx.measureText(label).width
+      width: ctx.measureText(pointing(label, 'left')).width
     }))
     .filter(({ x }) => x >= bbox.left && x <= right);
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
@@ -47,7 +47,8 @@ export function drawMarks(plot: uPlot, marks: readonly IMark[]): void {
       ctx.fillStyle = ground;
       ctx.fillRect(place.from - 2, place.y - row / 2, shown[i].width + 4, row);
       ctx.fillStyle = ink;
-      ctx.fillText(shown[i].label, place.from, place.y);
+      const text = pointing(shown[i].label, place.side);
+      ctx.fillText(text, place.from, place.y);
     }
   });
   ctx.restore();

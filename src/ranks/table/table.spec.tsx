@@ -91,3 +91,30 @@ it('keeps equally fast ranks in order over a time without values', () => {
   vi.advanceTimersByTime(250);
   expect(update([0.1, 0.101, 0.103])).toEqual(['0', '1', '2']);
 });
+
+it('has rows in the order of their numbers once these have contradicted the order for ten seconds', () => {
+  const update = table();
+  expect(update([0.1, 0.1, 0.1])).toEqual(['0', '1', '2']);
+  const after = (seconds: number, own: readonly number[]): string[] => {
+    let rows: string[] = [];
+    for (let passed = 0; passed < seconds; passed += 0.5) {
+      vi.advanceTimersByTime(500);
+      rows = update(own);
+    }
+    return rows;
+  };
+  expect(after(8, [0.1, 0.103, 0.1])).toEqual(['0', '1', '2']);
+  expect(after(8, [0.1, 0.103, 0.1])).toEqual(['1', '0', '2']);
+  // digits that are not shown
+  expect(after(30, [0.1001, 0.103, 0.1])).toEqual(['1', '0', '2']);
+  expect(after(30, [0.1, 0.103, 0.1003])).toEqual(['1', '0', '2']);
+});
+
+it('keeps the order of rows whose numbers go up and down', () => {
+  const update = table();
+  expect(update([0.1, 0.1])).toEqual(['0', '1']);
+  for (let i = 0; i < 60; i++) {
+    vi.advanceTimersByTime(2000);
+    expect(update(i % 3 ? [0.1, 0.103] : [0.103, 0.1])).toEqual(['0', '1']);
+  }
+});

@@ -1,0 +1,111 @@
+import React, { useRef } from 'react';
+
+import {
+  Contradictions,
+  settled,
+  SortValue,
+  useSteadyOrder
+} from '../../ui/steadyOrder';
+import { IRankMetrics } from '../model/rankMetrics';
+import { weightOf } from '../model/texts';
+import { IColumn } from './columns';
+
+/** The column that a table is sorted by, and whether its largest value comes first. */
+export interface ISort {
+  key: string;
+  down: boolean;
+}
+
+/** Sort keys of the rows, those last known where they are unknown now, and their column. */
+interface IHeld {
+  key: string;
+  values: ReadonlyMap<number, SortValue>;
+}
+
+/**
+ * The rows in the order of a column. Noise changes no order, unless the numbers contradict it for some time.
+ *
+ * @param column the column of `sort`.
+ * @param host element of the rows.
+ */
+export function useRowOrder(
+  rankMetrics: readonly IRankMetrics[],
+  column: IColumn,
+  sort: ISort,
+  host: React.RefObject<HTMLElement>
+): IRankMetrics[] {
+  const held = useRef<IHeld>({ key: '', values: new Map() });
+  const contradictions = useRef(new Contradictions());
+  const now = Date.now();
+  const byRank = new Map(rankMetrics.map(f => [f.rank.rank, f]));
+  // a rank that the head calls slow comes first at once, whatever its current time
+  const weight = (f: IRankMetrics): number =>
+    sort.key === 'own' && sort.down ? weightOf(f.rank) : 0;
+  // rows without any value are in the order of their numbers at once, not in that of the values before
+  const unknown = rankMetrics.every(f => column.value(f) === null);
+  const reason = `${sort.key} ${sort.down} ${unknown} ${rankMetrics.map(f => `${f.rank.rank} ${weight(f)}`).join()}`;
+  const order = useSteadyOrder(
+    () => {
+      const { key, values } = held.current;
+      const keeps = key === sort.key && !contradictions.current.lasting(now);
+      const before = keeps ? values : new Map<number, SortValue>();
+      const current = settled(
+        before,
+        new Map(rankMetrics.map(f => [f.rank.rank, column.value(f)]))
+      );
+      // noise changes no order after a time without values, either
+      const known = [...current].filter(([, value]) => value !== null);
+      held.current = { key: sort.key, values: new Map([...before, ...known]) };
+      return [...rankMetrics]
+        .sort(
+          (a, b) => weight(a) - weight(b) || compare(current, a, b, sort.down)
+        )
+        .map(f => f.rank.rank);
+    },
+    reason,
+    host
+  );
+  contradictions.current.update(
+    order,
+    (above, below) => {
+      const [a, b] = [byRank.get(above)!, byRank.get(below)!];
+      return weight(a) === weight(b) && contradicts(column, a, b, sort.down);
+    },
+    now
+  );
+  return order.map(rank => byRank.get(rank)!);
+}
+
+/** Whether one sees that a row belongs below the next one: by its value, and not only by digits that aren't shown. */
+function contradicts(
+  column: IColumn,
+  above: IRankMetrics,
+  below: IRankMetrics,
+  down: boolean
+): boolean {
+  const [a, b] = [column.value(above), column.value(below)];
+  if (a === null || b === null || a === b) {
+    return false;
+  }
+  return a < b === down && column.show(above) !== column.show(below);
+}
+
+/**
+ * Unknown values come last; with equal values, conspicuous ranks first, as in the sidebar, then by number.
+ */
+function compare(
+  values: ReadonlyMap<number, SortValue>,
+  a: IRankMetrics,
+  b: IRankMetrics,
+  down: boolean
+): number {
+  const x = values.get(a.rank.rank) ?? null;
+  const y = values.get(b.rank.rank) ?? null;
+  if (x === y) {
+    return weightOf(a.rank) - weightOf(b.rank) || a.rank.rank - b.rank.rank;
+  }
+  if (x === null || y === null) {
+    return x === null ? 1 : -1;
+  }
+  return (x < y ? -1 : 1) * (down ? -1 : 1);
+}
