@@ -69,8 +69,11 @@ class Result:
                 bundles[output.rank].append(msgspec.json.decode(output.data).get("data", {}))
         return bundles
 
-    def raise_failure(self) -> None:
+    def raise_failure(self, hint: str = "") -> None:
         """Raise an exception if a rank failed.
+
+        Args:
+            hint: What to do, below the traceback.
 
         Raises:
             CellFailed: Names the failed ranks, and shows the source line.
@@ -81,7 +84,7 @@ class Result:
                 kind = RanksInterrupted
             elif own_stop(self.failures):
                 kind = RanksStopped
-            raise kind(self.failures, self.ranks, self.sentence)
+            raise kind(self.failures, self.ranks, self.sentence, hint)
 
     def _text(self, kind: str) -> dict[int, str]:
         parts: dict[int, list[str]] = {rank: [] for rank in self.ranks}
@@ -98,16 +101,20 @@ class Result:
 class RanksFailed(CellFailed):
     """A failed cell, shown as one sentence and each distinct traceback once."""
 
-    def __init__(self, failures: tuple[Failure, ...], ranks: tuple[int, ...], sentence: str) -> None:
+    def __init__(
+        self, failures: tuple[Failure, ...], ranks: tuple[int, ...], sentence: str, hint: str = ""
+    ) -> None:
         super().__init__(
             sentence,
+            hint,
             details={"ranks": [f.rank for f in failures], "kinds": {str(f.rank): f.kind for f in failures}},
         )
         self.failures = failures
         self.ranks = ranks
 
     def _render_traceback_(self) -> list[str]:
-        return render_failure(self.failures, self.message)
+        below = ["", f"Hint: {self.hint}"] if self.hint else []  # a page finds it by this word
+        return [*render_failure(self.failures, self.message), *below]
 
 
 class RanksInterrupted(RanksFailed):

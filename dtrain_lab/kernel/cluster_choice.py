@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from dtrain_lab.errors import NotFound
+from dtrain_lab.services import notebook_clusters
 from dtrain_lab.text import cluster_endings, rank_names
 from dtrain_lab.text.lists import listed
 from dtrain_lab.wire.cluster import Cluster
@@ -75,7 +76,7 @@ def about(info: Cluster, notebook: str | None) -> list[str]:
         return []
     cell = f"cell {at.cell} of " if at.cell else ""
     verb = "trains" if info.metrics.current else "trained last"
-    return [f"{info.name} {verb} in {cell}{PurePath(at.notebook).name}; this is about that loop:"]
+    return [f"{info.name} {verb} in {cell}{_name(at.notebook)}; this is about that loop:"]
 
 
 def choice(running: Sequence[Cluster], notebook: str | None) -> str:
@@ -182,4 +183,9 @@ def _beside(name: str, last: Ended | None) -> str:
 
 
 def _users(info: Cluster, notebook: str | None) -> list[str]:
-    return [PurePath(other).name for other in info.notebooks if other != notebook]
+    return [_name(other) for other in info.notebooks if other != notebook]
+
+
+def _name(notebook: str) -> str:
+    """Return a notebook's name, which may not be that of its kernel's start."""
+    return PurePath(notebook_clusters.path_now(notebook)).name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.kernel import cluster_choice
@@ -104,8 +105,17 @@ def stacks(found: dict[int, str], *, all_threads: bool) -> None:
         print(f"{found}\n\nAll threads, with libraries: %distributed stacks --all")
 
 
+WIDTH = 72
+"""Characters that a line of a notebook has room for beside the panel, in a window of 1024 pixels."""
+FACTS = 5
+"""Number of columns of a rank before its metrics."""
+
+
 def rank_lines(info: ClusterInfo) -> list[str]:
-    """Return the ranks as a text table, whose columns are as wide as their texts; without absent metrics."""
+    """Return the ranks as a text table, whose columns are as wide as their texts; without absent metrics.
+
+    If the columns are too wide for a line, the metrics of a rank are below its state.
+    """
     rows = []
     for rank in info.ranks:
         share = least_share(rank.comm_overhead, rank.comm_bound, rank.comm_overhead_error)
@@ -116,12 +126,23 @@ def rank_lines(info: ClusterInfo) -> list[str]:
                 word(rank.state),
                 rank.device,
                 f"step {rank.step}" if rank.step is not None else "",
+                f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "",
                 f"{rank.samples_per_s:,.1f} samples/s" if rank.samples_per_s is not None else "",
                 f"communication {share}" if rank.comm_overhead is not None else "",
                 f"other waits {least_share(asleep, '')}" if asleep is not None else "",
-                f"{rank.memory_bytes / 2**30:.1f} GiB" if rank.memory_bytes else "",
             )
         )
+    whole = _aligned(rows)
+    if max(map(len, whole), default=0) <= WIDTH:
+        return whole
+    facts, metrics = _aligned([row[:FACTS] for row in rows]), _aligned([row[FACTS:] for row in rows])
+    indent = " " * (3 + max(len(row[0]) for row in rows))
+    lines = [(above, f"{indent}{below}".rstrip()) for above, below in zip(facts, metrics, strict=True)]
+    return [line for pair in lines for line in pair if line]
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows as lines, without columns that are empty in all rows."""
     columns = [column for column in zip(*rows, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in columns]
-    return ["  " + "   ".join(map(str.ljust, row, widths)).rstrip() for row in zip(*columns, strict=True)]
+    return [f"  {'   '.join(map(str.ljust, row, widths))}".rstrip() for row in zip(*columns, strict=True)]

@@ -1,6 +1,8 @@
 """The cluster that a notebook used last, and the options of its start; remembered after the kernel ends.
 
-What a kernel uses now is recorded for the server, too: the kernel may be busy when a page asks.
+What a kernel uses now is recorded for the server, too: the kernel may be busy when a page asks. The server
+records where a notebook is since it was renamed: its kernel, and so its cluster, knows the path of the
+kernel's start.
 """
 
 from __future__ import annotations
@@ -68,6 +70,28 @@ def tell(kernel: str, use: KernelUse) -> None:
 def forget(kernel: str) -> None:
     """Remove the record of a kernel that ends."""
     _record(kernel, "kernel").unlink(missing_ok=True)
+
+
+def note_path(notebook: str, now: str) -> None:
+    """Record where a notebook is now.
+
+    Args:
+        notebook: Its path as its kernel was told of it.
+        now: Its path on disk.
+    """
+    record = _record(notebook, "path")
+    if now != notebook:
+        atomic_files.swap(record, now.encode())
+    elif record.exists():
+        record.unlink(missing_ok=True)
+
+
+def path_now(notebook: str) -> str:
+    """Return where a notebook is now that a kernel or a cluster calls by the path of its kernel's start."""
+    try:
+        return _record(notebook, "path").read_text()
+    except FileNotFoundError:
+        return notebook
 
 
 def of_kernel(kernel: str, running: Container[str]) -> KernelUse:

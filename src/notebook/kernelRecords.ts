@@ -46,6 +46,12 @@ export function followKernels(
       }
     });
     context.pathChanged.connect(() => notePath(panel));
+    // the server knows the new path now, and tells other notebooks' kernels
+    sessionContext.propertyChanged.connect((_, changed) => {
+      if (changed === 'path') {
+        look(panel);
+      }
+    });
     look(panel);
   });
   let before = '';

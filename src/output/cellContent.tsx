@@ -12,7 +12,7 @@ import { ICellOutput } from './runs/cellOutput';
 import { Area, ILeft, Lines, rowsOf } from './text/rows';
 import { IRunStatus, keepsVariables } from './runStatus';
 import { outcomeOf } from './runs/outcome';
-import { parseTracebacks, tracebacksOf } from './lines/traceback';
+import { hintIn, parseTracebacks, tracebacksOf } from './lines/traceback';
 import { Choice } from './lines/parts';
 
 /** State of a cell of ranks. */
@@ -63,7 +63,8 @@ export function CellView(props: {
   const known = (record?.result ?? record)?.failures.filter(
     f => f.kind === 'raised'
   );
-  const rows = own || known ? [] : (output.failure?.rows ?? []);
+  const told = own ? [] : (output.failure?.rows ?? []);
+  const rows = known ? [] : told;
   const tracebacks = own
     ? []
     : known
@@ -150,6 +151,7 @@ export function CellView(props: {
       <Failure
         tracebacks={tracebacks}
         rows={rows}
+        hint={hintIn(told)}
         actions={actions}
         trans={trans}
       />

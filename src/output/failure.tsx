@@ -28,6 +28,8 @@ export function Failure(props: {
   tracebacks: readonly ITraceback[];
   /** The kernel's text, displayed if no traceback could be parsed from it. */
   rows: readonly string[];
+  /** The kernel's hint; null if there is none. Commands are in backquotes. */
+  hint: string | null;
   actions: IFailureActions;
   trans: TranslationBundle;
 }): JSX.Element | null {
@@ -61,6 +63,13 @@ export function Failure(props: {
       aria-label={props.trans.__('Failure')}
     >
       <Headline traceback={first} {...props} />
+      {props.hint && (
+        <p className="jp-DtrainOutput-hint">
+          {props.hint
+            .split('`')
+            .map((text, i) => (i % 2 ? <code key={i}>{text}</code> : text))}
+        </p>
+      )}
       <Traceback traceback={first} {...props} />
       {others.map((traceback, i) => (
         <details key={i}>

@@ -92,6 +92,7 @@ export function makeCluster(more: Partial<Cluster> = {}): Cluster {
       verdicts: [],
       advice: [],
       no_advice: '',
+      diagnosis_helps: false,
       too_busy: '',
       unknown: [],
       gradient_bytes: null,

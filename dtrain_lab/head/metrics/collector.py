@@ -15,6 +15,7 @@ from dtrain_lab.head.metrics.logged_values import LoggedValues
 from dtrain_lab.head.metrics.slow_world import SlowWorld, method_error, too_busy
 from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, estimates
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
+from dtrain_lab.metrics.advice.reasons import asks_diagnosis
 from dtrain_lab.metrics.other_waits import part_s
 from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
@@ -175,6 +176,7 @@ class MetricsCollector:
         )
         if not current and (found is None or not found.alarm):
             advice = self.advice  # kept after the loop's end: users apply it before the next run
+        why_none = "" if advice else self._advised.why_none
         taking = sum(1 for sample in samples if sample.step_s)
         sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, taking)
         # a cell that hangs before its first training step has no pace to compare with
@@ -187,7 +189,8 @@ class MetricsCollector:
             advice=advice,
             unknown=self._advised.unknown,
             too_busy=self._advised.too_busy,
-            no_advice="" if advice else self._advised.why_none,
+            no_advice=why_none,
+            diagnosis_helps=asks_diagnosis(why_none),
             verdicts=(found,) if found is not None else (),
             current=current,
             loop=self.loops.where,

@@ -15,6 +15,7 @@ import msgspec
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
+from dtrain_lab.kernel import missing_names
 from dtrain_lab.kernel.output.comms import Comms
 from dtrain_lab.kernel.output.emitter import Emitter
 from dtrain_lab.machine.signals import held_interrupts
@@ -196,7 +197,7 @@ class CellDisplay:
                 await self._emitter.sent()
 
             self._portal.call(tell())
-        result.raise_failure()
+        result.raise_failure(missing_names.hint(result.failures, self._shell.user_ns))
 
     def _put(self, output: CellOutput) -> None:
         self._comms.see(output)

@@ -64,6 +64,11 @@ def why_none(of: Measured | None, busy: str) -> str:
     )
 
 
+def asks_diagnosis(why: str) -> bool:
+    """Whether a reason for no advice asks for a diagnosis, or for another one."""
+    return why == TOO_SHORT or why.endswith((MEASURE, AGAIN))
+
+
 def _unsteady(what: str, share: float, error: float) -> str:
     """What a diagnosis has found of a share that it could not measure well enough."""
     least, most = max(0.0, share - error), min(1.0, share + error)

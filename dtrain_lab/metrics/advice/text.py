@@ -9,9 +9,8 @@ import msgspec
 
 from dtrain_lab.metrics.advice import wording
 from dtrain_lab.metrics.advice.forecast import weak_scaling
-from dtrain_lab.metrics.advice.reasons import MEASURE, TOO_SHORT
+from dtrain_lab.metrics.advice.reasons import TOO_SHORT, asks_diagnosis
 from dtrain_lab.metrics.advice.tried import NUMBERS as TRYABLE
-from dtrain_lab.metrics.diagnosis_text import AGAIN
 from dtrain_lab.text import rank_names
 from dtrain_lab.text.units import size_text
 from dtrain_lab.wire.cluster import Cluster
@@ -50,7 +49,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
         return [why, f"{INDENT}{ask.format('diagnose', '')}"]
     if why:
         told.append(why)
-    if why.endswith((MEASURE, AGAIN)):
+    if asks_diagnosis(why):
         told.append(f"{INDENT}{ask.format('diagnose', '')}")
     # with one rank, and in a hang, the reason is said already
     judged = bool(advice) or why in (NOTHING, cluster.metrics.no_advice)

@@ -280,4 +280,14 @@ class KernelHandler(BaseHandler):
     async def get(self, identity: str) -> None:
         """Return what a kernel calls its notebook, and which cluster it used last; it may be busy."""
         running = {record.id for record in await asyncio.to_thread(self.ours.worlds.found)}
-        self.answer(await asyncio.to_thread(notebook_clusters.of_kernel, identity, running))
+        use = await asyncio.to_thread(notebook_clusters.of_kernel, identity, running)
+        if use.notebook is not None:
+            await self._note_path(identity, use.notebook)
+        self.answer(use)
+
+    async def _note_path(self, kernel: str, notebook: str) -> None:
+        """Record where a kernel's notebook is now, for other notebooks' kernels, which name it."""
+        root = Path(self.settings["server_root_dir"]).expanduser()
+        for session in await ensure_async(self.session_manager.list_sessions()):
+            if session["kernel"] and session["kernel"]["id"] == kernel and session["type"] == "notebook":
+                await asyncio.to_thread(notebook_clusters.note_path, notebook, str(root / session["path"]))

@@ -69,7 +69,7 @@ class Metrics(LoopMetrics, frozen=True):
     the others are rank 0's; None if it is not known, as in a job of an earlier version.
     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
     `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
-    nothing trained.
+    nothing trained. `diagnosis_helps`: it asks for a diagnosis, or for another one.
     `current`: whether training is running; if not, `last` has its last metrics.
     `loop`: the cell that trains, or trained last.
     `even`: it was watched for long enough to say that all ranks keep pace.
@@ -89,6 +89,7 @@ class Metrics(LoopMetrics, frozen=True):
     unknown: tuple[str, ...] = ()
     too_busy: str = ""
     no_advice: str = ""
+    diagnosis_helps: bool = False
     rank_batch: int | None = None
     global_batch: int | None = None
     accumulated: int = 1

@@ -80,17 +80,20 @@ export function ShownAdvice(
     return null; // what is being measured may change it
   }
   if (!metrics.advice.length) {
+    const helps = metrics.diagnosis_helps || !metrics.measured;
     // while a loop runs, its metrics are still changing
     return metrics.no_advice && !metrics.current ? (
       <p className="jp-DtrainUi-noAdvice">
         {unbroken(metrics.no_advice)}{' '}
-        {!metrics.measured && cluster.may.includes('stacks') && (
+        {helps && cluster.may.includes('stacks') && (
           <button
             type="button"
             className="jp-DtrainUi-link"
             onClick={() => void commands.execute(CommandIDs.diagnose, { id })}
           >
-            {trans.__('Diagnose now')}
+            {metrics.measured
+              ? trans.__('Diagnose again')
+              : trans.__('Diagnose now')}
           </button>
         )}
       </p>

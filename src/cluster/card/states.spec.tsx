@@ -190,6 +190,31 @@ it('asks for no diagnosis while one runs', () => {
   expect(advice('diagnosing')).toBe('');
 });
 
+it('has a link beside a reason that asks for another diagnosis, and beside no other one once there was one', () => {
+  const { metrics, summary } = makeCluster();
+  const advice = (diagnosis_helps: boolean): string =>
+    renderToStaticMarkup(
+      <ShownAdvice
+        cluster={makeCluster({
+          metrics: {
+            ...metrics,
+            no_advice: 'The last diagnosis was too unsteady. Diagnose later.',
+            diagnosis_helps,
+            measured: true,
+            current: false
+          },
+          may: ['stacks'],
+          summary: { ...summary, code: 'ready' }
+        })}
+        commands={new CommandRegistry()}
+        adviceState={{} as never}
+        trans={trans}
+      />
+    );
+  expect(advice(true)).toContain('Diagnose again');
+  expect(advice(false)).not.toContain('<button');
+});
+
 it('says that a rank has finished the cell where others wait for it, and offers neither debugger nor restart of it', () => {
   const where = null;
   const verdict = makeVerdict({

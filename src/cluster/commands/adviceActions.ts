@@ -11,12 +11,16 @@ import { showChange } from './showChange';
 /** Arguments of a command. */
 export type Args = ReadonlyPartialJSONObject;
 
-/** Adds a command for a cluster; `may` is the required permission. */
+/**
+ * Adds a command for a cluster; `may` is the required permission, `when` whether there is anything to do, which is true
+ * by default.
+ */
 export type Add = (
   id: string,
   label: string,
   may: string | null,
-  execute: (cluster: Cluster, args: Args) => Promise<void> | void
+  execute: (cluster: Cluster, args: Args) => Promise<void> | void,
+  when?: (cluster: Cluster) => boolean
 ) => void;
 
 /** Commands for advice: show its change, or try it. */

@@ -3,7 +3,12 @@ import { CommandRegistry } from '@lumino/commands';
 import { expect, it, vi } from 'vitest';
 
 import { CommandIDs } from '../../commands';
-import { makeCluster, makeFrame, makeVerdict } from '../../testing/clusters';
+import {
+  makeCluster,
+  makeFrame,
+  makeRank,
+  makeVerdict
+} from '../../testing/clusters';
 import { makeLiveState } from '../../testing/liveState';
 import { Cluster, IClusterActions, ISite } from '../../tokens';
 import { addClusterCommands } from './clusterCommands';
@@ -79,6 +84,40 @@ it('says before a cluster is stopped that a cell runs on it', async () => {
   dialog().querySelector<HTMLElement>('.jp-mod-accept, .jp-mod-warn')!.click();
   await done;
   expect(stop).toHaveBeenCalledWith('a');
+});
+
+it('goes on without lost ranks only where a rank is lost, and tells menus when that changes', () => {
+  const model = makeLiveState();
+  const selection = new Selection(model);
+  const commands = new CommandRegistry();
+  addClusterCommands({
+    commands,
+    model,
+    site: {} as ISite,
+    selection,
+    adviceState: new AdviceState(),
+    actions: {} as IClusterActions,
+    trans: nullTranslator.load('dtrain_lab')
+  });
+  const changed = vi.fn();
+  commands.commandChanged.connect((_, { id }) => changed(id));
+  const hear = (state: 'idle' | 'lost'): void =>
+    model.receive(
+      makeFrame([
+        makeCluster({
+          ranks: [makeRank(0), makeRank(1, { state })],
+          lost: (state === 'lost' ? [{ rank: 1 }] : []) as Cluster['lost']
+        })
+      ])
+    );
+  hear('idle');
+  selection.select('c1');
+  expect(commands.isEnabled(CommandIDs.leaveOutRanks)).toBe(false);
+  expect(commands.isEnabled(CommandIDs.restartRanks)).toBe(true);
+  changed.mockClear();
+  hear('lost');
+  expect(changed).toHaveBeenCalledWith(CommandIDs.leaveOutRanks);
+  expect(commands.isEnabled(CommandIDs.leaveOutRanks)).toBe(true);
 });
 
 it('goes to the cluster that is shown as needing attention: a slow one if none is in trouble', async () => {

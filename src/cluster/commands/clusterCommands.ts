@@ -102,7 +102,7 @@ function adder(
   { commands, model, trans }: IClusterCommandParts,
   target: Target
 ): Add {
-  return (id, label, may, execute) => {
+  return (id, label, may, execute, when = () => true) => {
     commands.addCommand(id, {
       label: args => {
         // where it is one of several, a menu without a cluster of its own says which
@@ -116,7 +116,11 @@ function adder(
       },
       isEnabled: args => {
         const cluster = target(args);
-        return !!cluster && (may === null || cluster.may.includes(may));
+        return (
+          !!cluster &&
+          (may === null || cluster.may.includes(may)) &&
+          when(cluster)
+        );
       },
       execute: async args => {
         const cluster = target(args);

@@ -17,6 +17,7 @@ export function notifyWhenPossible(
       ...model.clusters.map(c => [
         c.id,
         ...c.may,
+        c.lost.map(({ rank }) => rank),
         c.metrics.verdicts.some(isHang),
         model.ignored(c.id) !== null
       ])

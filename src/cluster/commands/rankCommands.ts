@@ -1,9 +1,7 @@
-import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../../commands';
 import { Cluster, IClusterActions } from '../../tokens';
-import { TOAST_MS } from '../../ui/actionButton';
 import { askSize, confirmLoss } from '../dialogs/dialogs';
 import { askRestart } from '../dialogs/restart';
 import { showLastOutput } from '../model/lastOutput';
@@ -32,7 +30,8 @@ export function addRankCommands(
     CommandIDs.leaveOutRanks,
     trans.__('Go On without Lost Ranks…'),
     'restart',
-    cluster => goOnWithoutLost(cluster, actions, trans)
+    cluster => goOnWithoutLost(cluster, actions, trans),
+    cluster => shrinkPlan(cluster) !== null
   );
   add(
     CommandIDs.showLastOutput,
@@ -81,10 +80,7 @@ async function goOnWithoutLost(
 ): Promise<void> {
   const plan = shrinkPlan(cluster);
   if (!plan) {
-    Notification.info(trans.__('%1 has not lost a rank.', cluster.name), {
-      autoClose: TOAST_MS
-    });
-    return;
+    return; // it has come back meanwhile
   }
   const sure = await confirmLoss(
     trans._n('Go on with %1 rank?', 'Go on with %1 ranks?', plan.size),

@@ -3,7 +3,12 @@ import { expect, it } from 'vitest';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { tracebackText } from './tracebackText';
-import { importedPath, parseTracebacks, tracebacksOf } from './traceback';
+import {
+  hintIn,
+  importedPath,
+  parseTracebacks,
+  tracebacksOf
+} from './traceback';
 
 const ROWS = [
   '',
@@ -48,6 +53,23 @@ it('reads tracebacks as the kernel writes them', () => {
   ]);
   expect(second.ranks).toEqual([3, 5, 6]);
   expect(second.more).toEqual(['more of the message']);
+});
+
+it('takes the hint below all tracebacks for no part of the last one', () => {
+  const rows = [
+    '',
+    "Ranks 0–1: NameError: name 'width' is not defined",
+    '  cell [3], line 2',
+    '----> 2 width',
+    '',
+    "Hint: width is a variable of the notebook's kernel."
+  ];
+  expect(hintIn(rows)).toBe("width is a variable of the notebook's kernel.");
+  expect(parseTracebacks(rows).map(({ detail }) => detail)).toEqual([[]]);
+  expect(hintIn(ROWS)).toBeNull();
+  const noted = [...rows.slice(0, 4), 'Hint: of a note', 'more of the note'];
+  expect(hintIn(noted)).toBeNull();
+  expect(parseTracebacks(noted)[0].detail).toEqual(noted.slice(4));
 });
 
 it('shows what a cluster knows of a failure, whatever the words of its text', () => {

@@ -100,8 +100,20 @@ const PLACE = /^ {2}(?:cell (\[[^\]]+\]), line (\d+)|(\S.*):(\d+))(, in .*)?$/;
 const FOLDED = /^ {2}… (\d+) library frames?$/;
 const SOURCE = /^(-+> ?\d+|\s+\d+)(?: (.*))?$/;
 
+/** The kernel's hint below all tracebacks, such as how ranks get a variable that they lack. */
+const HINT = /^Hint: (\S.*)$/;
+
+/** The kernel's hint at the end of its text on a failed cell; null if there is none. */
+export function hintIn(rows: readonly string[]): string | null {
+  const last = rows
+    .flatMap(text => text.split('\n'))
+    .filter(row => row.trim())
+    .pop();
+  return HINT.exec(last ?? '')?.[1] ?? null;
+}
+
 /**
- * Parse the kernel's text on a failed cell, below its sentence.
+ * Parse the kernel's text on a failed cell, below its sentence, without the hint at its end.
  *
  * For notebooks whose cluster has ended: a notebook keeps errors only as text. Text that can't be parsed is
  * displayed unchanged.
@@ -115,7 +127,11 @@ export function parseTracebacks(rows: readonly string[]): ITraceback[] {
     all: null;
     detail: string[];
   }[] = [];
+  const hint = hintIn(rows);
   for (const row of rows.flatMap(text => text.split('\n'))) {
+    if (hint !== null && row === `Hint: ${hint}`) {
+      continue;
+    }
     const last = found[found.length - 1];
     const head = HEAD.exec(row);
     if (head) {

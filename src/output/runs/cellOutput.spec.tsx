@@ -27,6 +27,7 @@ it('shows a syntax error as other errors: a link to its line, and the line marke
   expect(failure?.sentence).toContain('not sent to any rank');
   const shown = renderToStaticMarkup(
     <Failure
+      hint={null}
       tracebacks={[]}
       rows={failure?.rows ?? []}
       actions={{

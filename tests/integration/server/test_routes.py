@@ -186,6 +186,28 @@ async def test_a_server_that_is_stopped_says_so_to_its_pages(
     socket.close()
 
 
+@pytest.mark.processes
+async def test_where_a_renamed_notebook_is_now_is_recorded_for_other_notebooks_kernels(
+    jp_fetch: Any, jp_root_dir: Path
+) -> None:
+    async def session(method: str, *name: str, **body: Any) -> Any:
+        text = json.dumps(body) if body else None
+        answer = await jp_fetch("api", "sessions", *name, method=method, body=text)
+        return json.loads(answer.body) if answer.body else None
+
+    made = await session(
+        "POST", path="life.ipynb", name="life.ipynb", type="notebook", kernel={"name": "python3"}
+    )
+    kernel, was = made["kernel"]["id"], str(jp_root_dir / "life.ipynb")
+    notebook_clusters.tell(kernel, KernelUse(was))
+    await jp_fetch("dtrain-lab", "kernels", kernel)
+    assert notebook_clusters.path_now(was) == was
+    await session("PATCH", made["id"], path="renamed.ipynb")
+    await jp_fetch("dtrain-lab", "kernels", kernel)
+    assert notebook_clusters.path_now(was) == str(jp_root_dir / "renamed.ipynb")
+    await session("DELETE", made["id"])
+
+
 START = '{"ranks": 2, "name": "web", "notebook": "sub/a.ipynb"}'
 
 

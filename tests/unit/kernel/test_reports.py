@@ -21,6 +21,22 @@ def test_a_rank_that_waits_for_something_else_is_said_to_do_so() -> None:
     assert "other waits" not in "".join(rank_lines(training("c", (RANK,))))
 
 
+def test_what_is_too_wide_for_a_narrow_notebook_is_below_the_state() -> None:
+    trains = replace(RANK, step=384, samples_per_s=340.0, memory_bytes=322_122_547)
+    stuck = replace(trains, rank=1, state="in collective", comm_overhead=0.0, asleep_s=0.08)
+    assert rank_lines(training("c", (trains, stuck))) == [
+        "  rank 0   busy              cpu   step 384   0.3 GiB",
+        "           340.0 samples/s   communication 4 %",
+        "  rank 1   in a collective   cpu   step 384   0.3 GiB",
+        "           340.0 samples/s   communication 0 %   other waits 80 %",
+    ]
+    none = dict.fromkeys(("step", "samples_per_s", "step_s", "comm_overhead", "asleep_s"))
+    new = replace(stuck, rank=2, **none)
+    assert rank_lines(training("c", (trains, stuck, new)))[4:] == [
+        "  rank 2   in a collective   cpu              0.3 GiB"
+    ]
+
+
 def test_a_share_that_may_be_anything_has_no_number() -> None:
     """Other views said "too unsteady to tell", `%distributed status` "communication 21 %"."""
     vague = replace(RANK, comm_overhead=0.21, comm_overhead_error=0.6)

@@ -388,6 +388,9 @@ def test_after_an_unsteady_diagnosis_advice_says_so_instead_of_asking_for_one(
     )
     seen = replace(cluster(), metrics=Metrics(last=Last(), no_advice=why))
     assert advice_text.lines([], seen)[:2] == [why, "    %distributed diagnose"]
+    assert reasons.asks_diagnosis(why)
+    steady = Diagnosis("", "replayed", Check(0.02, 0.01, 0.1, 0.098, ""), None)
+    assert not reasons.asks_diagnosis(reasons.why_none(with_diagnosis(BOUND, steady), ""))
 
 
 def test_the_loader_of_a_slow_rank_is_named_where_the_others_wait_for_that_rank_not_for_data() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from dtrain_lab.kernel import cluster_choice
 from dtrain_lab.services import notebook_clusters
 from dtrain_lab.services.notebook_clusters import UsedCluster, of_kernel
 from dtrain_lab.wire.site import KernelUse
+from tests.unit.metrics.test_advice import cluster
 
 
 def test_a_kernel_uses_its_last_cluster_or_one_that_the_panel_has_started_since(
@@ -29,3 +32,15 @@ def test_a_kernel_uses_its_last_cluster_or_one_that_the_panel_has_started_since(
     notebook_clusters.forget("k")
     notebook_clusters.forget("k")
     assert of_kernel("k", {"b"}) == KernelUse()
+
+
+def test_a_renamed_notebook_has_its_name_of_now_where_other_notebooks_hear_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    life = replace(cluster(), name="life", notebooks=("/w/life.ipynb", "/w/b.ipynb"))
+    assert cluster_choice.each([life], None, "/w/b.ipynb") == "life (used by life.ipynb)"
+    notebook_clusters.note_path("/w/life.ipynb", "/w/renamed.ipynb")
+    assert cluster_choice.each([life], None, "/w/b.ipynb") == "life (used by renamed.ipynb)"
+    notebook_clusters.note_path("/w/life.ipynb", "/w/life.ipynb")
+    assert notebook_clusters.path_now("/w/life.ipynb") == "/w/life.ipynb", "it was renamed back"

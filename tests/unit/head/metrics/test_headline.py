@@ -162,9 +162,10 @@ def test_a_busy_machine_is_named_as_the_reason_for_no_advice_also_after_the_loop
     ended = world.tick(bound, runnable=1.0, more=0)
     assert ended.metrics.too_busy == said
     told = advice_text.lines([], ended)
-    assert told[0] == f"{said} {advice_text.MEASURE}"
+    assert told[0] == f"{said} {reasons.MEASURE}"
     assert told[1] == "    %distributed diagnose"
     assert ended.metrics.no_advice == told[0], "the panel says it, too"
+    assert ended.metrics.diagnosis_helps
     assert advice_text.NOTHING not in told
     check = Check(0.6, 0.02, 0.05, 0.02, "")
     world.collector.diagnosed(Diagnosis("", "replayed", check, None, ()), 2)
