@@ -2855,6 +2855,8 @@ export interface components {
              * @default null
              */
             data_s: number | null;
+            /** @default false */
+            diagnosis_helps: boolean;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
             /** @default false */
@@ -3307,7 +3309,7 @@ export interface components {
          *     the others are rank 0's; None if it is not known, as in a job of an earlier version.
          *     `unknown`: what `advice` can't judge, and why. `too_busy`: why estimates give no advice at all.
          *     `no_advice`: why there is none on the loop that trains, or trained last; empty if there is some, or
-         *     nothing trained.
+         *     nothing trained. `diagnosis_helps`: it asks for a diagnosis, or for another one.
          *     `current`: whether training is running; if not, `last` has its last metrics.
          *     `loop`: the cell that trains, or trained last.
          *     `even`: it was watched for long enough to say that all ranks keep pace.
@@ -3348,6 +3350,8 @@ export interface components {
              * @default null
              */
             data_s: number | null;
+            /** @default false */
+            diagnosis_helps: boolean;
             /** @default null */
             epoch: components["schemas"]["Epoch"] | null;
             /** @default false */

@@ -382,6 +382,21 @@ def test_push_pull_status_restart(started: Notebook) -> None:
     assert shown.startswith("[]: No training steps were measured yet.")
 
 
+def test_a_name_that_only_the_notebooks_kernel_has_is_pushed_as_the_error_says(started: Notebook) -> None:
+    started.run("import math\nwidth = 128")
+    ran = started.run("%%distributed\nprint(width)")
+    assert "Ranks 0–1 failed: NameError: name 'width' is not defined." in ran.error
+    assert ran.error.endswith(
+        "\n\nHint: width is a variable of the notebook's kernel: `%distributed push width` copies it to the "
+        "ranks."
+    )
+    started.run("%distributed push width")
+    assert started.run("%%distributed 0\nprint(width)").stdout == "[0] 128\n"
+    lacks = started.run("%%distributed 0\nmath.pi").error
+    assert "math is a module of the notebook's kernel: import it in a %%distributed cell, too." in lacks
+    assert "Hint" not in started.run("%%distributed 0\nnowhere").error
+
+
 def test_a_second_notebook_attaches_to_the_same_cluster(started: Notebook) -> None:
     other = Notebook()
     try:
