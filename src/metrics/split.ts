@@ -32,10 +32,10 @@ const LEAST_NAMED = 0.01;
 /**
  * Parts of a step of a rank, or of the world, whose metrics are means over its ranks; null if unknown.
  *
- * Transfer and waiting are the communication that is displayed everywhere else; communication whose waiting is unknown
- * counts as transfer. The other parts are measured separately: if they add up to more than the rest of the step, they
- * are scaled down together. A loop that waits for something else does so in these parts: it is taken out of the rest,
- * and then out of the computation.
+ * Transfer and waiting are the communication that is displayed everywhere else; communication that isn't known to be
+ * waiting counts as transfer. The other parts are measured separately: if they add up to more than the rest of the
+ * step, they are scaled down together. A loop that waits for something else does so in these parts: it is taken out of
+ * the rest, and then out of the computation.
  */
 export function splitOf(
   of: Pick<
@@ -55,8 +55,11 @@ export function splitOf(
     return null;
   }
   const share = (seconds: number | null): number => (seconds ?? 0) / step_s;
-  const transfer = of.transfer_s === null ? comm_overhead : share(of.transfer_s);
   const waiting = share(of.wait_s);
+  const transfer =
+    of.transfer_s === null
+      ? Math.max(0, comm_overhead - waiting)
+      : share(of.transfer_s);
   const [data, compute, optimizer] = [
     share(of.data_s),
     share(of.compute_s),

@@ -105,6 +105,7 @@ it('goes on without lost ranks only where a rank is lost, and tells menus when t
     model.receive(
       makeFrame([
         makeCluster({
+          state: state === 'lost' ? 'degraded' : 'ready',
           ranks: [makeRank(0), makeRank(1, { state })],
           lost: (state === 'lost' ? [{ rank: 1 }] : []) as Cluster['lost']
         })
