@@ -48,6 +48,7 @@ class CellDisplay:
     def __init__(
         self, shell: Any, portal: Portal, target: Cluster, cell: str, ranks: Iterable[int], by_rank: bool
     ) -> None:
+        self._shell = shell
         self._portal = portal
         self._target = target
         self._cell = cell
