@@ -2,7 +2,14 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, it } from 'vitest';
 
 import { makeRank } from '../testing/clusters';
-import { ISplit, namedParts, PARTS, splitOf, StepPart } from './split';
+import {
+  ISplit,
+  namedParts,
+  PARTS,
+  shareTexts,
+  splitOf,
+  StepPart
+} from './split';
 
 const trans = nullTranslator.load('dtrain_lab');
 
@@ -111,6 +118,25 @@ describe('namedParts', () => {
       'waiting 0 %',
       'other 42 %'
     ]);
+  });
+
+  it('leaves out what is no whole percent, and has the same shares as a legend with times', () => {
+    const split = {
+      data: 0.0043,
+      own: 0.0402,
+      asleep: 0,
+      transfer: 0.0467,
+      waiting: 0.4672,
+      optimizer: 0.0011,
+      other: 0.4405
+    };
+    expect(texts(split)).toEqual([
+      'forward, backward 4 %',
+      'transfer 5 %',
+      'waiting 47 %',
+      'other 44 %'
+    ]);
+    expect(shareTexts(split).optimizer).toBe('0\u00a0%');
   });
 
   it('adds up to 100 %', () => {

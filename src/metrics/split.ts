@@ -26,9 +26,6 @@ export type ISplit = Record<StepPart, number>;
 /** Parts that a legend names also where there is nothing of them. */
 const ALWAYS: readonly StepPart[] = ['own', 'transfer', 'waiting'];
 
-/** Share of a step from which a legend without times names the other parts. */
-const LEAST_NAMED = 0.01;
-
 /**
  * Parts of a step of a rank, or of the world, whose metrics are means over its ranks; null if unknown.
  *
@@ -135,17 +132,21 @@ export function partTitle(
   }
 }
 
-/** The parts that a legend names, with their shares: "forward, backward 70 %". */
+/** The share of each part as text: the same in all legends, and 100 % together. */
+export function shareTexts(split: ISplit): Record<StepPart, string> {
+  const shares = formatShares(PARTS.map(part => split[part]));
+  return Object.fromEntries(
+    PARTS.map((part, i) => [part, shares[i]])
+  ) as Record<StepPart, string>;
+}
+
+/** The parts that a legend without times names, with their shares: "forward, backward 70 %". */
 export function namedParts(
   split: ISplit,
   trans: TranslationBundle
 ): { part: StepPart; text: string }[] {
-  const parts = PARTS.filter(
-    part => ALWAYS.includes(part) || split[part] >= LEAST_NAMED
-  );
-  const shares = formatShares(parts.map(part => split[part]));
-  return parts.map((part, i) => ({
-    part,
-    text: `${partName(part, trans)} ${shares[i]}`
-  }));
+  const shares = shareTexts(split);
+  return PARTS.filter(
+    part => ALWAYS.includes(part) || !/^0\s/.test(shares[part])
+  ).map(part => ({ part, text: `${partName(part, trans)} ${shares[part]}` }));
 }

@@ -6,10 +6,15 @@ import {
   formatMegabytes,
   formatRate,
   formatShare,
-  formatShares,
   formatTime
 } from '../metrics/format';
-import { partName, PARTS, partTitle, splitOf } from '../metrics/split';
+import {
+  partName,
+  PARTS,
+  partTitle,
+  shareTexts,
+  splitOf
+} from '../metrics/split';
 import { SplitBar } from '../ui/charts/splitBar';
 
 /** Share of a step from which a part is named. */
@@ -43,7 +48,7 @@ export function StepParts(props: {
   }
   const step = metrics.step_s ?? 0;
   const parts = PARTS.filter(part => split[part] >= LEAST_NAMED);
-  const shares = formatShares(parts.map(part => split[part]));
+  const shares = shareTexts(split);
   return (
     <section className="jp-DtrainRanks-parts" aria-label={trans.__('A step')}>
       <h3>
@@ -54,14 +59,14 @@ export function StepParts(props: {
       </h3>
       <SplitBar split={split} trans={trans} />
       <p className="jp-DtrainUi-legend" aria-hidden>
-        {parts.map((part, i) => (
+        {parts.map(part => (
           <span
             key={part}
             data-part={part}
             title={partTitle(part, split.asleep > 0, trans)}
           >
             {partName(part, trans)} <b>{formatTime(split[part] * step)}</b>{' '}
-            {shares[i]}
+            {shares[part]}
             {part === 'waiting' && waits && ` (${waits})`}
           </span>
         ))}
