@@ -15,7 +15,7 @@ import msgspec
 from dtrain_lab.api.cluster import Cluster
 from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.result import Result
-from dtrain_lab.kernel import missing_names
+from dtrain_lab.kernel.output import missing_names
 from dtrain_lab.kernel.output.comms import Comms
 from dtrain_lab.kernel.output.emitter import Emitter
 from dtrain_lab.machine.signals import held_interrupts

@@ -13,7 +13,7 @@ import pytest
 
 from dtrain_lab.api.result import Result
 from dtrain_lab.errors import CellFailed
-from dtrain_lab.kernel import missing_names
+from dtrain_lab.kernel.output import missing_names
 from dtrain_lab.wire.cells import CellResult, Failure
 
 
