@@ -12,7 +12,7 @@ from dtrain_lab.wire.summary import Summary
 from dtrain_lab.wire.sweeps import Importance, SweepRecord
 
 LEAST_TRIALS = 10
-"""Minimum number of finished trials: among fewer, chance decides which parameter looks important."""
+"""Minimum number of trials that are done: among fewer, chance decides which parameter looks important."""
 BEST_SHARE, LEAST_BEST = 0.1, 5
 """The best tenth of the trials is compared with all, and at least `LEAST_BEST`, as Optuna advises."""
 
@@ -32,12 +32,9 @@ def importance(record: SweepRecord) -> Importance:
         return _untold("one_parameter", "Only one parameter varies, so there is nothing to compare.")
     if len(done) < LEAST_TRIALS:
         values = {"done": len(done), "least": LEAST_TRIALS}
-        have = "has" if len(done) == 1 else "have"
-        return _untold(
-            "few_trials",
-            f"Importance needs {LEAST_TRIALS} finished trials; {len(done)} {have} finished.",
-            values,
-        )
+        are = "is" if len(done) == 1 else "are"
+        text = f"Importance needs {LEAST_TRIALS} trials that are done; {len(done)} {are} done."
+        return _untold("few_trials", text, values)
     if len({trial.value for trial in done}) == 1:
         return _untold("all_alike", "All trials have the same objective, so no parameter matters.")
     try:

@@ -62,16 +62,19 @@ def check_values(
         fixed: Values that are the same in all trials.
 
     Returns:
-        Warnings of `parameter_values.mismatches` and `parameters.unknown`, and one for each parameter that
-        varies over a range of another type: fractions for an integer, or numbers for a string.
+        Warnings of `parameter_values.mismatches` and `parameters.unknown`, and one for each integer that
+        varies over a range of fractions.
 
     Raises:
-        BadRequest: A string is given for a number, or looks like a boolean, a range or a list.
+        BadRequest: A string is given for a number, or looks like a boolean, a range or a list; or a range is
+            given for a string, a boolean or a list.
     """
     usual = parameter_values.usual(cells)
     both = [(name, domain) for name, domain in space.items() if name in usual]
     ranges = [(name, domain) for name, domain in both if not isinstance(domain, Choices)]
-    found = [one for name, domain in ranges if (one := _of_range(name, domain, usual[name])) is not None]
+    for name, domain in ranges:
+        _refuse_range(name, domain, usual[name])
+    found = [one for name, domain in ranges if (one := _fractions(name, domain, usual[name])) is not None]
     varied = {name: domain.values for name, domain in space.items() if isinstance(domain, Choices)}
     same = {name: (value,) for name, value in (fixed or {}).items()}
     for given, field in ((varied, "space"), (same, "parameters")):
@@ -95,21 +98,30 @@ def _hint(given: Iterable[Any], usual: Any, *, varies: bool) -> str:
     return f"Choose the range {called[1]} instead of a list." if varies else "Let it vary over that range."
 
 
-def _of_range(name: str, domain: Range, usual: Any) -> Finding | None:
-    """Warn of a range of numbers for another type, and of fractions for an integer, if it contains integers.
+def _refuse_range(name: str, domain: Range, usual: Any) -> None:
+    """Refuse a range of numbers for a parameter of another type; 0 and 1 may stand for booleans.
+
+    Raises:
+        BadRequest: The parameter is not a number in the notebook.
+    """
+    number = isinstance(usual, int | float) and not isinstance(usual, bool)
+    if number or (isinstance(usual, bool) and domain == RandInt(0, 1)):
+        return
+    kind = parameter_values.kind_of(usual)
+    lists = isinstance(usual, parameter_values.COLLECTIONS)
+    raise BadRequest(
+        f"{name} can't vary over {domain}: the notebook has {parameter_values.shown(usual)}, not a number.",
+        NO_LISTS if lists else f"Give a list of values, each of them {kind}.",
+        code="bad_value",
+        details={"field": "space", "parameter": name},
+    )
+
+
+def _fractions(name: str, domain: Range, usual: Any) -> Finding | None:
+    """Warn of fractions for an integer, if the range contains integers.
 
     Between 0 and 1 there is no other integer: `dropout = 0` and `lr = 1` are probably meant as fractions.
-    0 and 1 may stand for booleans.
     """
-    kind = parameter_values.kind_of(usual)
-    if kind != parameter_values.kind_of(0) and not (isinstance(usual, bool) and domain == RandInt(0, 1)):
-        said = f"{name} takes numbers from {domain}; the notebook has {parameter_values.shown(usual)}."
-        fix = (
-            NO_LISTS
-            if isinstance(usual, parameter_values.COLLECTIONS)
-            else f"Give a list of values if {kind} was meant."
-        )
-        return Finding("warning", "other_type", said, fix, field="space", parameter=name)
     if not isinstance(usual, int) or not isinstance(domain, Uniform | LogUniform):
         return None
     low, high = math.ceil(domain.low), math.floor(domain.high)

@@ -78,17 +78,18 @@ def _trial(trial: TrialRecord, now: float) -> Trial:
 def summary(record: SweepRecord) -> Summary:
     """Summarize a sweep in one sentence, as "9 of 16 trials done; best loss 0.213 in trial 6.".
 
-    Trials that were stopped early are done, too, and are named: "9 of 16 trials done (1 stopped early)".
+    Trials that were stopped early are named: "8 of 16 trials done, 1 stopped early". In the values of the
+    summary, `done` counts these, too.
     """
     early = sum(trial.state == "pruned" for trial in record.trials)
-    done = sum(trial.state == "succeeded" for trial in record.trials) + early
+    done = sum(trial.state == "succeeded" for trial in record.trials)
     failed = sum(trial.state == "failed" for trial in record.trials)
     found = best(record)
-    values = {"done": done, "total": record.total, "failed": failed}
+    values = {"done": done + early, "total": record.total, "failed": failed}
     text = f"{done} of {counted(record.total, 'trial')} done"
     if early:
         values["early"] = early
-        text += f" ({early} stopped early)"
+        text += f", {early} stopped early"
     if failed:
         text += f", {failed} failed"
     if found is not None and found.value is not None:

@@ -20,7 +20,7 @@ from dtrain_lab.services.sweeps.trial import trial_request
 from dtrain_lab.sweeps import objective, study
 from dtrain_lab.sweeps.notebook_parameters import check_names, check_values
 from dtrain_lab.sweeps.space import Space, first_of, parse, points
-from dtrain_lab.wire.jobs.finding import Finding
+from dtrain_lab.wire.jobs.finding import Finding, problems
 from dtrain_lab.wire.jobs.job import JobSize
 from dtrain_lab.wire.plan import Facts, HostsFacts, NodeFacts
 from dtrain_lab.wire.sweeps import SweepPlan, SweepRequest
@@ -92,9 +92,9 @@ async def check_sweep(
         *(f for f in of_trial if f.severity != "problem"),
     )
     wanted = request.parallel if request.parallel and request.parallel > 0 else usual
+    parallel = None if problems(findings) else min(total, wanted)
     shown = {**msgspec.structs.asdict(plan), "findings": findings}
-    all_told = SweepPlan(**shown, total=total, parallel=min(total, wanted) if wanted else None)
-    return CheckedSweep(all_told, space, name, text)
+    return CheckedSweep(SweepPlan(**shown, total=total, parallel=parallel), space, name, text)
 
 
 def _finding(error: DtrainError) -> Finding:

@@ -108,7 +108,7 @@ it('says in the sentence of a sweep why none of its trials has succeeded', () =>
   const values = { done: 3, early: 1, total: 4, failed: 1 };
   expect(
     sweepSentence({ ...sweep, summary: { values } } as unknown as Sweep, trans)
-  ).toContain('3 of 4 trials done (1 stopped early), 1 failed');
+  ).toContain('2 of 4 trials done, 1 stopped early, 1 failed');
   const none = { ...sweep, reason: { ...reason, code: 'no_success' } } as Sweep;
   expect(sweepSentence(none, trans)).toContain(
     'No trial has succeeded. "loss" was never reported'

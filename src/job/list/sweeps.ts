@@ -110,22 +110,25 @@ export function sweepState(sweep: Sweep, trans: TranslationBundle): string {
 /**
  * State of a sweep in one sentence: "9 of 16 trials done; best loss 0.213 in trial 6."
  *
- * Trials that were stopped early count as done, and are mentioned: "9 of 16 trials done (1 stopped early)".
+ * Trials that were stopped early are mentioned: "8 of 16 trials done, 1 stopped early". The server counts them as
+ * done, too.
  */
 export function sweepSentence(sweep: Sweep, trans: TranslationBundle): string {
   const { best, objective, reason, state } = sweep;
-  const { done, early, total, failed } = sweep.summary.values as Record<
-    string,
-    number
-  >;
+  const {
+    done,
+    early = 0,
+    total,
+    failed
+  } = sweep.summary.values as Record<string, number>;
   let text = trans._n(
     '%2 of %1 trial done',
     '%2 of %1 trials done',
     total,
-    done
+    done - early
   );
   if (early) {
-    text = trans.__('%1 (%2 stopped early)', text, early);
+    text = trans.__('%1, %2 stopped early', text, early);
   }
   if (failed) {
     text = trans.__('%1, %2 failed', text, failed);

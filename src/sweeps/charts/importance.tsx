@@ -16,8 +16,8 @@ function missingText(sweep: Sweep, trans: TranslationBundle): string {
       );
     case 'few_trials':
       return trans._n(
-        'Importance needs %2 finished trials; %1 has finished.',
-        'Importance needs %2 finished trials; %1 have finished.',
+        'Importance needs %2 trials that are done; %1 is done.',
+        'Importance needs %2 trials that are done; %1 are done.',
         Number(missing.values.done),
         Number(missing.values.least)
       );

@@ -99,8 +99,7 @@ async def test_a_number_of_trials_that_makes_no_sense_is_no_size(tmp_path: Path,
     file = write(tmp_path / "book" / "train.ipynb", [PARAMETERS, LOGS])
     plan = await sweeps.plan(replace(REQUEST, trials=-1, parallel=-2), file)
     assert plan.total == 2
-    assert plan.parallel
-    assert plan.parallel > 0
+    assert plan.parallel is None, "it can't begin"
     assert [f.field for f in plan.findings if f.severity == "problem"] == ["trials"]
 
 
@@ -146,8 +145,6 @@ async def test_a_string_that_is_no_mistyped_number_is_a_warning(tmp_path: Path, 
     [
         ({"lr": [0.1, None]}, "lr is set to None; the notebook has 0.1."),
         ({"data": [3, 4]}, 'data is set to 3; the notebook has "digits".'),
-        ({"data": "uniform(0, 1)"}, 'data takes numbers from uniform(0.0, 1.0); the notebook has "digits".'),
-        ({"sure": "randint(0, 2)"}, "sure takes numbers from randint(0, 2); the notebook has True."),
         ({"sure": "randint(0, 1)"}, None),
     ],
 )
@@ -159,6 +156,42 @@ async def test_values_of_another_type_are_told_as_for_a_job(
     plan = await sweeps.plan(replace(REQUEST, space=space, sampler="random"), file)
     found = [f for f in plan.findings if f.code == "other_type"]
     assert [(f.message, f.severity, f.field) for f in found] == ([(said, "warning", "space")] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("space", "said", "fix"),
+    [
+        (
+            {"data": "uniform(0, 1)"},
+            'data can\'t vary over uniform(0.0, 1.0): the notebook has "digits", not a number.',
+            "Give a list of values, each of them a string.",
+        ),
+        (
+            {"data": "loguniform(1, 2)"},
+            'data can\'t vary over loguniform(1.0, 2.0): the notebook has "digits", not a number.',
+            "Give a list of values, each of them a string.",
+        ),
+        (
+            {"sure": "randint(0, 2)"},
+            "sure can't vary over randint(0, 2): the notebook has True, not a number.",
+            "Give a list of values, each of them true or false.",
+        ),
+        (
+            {"dims": "randint(1, 2)"},
+            "dims can't vary over randint(1, 2): the notebook has [8], not a number.",
+            "Lists can't vary: vary a number, and choose by it in the notebook.",
+        ),
+    ],
+)
+async def test_a_range_of_numbers_is_refused_where_the_notebook_has_no_number(
+    tmp_path: Path, sweeps: Sweeps, space: dict[str, Any], said: str, fix: str
+) -> None:
+    source = "lr = 0.1\ndata = 'digits'\nsure = True\ndims = [8]"
+    file = write(tmp_path / "book" / "train.ipynb", [(source, "parameters"), LOGS])
+    plan = await sweeps.plan(replace(REQUEST, space=space, sampler="random"), file)
+    (found,) = [f for f in plan.findings if f.severity == "problem"]
+    assert (found.message, found.fix) == (said, fix)
+    assert (found.code, found.field, found.parameter) == ("bad_value", "space", *space)
 
 
 async def test_a_trial_has_an_integer_where_the_notebook_has_one(tmp_path: Path, sweeps: Sweeps) -> None:

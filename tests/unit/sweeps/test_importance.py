@@ -53,9 +53,9 @@ def test_the_parameter_that_decides_is_the_important_one(sign: int, direction: s
 def test_importance_that_can_not_be_told_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     record = searched(far)
     few = replace(record, trials=record.trials[:9])
-    assert told_in_a_line(importance(few)) == "Importance needs 10 finished trials; 9 have finished."
+    assert told_in_a_line(importance(few)) == "Importance needs 10 trials that are done; 9 are done."
     first = importance(replace(record, trials=record.trials[:1]))
-    assert told_in_a_line(first) == "Importance needs 10 finished trials; 1 has finished."
+    assert told_in_a_line(first) == "Importance needs 10 trials that are done; 1 is done."
     alike = searched(lambda *_: 1.0)
     assert told_in_a_line(importance(alike)) == "All trials have the same objective, so no parameter matters."
     one = replace(record, request=replace(record.request, space={"lr": [1, 2], "seed": [1]}))
