@@ -57,6 +57,17 @@ it('folds equal stacks, the culprit first', () => {
     ['Ranks 0–4, 6–63', 'in all_reduce']
   ]);
   expect(sentenceOf(groups, trans)).toBe('64 ranks are at 2 places.');
+  const together = (...of: number[]): string =>
+    sentenceOf(
+      groupStacks(
+        of.map(rank => stack(rank, frame(6))),
+        null
+      ),
+      trans
+    );
+  expect(together(0)).toBe('One rank.');
+  expect(together(0, 1)).toBe('Both ranks are at the same place.');
+  expect(together(0, 1, 2)).toBe('All 3 ranks are at the same place.');
   expect(groups[1].runs.map(r => [r.library, r.frames.length])).toEqual([
     [false, 1],
     [true, 2]

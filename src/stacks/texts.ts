@@ -75,7 +75,9 @@ export function sentenceOf(
 ): string {
   const count = groups.reduce((sum, g) => sum + g.ranks.length, 0);
   if (groups.length === 1) {
-    return trans._n('One rank.', 'All %1 ranks are at the same place.', count);
+    return count === 2
+      ? trans.__('Both ranks are at the same place.')
+      : trans._n('One rank.', 'All %1 ranks are at the same place.', count);
   }
   return trans.__('%1 ranks are at %2 places.', count, groups.length);
 }

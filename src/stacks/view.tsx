@@ -1,14 +1,15 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { ISignal } from '@lumino/signaling';
-import React, { useCallback, useEffect, useRef, useState } from 'react';
+import React from 'react';
 
 import { RequestError } from '../request/rest';
 import { Stack, Verdict } from '../tokens';
 import { formatClock } from '../metrics/format';
 import { VisibleWidget } from '../ui/visibleWidget';
 import { stacksIcon } from '../ui/icons/viewIcons';
-import { groupStacks } from './groupStacks';
+import { IAnswer, useStacks } from './answer';
+import { groupStacks, IStackGroup } from './groupStacks';
 import { Group } from './rows';
 import { sentenceOf, stacksText } from './texts';
 
@@ -33,17 +34,6 @@ export interface IStacksProps {
   trans: TranslationBundle;
 }
 
-/** Delay before the spinner is shown, ms: most answers are there sooner. */
-const SOON = 300;
-/** A verdict that arrives within this time after the stacks belongs to them, ms. */
-const SAID_WITHIN_MS = 5000;
-
-interface IAnswer {
-  stacks: readonly Stack[];
-  verdict: Verdict | null;
-  at: Date;
-}
-
 function View(
   props: IStacksProps & {
     only: readonly number[] | null;
@@ -51,128 +41,31 @@ function View(
     asked: number;
   }
 ): JSX.Element {
-  const { of, ask, verdict, trans, only } = props;
-  const [answer, setAnswer] = useState<IAnswer | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const [slow, setSlow] = useState(false);
-  const number = useRef(0);
-  const refresh = useCallback(async () => {
-    const mine = ++number.current;
-    const timer = window.setTimeout(() => setSlow(true), SOON);
-    setBusy(true);
-    try {
-      const stacks = await ask();
-      if (mine === number.current) {
-        setAnswer({ stacks, verdict: verdict(), at: new Date() });
-        setError(null);
-      }
-    } catch (failure) {
-      if (mine === number.current) {
-        setError(failure);
-      }
-    } finally {
-      window.clearTimeout(timer);
-      if (mine === number.current) {
-        setBusy(false);
-        setSlow(false);
-      }
-    }
-  }, [ask, verdict]);
-  useEffect(() => {
-    void refresh();
-    const { current } = number;
-    return () => {
-      number.current = current + 1;
-    };
-  }, [refresh, props.asked]);
-
-  // a page that was just loaded receives the verdict a little later
-  const unsaid = answer !== null && answer.verdict === null;
-  useEffect(() => {
-    const look = (): void => {
-      const said = verdict();
-      if (said) {
-        // it does not apply to older stacks
-        setAnswer(known =>
-          known && Date.now() - known.at.getTime() < SAID_WITHIN_MS
-            ? { ...known, verdict: said }
-            : known
-        );
-      }
-    };
-    if (unsaid) {
-      props.changed.connect(look);
-    }
-    return () => {
-      props.changed.disconnect(look);
-    };
-  }, [unsaid, verdict, props.changed]);
-
-  // the verdict at the time of the request may be over by now
-  const [over, setOver] = useState(false);
-  const said = answer?.verdict ?? null;
-  useEffect(() => {
-    const look = (): void => setOver(said !== null && verdict() === null);
-    look();
-    props.changed.connect(look);
-    return () => {
-      props.changed.disconnect(look);
-    };
-  }, [said, verdict, props.changed]);
-
+  const { of, trans, only } = props;
+  const { answer, error, busy, slow, over, refresh } = useStacks(props);
   const shown = answer?.stacks.filter(s => !only || only.includes(s.rank));
   const groups = shown ? groupStacks(shown, answer?.verdict ?? null) : [];
+  const waits = busy && slow && !answer;
   return (
     <>
-      <div className="jp-DtrainUi-viewHead">
-        <b>{of.name}</b>
-        <span className="jp-DtrainUi-under">
-          {answer && trans.__('as of %1', formatClock(answer.at, true))}
-        </span>
-        {only && (
-          <button
-            type="button"
-            className="jp-DtrainUi-button"
-            onClick={props.onAll}
-          >
-            {trans.__('All ranks')}
-          </button>
-        )}
-        <button
-          type="button"
-          className="jp-DtrainUi-button"
-          disabled={busy}
-          onClick={() => void refresh()}
-        >
-          {trans.__('Refresh')}
-        </button>
-        <button
-          type="button"
-          className="jp-DtrainUi-button"
-          disabled={!groups.length}
-          onClick={() => props.copy(stacksText(of.name, groups, trans))}
-        >
-          {trans.__('Copy as text')}
-        </button>
-      </div>
+      <Head
+        {...props}
+        answer={answer}
+        groups={groups}
+        busy={busy}
+        onAgain={() => void refresh()}
+      />
       <div className="jp-DtrainStacks-says" role="status">
-        {busy && slow && !answer
+        {waits
           ? trans.__('Asking the ranks where they are…')
-          : error === null && groups.length > 0
-            ? over && answer
-              ? trans.__(
-                  'At %1: %2',
-                  formatClock(answer.at, true),
-                  said?.text ?? ''
-                )
-              : (said?.text ?? sentenceOf(groups, trans))
+          : error === null && answer && groups.length > 0
+            ? saidOf(answer, over, groups, trans)
             : null}
       </div>
       {error !== null && (
         <Failed error={error} trans={trans} onAgain={() => void refresh()} />
       )}
-      {busy && slow && !answer && (
+      {waits && (
         <div className="jp-DtrainStacks-loading" aria-hidden="true">
           <i />
           <i />
@@ -195,6 +88,66 @@ function View(
           />
         ))}
     </>
+  );
+}
+
+/** The sentence above the stacks: the verdict, with its time if it is over, or which ranks differ. */
+function saidOf(
+  answer: IAnswer,
+  over: boolean,
+  groups: readonly IStackGroup[],
+  trans: TranslationBundle
+): string {
+  const said = answer.verdict?.text;
+  return over
+    ? trans.__('At %1: %2', formatClock(answer.at, true), said ?? '')
+    : (said ?? sentenceOf(groups, trans));
+}
+
+/** Whose stacks these are, as of when, and what can be done with them. */
+function Head(
+  props: IStacksProps & {
+    answer: IAnswer | null;
+    groups: readonly IStackGroup[];
+    only: readonly number[] | null;
+    busy: boolean;
+    onAll: () => void;
+    onAgain: () => void;
+  }
+): JSX.Element {
+  const { of, answer, groups, trans } = props;
+  return (
+    <div className="jp-DtrainUi-viewHead">
+      <b>{of.name}</b>
+      <span className="jp-DtrainUi-under">
+        {answer && trans.__('as of %1', formatClock(answer.at, true))}
+      </span>
+      {props.only && (
+        <button
+          type="button"
+          className="jp-DtrainUi-button"
+          onClick={props.onAll}
+        >
+          {trans.__('All ranks')}
+        </button>
+      )}
+      <button
+        type="button"
+        className="jp-DtrainUi-button"
+        disabled={props.busy}
+        onClick={props.onAgain}
+      >
+        {trans.__('Refresh')}
+      </button>
+      <button
+        type="button"
+        className="jp-DtrainUi-button"
+        disabled={!groups.length}
+        onClick={() => props.copy(stacksText(of.name, groups, trans))}
+      >
+        {trans.__('Copy as text')}
+      </button>
+    </div>
   );
 }
 
