@@ -3256,6 +3256,8 @@ export interface components {
         /**
          * LogPiece
          * @description A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
+         *
+         *     `start`: it begins with the log's first line.
          */
         LogPiece: {
             /** @default false */
@@ -3264,6 +3266,8 @@ export interface components {
             first_error: components["schemas"]["JobError"] | null;
             lines: components["schemas"]["Log"][];
             offset: string;
+            /** @default false */
+            start: boolean;
         };
         /**
          * Lost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from dtrain_lab.backends.base import Place
 from dtrain_lab.cells.merge import last_state
@@ -16,6 +17,19 @@ END, START = "end", "start"
 NUMBER = re.compile(r"[0-9]{1,18}")
 PART = re.compile(r"([0-9]{1,9}):([0-9]{1,18})")
 """Node and byte offset; 18 digits suffice for any file."""
+
+
+class Part(NamedTuple):
+    """A part of a log: lines in order of time.
+
+    `offset`: of the next part. `more`: whether more may be available already. `start`: whether it begins with
+    the log's first line.
+    """
+
+    lines: tuple[Log, ...]
+    offset: str
+    more: bool
+    start: bool
 
 
 def parse(offset: str, nodes: Sequence[int]) -> dict[int, int | None]:
@@ -45,7 +59,7 @@ def parse(offset: str, nodes: Sequence[int]) -> dict[int, int | None]:
 
 async def read(
     record: JobRecord, places: Sequence[Place], offset: str, ranks: Collection[int] | None
-) -> tuple[tuple[Log, ...], str, bool]:
+) -> Part:
     """Read a piece of the log.
 
     Args:
@@ -53,14 +67,11 @@ async def read(
         places: Where its folders are.
         offset: See `parse`.
         ranks: Ranks whose lines are returned; None for all.
-
-    Returns:
-        Lines in order of time, the offset of the next piece, and whether more may be available already.
     """
     nodes = [node for place in places for node in place.nodes]
     at = parse(offset, nodes)
     lines: list[Log] = []
-    more = False
+    more, start = False, True
     reached: dict[int, int] = {}
     for place in places:
         for node in place.nodes:
@@ -76,11 +87,12 @@ async def read(
             if len(data) == PIECE and not whole:  # a line longer than a piece
                 whole = data
             reached[node] = begin + len(whole)
+            start = start and begin == 0
             more = more or len(data) == PIECE
             rows = whole.removesuffix(b"\n").split(b"\n")  # a progress bar has carriage returns in its line
             lines += _lines(rows[1:] if cut else rows, ranks)
     lines.sort(key=lambda line: line.time)
-    return tuple(lines), ",".join(f"{n}:{p}" for n, p in sorted(reached.items())), more
+    return Part(tuple(lines), ",".join(f"{n}:{p}" for n, p in sorted(reached.items())), more, start)
 
 
 async def find(

@@ -89,8 +89,9 @@ class JobReader:
             if found is None and search:
                 raise NotFound(f'"{search}" was not found in the rest of the log.', "", code="not_in_log")
             offset = found or (job_log.END if first_error else offset)
-        lines, reached, more = await job_log.read(self._record, self._places, offset, ranks)
-        return LogPiece(lines, reached, self._job.state in JOB_ENDED and not more, error)
+        part = await job_log.read(self._record, self._places, offset, ranks)
+        end = self._job.state in JOB_ENDED and not part.more
+        return LogPiece(part.lines, part.offset, end, error, part.start)
 
     async def metrics(self) -> JobMetrics:
         """Return current metrics, their history, and what was logged."""

@@ -184,12 +184,16 @@ class Log(Struct, frozen=True):
 
 
 class LogPiece(Struct, frozen=True):
-    """A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete."""
+    """A piece of a job's log. `offset`: where the next request continues; `end`: the log is complete.
+
+    `start`: it begins with the log's first line.
+    """
 
     lines: tuple[Log, ...]
     offset: str
     end: bool = False
     first_error: JobError | None = None
+    start: bool = False
 
 
 class Job(Struct, frozen=True):

@@ -1,53 +1,101 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import React from 'react';
-import { createRoot } from 'react-dom/client';
-import { expect, it, vi } from 'vitest';
+import { createRoot, Root } from 'react-dom/client';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { LogLine } from '../../tokens';
-import { useFind } from './find';
+import { foundWords, useFind } from './find';
 import { rowsOf } from './lines';
 import { IReader } from './logReader';
 
+const trans = nullTranslator.load('dtrain_lab');
 const lines = (...texts: string[]): LogLine[] =>
   texts.map((text, n) => ({ time: n, rank: 0, text, error: false }));
+
+interface IOut {
+  find?: (text: string) => void;
+  hit?: string | null;
+  said?: string;
+}
 
 function Finding(props: {
   reader: IReader;
   show: (index: number) => void;
-  out: { find?: (text: string) => void; hit?: string | null };
+  out: IOut;
 }): JSX.Element {
   const { reader, show, out } = props;
   const rows = rowsOf(reader.lines, false);
-  const { hit, find } = useFind(rows, reader, () => 0, show);
+  const { hit, found, find } = useFind(rows, reader, () => 0, show);
   out.find = find;
   out.hit = rows.find(row => row.key === hit?.key)?.text ?? null;
+  out.said = found ? foundWords(found, '', trans).text : '';
   return <></>;
 }
 
-it('finds what is shown, then the next one, then asks for the rest', async () => {
-  const asked = vi.fn();
-  const [show, calm] = [vi.fn(), vi.fn()];
-  const out: { find?: (text: string) => void; hit?: string | null } = {};
+let root: Root;
+let out: IOut;
+const [asked, show, calm] = [vi.fn(), vi.fn(), vi.fn()];
+beforeEach(() => {
+  vi.clearAllMocks();
+  out = {};
+  root = createRoot(document.createElement('div'));
+});
+afterEach(() => root.unmount());
+
+async function draw(of: Partial<IReader>): Promise<void> {
   const reader = {
-    lines: lines('step 10', 'step 20', 'step 21'),
+    lines: [],
+    whole: true,
+    missing: '',
     find: asked,
-    calm
-  };
-  const root = createRoot(document.createElement('div'));
-  const draw = (now: typeof reader): void =>
-    root.render(
-      <Finding reader={now as unknown as IReader} show={show} out={out} />
-    );
-  draw(reader);
+    calm,
+    ...of
+  } as unknown as IReader;
+  root.render(<Finding reader={reader} show={show} out={out} />);
   await vi.waitFor(() => expect(out.find).toBeDefined());
+}
+
+it('finds what is shown, then the next one, then asks for the rest', async () => {
+  const part = { lines: lines('step 10', 'step 20', 'step 21'), whole: false };
+  await draw(part);
   for (const found of ['step 20', 'step 21']) {
     out.find?.('Step 2');
     await vi.waitFor(() => expect(out.hit).toBe(found));
   }
   expect(asked).not.toHaveBeenCalled();
+  expect(out.said).toBe('2 of 2+');
   out.find?.('Step 2');
   expect(asked).toHaveBeenCalledWith('Step 2');
-  draw({ ...reader, lines: lines('step 9', 'step 22') });
+  await vi.waitFor(() => expect(out.said).toBe(''));
+  await draw({ ...part, lines: lines('step 9', 'step 22') });
   await vi.waitFor(() => expect(out.hit).toBe('step 22'));
   expect(show.mock.calls).toEqual([[1], [2], [1]]);
-  root.unmount();
+});
+
+it('counts the matches of a whole log, and begins again after the last one', async () => {
+  await draw({ lines: lines('loss 1', 'lr', 'loss 2', 'Loss 3') });
+  for (const said of ['1 of 3', '2 of 3', '3 of 3', '1 of 3']) {
+    out.find?.('loss');
+    await vi.waitFor(() => expect(out.said).toBe(said));
+  }
+  expect(asked).not.toHaveBeenCalled();
+});
+
+it('says that there is no match, also while the log grows', async () => {
+  const before = lines('step 1');
+  await draw({ lines: before });
+  out.find?.('qqq');
+  expect(asked).toHaveBeenCalledWith('qqq');
+  await draw({ lines: before, missing: 'qqq' });
+  await vi.waitFor(() => expect(out.said).toBe('No match'));
+  await draw({ lines: [...before, ...lines('step 2')], missing: 'qqq' });
+  await vi.waitFor(() => expect(out.said).toBe('No match'));
+  expect(show).not.toHaveBeenCalled();
+});
+
+it('says that a match is folded', async () => {
+  await draw({ lines: lines('step 1') });
+  out.find?.('deep');
+  await draw({ lines: lines('step 2') });
+  await vi.waitFor(() => expect(out.said).toBe('In a folded line'));
 });

@@ -1,4 +1,5 @@
-import { useEffect, useRef } from 'react';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { useEffect, useMemo, useRef } from 'react';
 
 import { plain } from '../../output/lines/ansi';
 import { useViewState } from '../../ui/viewState';
@@ -9,41 +10,51 @@ import { IReader } from './logReader';
 export interface IHit {
   text: string;
   key: string | null;
+  /** Whether the log contains it, but only in lines that are folded. */
+  folded?: boolean;
 }
+
+/** Result of a search for a text; `place`: the match counted from 1, `of`: how many there are. */
+export type Found = { text: string } & (
+  | { kind: 'match'; place: number; of: number; whole: boolean }
+  | { kind: 'none' | 'folded' }
+);
 
 /** Matches a text in any case, as JupyterLab's own search does; its group is what it matched. */
 export function inAnyCase(text: string): RegExp {
   return new RegExp(`(${text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')})`, 'iu');
 }
 
-/** The next row with a text; -1 if there is none. */
-export function nextRow(
-  rows: readonly ILogRow[],
-  text: string,
-  from: number
-): number {
+/** Indexes of the rows with a text. */
+export function matchesIn(rows: readonly ILogRow[], text: string): number[] {
   const wanted = inAnyCase(text);
-  return rows.findIndex(
-    (row, i) =>
-      i >= from && [row.text, ...row.written].some(t => wanted.test(plain(t)))
+  return rows.flatMap((row, index) =>
+    [row.text, ...row.written].some(t => wanted.test(plain(t))) ? [index] : []
   );
 }
 
 /**
- * Search in a log: first in the loaded rows, then in those after them, then from the log's start.
+ * Search in a log: first in the rows after the last match, or from the first visible one. Then from the log's start:
+ * in the loaded rows if they are all, else in the log, where the server finds a text that is not in them.
  *
  * @param first - the first visible row
  * @param show - scrolls to a row
+ * @returns the last match, its result (null while it is searched), and the function to search for a text
  */
 export function useFind(
   rows: readonly ILogRow[],
   reader: IReader,
   first: () => number,
   show: (index: number) => void
-): { hit: IHit | null; find: (text: string) => void } {
+): { hit: IHit | null; found: Found | null; find: (text: string) => void } {
   const [hit, setHit] = useViewState<IHit | null>('log hit', null);
   /** Searched by the server, whose answer contains the next match. */
   const asked = useRef<{ text: string; lines: unknown } | null>(null);
+  const searched = hit?.text ?? '';
+  const matches = useMemo(
+    () => (searched ? matchesIn(rows, searched) : []),
+    [rows, searched]
+  );
   const goTo = (text: string, index: number): void => {
     setHit({ text, key: rows[index].key });
     show(index);
@@ -57,8 +68,11 @@ export function useFind(
     }
     const known = rows.findIndex(row => row.key === hit?.key);
     const again = hit?.text === text && known >= 0;
-    const index = nextRow(rows, text, again ? known + 1 : first());
-    if (index >= 0) {
+    const from = again ? known + 1 : first();
+    const all = matchesIn(rows, text);
+    const next = all.find(index => index >= from);
+    const index = next ?? (reader.whole ? all[0] : undefined);
+    if (index !== undefined) {
       goTo(text, index);
       return;
     }
@@ -72,10 +86,75 @@ export function useFind(
       return;
     }
     asked.current = null;
-    const index = nextRow(rows, wanted.text, 0);
-    if (index >= 0) {
+    if (reader.missing === wanted.text) {
+      return; // these lines are what was written since
+    }
+    const [index] = matchesIn(rows, wanted.text);
+    if (index !== undefined) {
       goTo(wanted.text, index);
+    } else {
+      setHit({ text: wanted.text, key: null, folded: true });
     }
   });
-  return { hit, find };
+  return { hit, found: foundOf(hit, rows, matches, reader), find };
+}
+
+/** Result of a search; null while it is searched, or when its match is not in the rows any more. */
+function foundOf(
+  hit: IHit | null,
+  rows: readonly ILogRow[],
+  matches: readonly number[],
+  reader: IReader
+): Found | null {
+  if (!hit) {
+    return null;
+  }
+  const { text, key, folded } = hit;
+  const place = matches.findIndex(index => rows[index].key === key) + 1;
+  if (place) {
+    const { whole } = reader;
+    return { text, kind: 'match', place, of: matches.length, whole };
+  }
+  if (key !== null || matches.length) {
+    return null;
+  }
+  return reader.missing === text
+    ? { text, kind: 'none' }
+    : folded
+      ? { text, kind: 'folded' }
+      : null;
+}
+
+/** Result of a search in words: what is beside the field, and a sentence. */
+export function foundWords(
+  found: Found,
+  ranks: string,
+  trans: TranslationBundle
+): { text: string; title: string } {
+  switch (found.kind) {
+    case 'none':
+      return {
+        text: trans.__('No match'),
+        title: ranks
+          ? trans.__('No line of ranks %2 contains "%1".', found.text, ranks)
+          : trans.__('"%1" is not in the log.', found.text)
+      };
+    case 'folded':
+      return {
+        text: trans.__('In a folded line'),
+        title: trans.__('Turn off "Fold repeats" to see it.')
+      };
+    default:
+      return found.whole
+        ? {
+            text: trans.__('%1 of %2', found.place, found.of),
+            title: trans.__('Enter: next match')
+          }
+        : {
+            text: trans.__('%1 of %2+', found.place, found.of),
+            title: trans.__(
+              'Of the lines that are loaded; the log has more. Enter: next match'
+            )
+          };
+  }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { LogLine } from '../../tokens';
-import { nextRow } from './find';
+import { matchesIn } from './find';
 import { rowsOf } from './lines';
 import { extended } from './logReader';
 
@@ -95,8 +95,8 @@ it('prefers the very same line, and is found by what each rank wrote', () => {
     ['0, 2', '2…5 files'],
     ['0–1', '3 files']
   ]);
-  expect(nextRow(rows, '5 files', 0)).toBe(1);
-  expect(nextRow(rows, '2 files', 0)).toBe(1);
+  expect(matchesIn(rows, '5 files')).toEqual([1]);
+  expect(matchesIn(rows, '2 files')).toEqual([1]);
 });
 
 it('counts the very same line again, and shows each when asked', () => {
@@ -117,7 +117,7 @@ it('keeps keys of rows where earlier lines have gone', () => {
   expect(rowsOf(lines.slice(2), true, new Set(), 2).map(r => r.key)).toEqual(
     keys.slice(2)
   );
-  const part = extended({ lines: [], from: 0 }, lines);
+  const part = extended({ lines: [], from: 0, start: true }, lines);
   const full = extended(
     part,
     Array.from({ length: 20_000 }, () => line(1, 'more', 9))

@@ -3,6 +3,7 @@ import React from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
+import { RequestError } from '../../request/rest';
 import { Job, LogLine } from '../../tokens';
 import { ViewStateContext, ViewState } from '../../ui/viewState';
 import { ILogQuery, JobRequests } from '../model/requests';
@@ -25,8 +26,13 @@ class Log {
   async logs(_: string, query: ILogQuery): Promise<unknown> {
     this.asked.push(query.offset);
     await new Promise<void>(go => this.waiting.push(go));
+    if (query.search) {
+      const body = { code: 'not_in_log', message: '', hint: '', details: {} };
+      throw new RequestError(404, body);
+    }
     const from = query.offset === 'end' ? 0 : Number(query.offset);
-    return { lines: [line(from)], offset: `${from + 1}`, end: false };
+    const start = from === 0;
+    return { lines: [line(from)], offset: `${from + 1}`, end: false, start };
   }
 
   async answer(): Promise<void> {
@@ -68,5 +74,28 @@ it('goes on where its view was left, without a gap and without a line twice', as
   await log.answer();
   await vi.waitFor(() => expect(texts()).toEqual(['line 0', 'line 1']));
   expect(log.asked.slice(0, 3)).toEqual(['end', '1', '1']);
+  root.unmount();
+});
+
+it('keeps what was not found while the log grows, until something else is searched', async () => {
+  const log = new Log();
+  const out: { reader?: IReader } = {};
+  const root = createRoot(document.createElement('div'));
+  root.render(<Reading log={log} out={out} />);
+  await log.answer();
+  await vi.waitFor(() => expect(out.reader?.lines).toHaveLength(1));
+  expect(out.reader?.whole).toBe(true);
+  await vi.waitFor(() => expect(log.waiting).toHaveLength(1));
+  out.reader?.find('qqq');
+  await log.answer(); // of the request before, which is dropped
+  await log.answer();
+  await log.answer();
+  await vi.waitFor(() => expect(out.reader?.missing).toBe('qqq'));
+  expect(log.asked.slice(-3)).toEqual(['1', '1', 'start']);
+  await log.answer();
+  await vi.waitFor(() => expect(out.reader?.lines).toHaveLength(2));
+  expect([out.reader?.missing, out.reader?.error]).toEqual(['qqq', '']);
+  out.reader?.calm();
+  await vi.waitFor(() => expect(out.reader?.missing).toBe(''));
   root.unmount();
 });

@@ -21,10 +21,14 @@ export interface IReader {
   from: number;
   /** Why reading has stopped; empty while it continues. */
   error: string;
+  /** Whether these are all lines that the log has so far. */
+  whole: boolean;
+  /** The last searched text, if the log does not contain it; else empty. */
+  missing: string;
   firstError(): void;
   find(text: string): void;
   fromStart(): void;
-  /** Clear the message of an earlier search. */
+  /** Forget the result of an earlier search. */
   calm(): void;
   toEnd(): void;
   /** Time of the first line; changes when another part is read. */
@@ -42,15 +46,21 @@ interface INext extends ILogQuery {
 interface IPart {
   lines: readonly LogLine[];
   from: number;
+  /** Whether it began with the log's first line. */
+  start: boolean;
 }
 
-const NOTHING: IPart = { lines: [], from: 0 };
+const NOTHING: IPart = { lines: [], from: 0, start: false };
 
 /** A part of a log with the lines after it; if there are too many, the first ones are dropped. */
 export function extended(part: IPart, more: readonly LogLine[]): IPart {
   const all = [...part.lines, ...more];
   const gone = Math.max(0, all.length - MOST);
-  return { lines: gone ? all.slice(gone) : all, from: part.from + gone };
+  return {
+    ...part,
+    lines: gone ? all.slice(gone) : all,
+    from: part.from + gone
+  };
 }
 
 /**
@@ -65,8 +75,10 @@ export function useLog(
   isAtEnd: () => boolean,
   trans: TranslationBundle
 ): IReader {
-  const [{ lines, from }, setPart] = useViewState('log part', NOTHING);
+  const [part, setPart] = useViewState('log part', NOTHING);
+  const { lines, from } = part;
   const [error, setError] = useState('');
+  const [missing, setMissing] = useState('');
   const failed = !!job.error;
   const begin = (): INext => ({
     offset: failed ? 'start' : 'end',
@@ -95,7 +107,7 @@ export function useLog(
       setError('');
       next.current.query = { offset: piece.offset, fresh: false };
       if (fresh) {
-        setPart({ lines: piece.lines, from: 0 });
+        setPart({ lines: piece.lines, from: 0, start: piece.start });
       } else if (piece.lines.length) {
         setPart(before => extended(before, piece.lines));
       }
@@ -112,15 +124,7 @@ export function useLog(
           next.current.query = { ...from, back: query.offset };
           return true;
         }
-        setError(
-          ranks
-            ? trans.__(
-                'No line of ranks %2 contains "%1".',
-                query.search,
-                ranks
-              )
-            : trans.__('"%1" is not in the log.', query.search)
-        );
+        setMissing(query.search);
         next.current.query = { offset: back, fresh: false };
         return !hasEnded(job);
       }
@@ -139,6 +143,7 @@ export function useLog(
   };
   useEffect(() => {
     setError('');
+    setMissing('');
   }, [key]);
   useEffect(
     () => () => {
@@ -152,10 +157,13 @@ export function useLog(
     lines,
     from,
     error,
+    // beyond that, lines are read only while the last ones are in view
+    whole: part.start && from === 0 && lines.length < ENOUGH,
+    missing,
     first: lines.length ? lines[0].time : null,
     firstError: () => go({ offset: 'start', firstError: true }),
     find: text => go({ offset: next.current.query.offset, search: text }),
-    calm: () => setError(''),
+    calm: () => setMissing(''),
     fromStart: () => go({ offset: 'start' }),
     toEnd: () => go({ offset: 'end' })
   };

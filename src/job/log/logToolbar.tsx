@@ -6,9 +6,9 @@ import React from 'react';
 import { TOAST_MS } from '../../ui/actionButton';
 import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
+import { Found, foundWords } from './find';
 
-/** Toolbar of a log: ranks, search, folding, and navigation. */
-export function LogToolbar(props: {
+interface IToolbarProps {
   /** Existing ranks. */
   size: number;
   ranks: string;
@@ -23,11 +23,15 @@ export function LogToolbar(props: {
   noError: string | null;
   toError: () => void;
   toStart: () => void;
+  /** Result of the last search; null for none. */
+  found: Found | null;
   find: (text: string) => void;
   trans: TranslationBundle;
-}): JSX.Element {
-  const { noError, fold, follow, trans } = props;
-  const [text, setText] = useViewState('log text', '');
+}
+
+/** Toolbar of a log: ranks, search, folding, and navigation. */
+export function LogToolbar(props: IToolbarProps): JSX.Element {
+  const { fold, follow, trans } = props;
   return (
     <div className="jp-DtrainJob-logBar">
       <input
@@ -38,27 +42,7 @@ export function LogToolbar(props: {
         aria-label={trans.__('Ranks')}
         onChange={event => props.setRanks(event.target.value.trim())}
       />
-      <span className="jp-DtrainJob-search">
-        <searchIcon.react tag="span" />
-        <input
-          type="search"
-          value={text}
-          placeholder={trans.__('Find (Enter)')}
-          aria-label={trans.__('Find in the log')}
-          title={trans.__('Ctrl+F on the keyboard; Enter: next match')}
-          onChange={event => {
-            setText(event.target.value);
-            if (!event.target.value) {
-              props.find('');
-            }
-          }}
-          onKeyDown={event => {
-            if (event.key === 'Enter' && text) {
-              props.find(text);
-            }
-          }}
-        />
-      </span>
+      <FindField {...props} />
       <button
         type="button"
         className="jp-DtrainUi-chip"
@@ -70,24 +54,7 @@ export function LogToolbar(props: {
       >
         {trans.__('Fold repeats')}
       </button>
-      <button
-        type="button"
-        className="jp-DtrainUi-button"
-        aria-disabled={noError !== null}
-        title={noError ?? trans.__('E on the keyboard')}
-        onClick={() => {
-          if (noError === null) {
-            props.toError();
-          } else {
-            Notification.info(noError, { autoClose: TOAST_MS });
-          }
-        }}
-      >
-        <span className="jp-DtrainJob-logBarGlyph" aria-hidden="true">
-          <Glyph kind="stuck" label="" />
-        </span>{' '}
-        {trans.__('First error')}
-      </button>
+      <FirstError {...props} />
       <button
         type="button"
         className="jp-DtrainUi-button"
@@ -110,5 +77,70 @@ export function LogToolbar(props: {
         ↓ {props.ended ? trans.__('End') : trans.__('Follow')}
       </button>
     </div>
+  );
+}
+
+/** The field to search in, with the result of the last search for its text. */
+function FindField(props: IToolbarProps): JSX.Element {
+  const { found, find, ranks, trans } = props;
+  const [text, setText] = useViewState('log text', '');
+  const said = found?.text === text ? foundWords(found, ranks, trans) : null;
+  return (
+    <span className="jp-DtrainJob-find">
+      <span className="jp-DtrainJob-search">
+        <searchIcon.react tag="span" />
+        <input
+          type="search"
+          value={text}
+          placeholder={trans.__('Find (Enter)')}
+          aria-label={trans.__('Find in the log')}
+          title={trans.__('Ctrl+F on the keyboard; Enter: next match')}
+          onChange={event => {
+            setText(event.target.value);
+            if (!event.target.value) {
+              find('');
+            }
+          }}
+          onKeyDown={event => {
+            if (event.key === 'Enter' && text) {
+              find(text);
+            }
+          }}
+        />
+      </span>
+      <span
+        className="jp-DtrainJob-found"
+        data-kind={said ? found?.kind : undefined}
+        role="status"
+        title={said?.title}
+      >
+        {said?.text}
+      </span>
+    </span>
+  );
+}
+
+/** The button that goes to the first error, or says why there is none. */
+function FirstError(props: IToolbarProps): JSX.Element {
+  const { noError, trans } = props;
+  return (
+    <button
+      type="button"
+      className="jp-DtrainUi-button"
+      aria-disabled={noError !== null}
+      title={noError ?? trans.__('E on the keyboard')}
+      onClick={() => {
+        if (noError === null) {
+          props.toError();
+        } else {
+          Notification.info(noError, { autoClose: TOAST_MS });
+        }
+      }}
+    >
+      <span className="jp-DtrainJob-logBarGlyph" aria-hidden="true">
+        <Glyph kind="stuck" label="" />
+      </span>{' '}
+      {trans.__('First error')}
+    </button>
   );
 }

@@ -252,7 +252,7 @@ def finds(view: Any, page: Any) -> None:
     page.wait_for_function("rows => rows.scrollTop === 0", arg=rows.element_handle())
     find.fill("nowhere")
     find.press("Enter")
-    view.get_by_text('"nowhere" is not in the log.').wait_for()
+    view.get_by_title('"nowhere" is not in the log.').get_by_text("No match").wait_for()
     shot(page, "job-find")
     view.get_by_label("Ranks", exact=True).fill("7-9")
     view.get_by_text("There is no rank 7").wait_for()

@@ -92,7 +92,7 @@ async def test_the_next_search_does_not_find_what_was_found_before(
     record: Any = SimpleNamespace(directory=str(tmp_path))
     reached = sum(len(line) + 1 for line in LINES[:2])
     at = await job_log.find(record, places, "loss", f"0:{reached}", job_log.written_by({0, 1}))
-    lines, _, _ = await job_log.read(record, places, at or "", {0, 1})
+    lines = (await job_log.read(record, places, at or "", {0, 1})).lines
     assert [line.text for line in lines] == [
         "what (a+b)* {2}|$x^ is",
         *("1 o loss", "loss 6.5", "GRÖßE of [a]"),
@@ -137,10 +137,13 @@ async def test_a_progress_bar_of_any_length_is_shown_in_a_state_of_its_own(tmp_p
     record: Any = SimpleNamespace(directory=str(tmp_path))
     here, at, shown = [Place(cast(Transport, LocalTransport()), (0,))], "start", []
     while len(shown) < 100:
-        lines, at, more = await job_log.read(record, here, at, None)
-        shown += [line.text for line in lines]
-        if not more:
+        part = await job_log.read(record, here, at, None)
+        assert part.start == (at == "start"), "only one part begins with the first line"
+        at = part.offset
+        shown += [line.text for line in part.lines]
+        if not part.more:
             break
+    assert not (await job_log.read(record, here, "end", None)).start
     assert shown[-1] == "step 19999 of 19999"
     assert all(re.fullmatch(r"step \d+ of 19999", text) for text in shown)
 
@@ -152,7 +155,7 @@ async def test_a_line_that_is_found_is_read_whole(tmp_path: Path, places: list[P
     (tmp_path / job_files.log(0)).write_text("".join(f"{line}\n" for line in lines))
     record: Any = SimpleNamespace(directory=str(tmp_path))
     at = await job_log.find(record, places, "999 of", "start", job_log.written_by(None))
-    shown, _, _ = await job_log.read(record, places, at or "end", None)
+    shown = (await job_log.read(record, places, at or "end", None)).lines
     assert [line.text for line in shown] == ["before", "step 999 of 999", "after"]
 
 
@@ -168,7 +171,9 @@ async def test_a_progress_bar_is_shown_in_its_last_state(tmp_path: Path) -> None
     )
     (tmp_path / job_files.log(0)).write_bytes(b"".join(row + b"\n" for row in rows))
     record: Any = SimpleNamespace(directory=str(tmp_path))
-    lines, _, _ = await job_log.read(record, [Place(cast(Transport, LocalTransport()), (0,))], "start", None)
+    here = [Place(cast(Transport, LocalTransport()), (0,))]
+    lines, *_, start = await job_log.read(record, here, "end", None)
+    assert start, "the whole of a short log is at its end"
     assert [line.text for line in lines] == [
         "before",
         "r0: 100%|##| 2/2",
