@@ -26,8 +26,8 @@ const LAYERS = [
   'sidebar'
 ];
 
-/** Lines of the longest function, which is not to be exceeded: new code stays far below. */
-const MOST_LINES = 230;
+/** Lines of the longest function: a longer one has parts with a job, and a name, of their own. */
+const MOST_LINES = 120;
 
 const UNLAYERED = ['api', 'testing'];
 const unknown = readdirSync('src', { withFileTypes: true })
@@ -97,6 +97,16 @@ export default [
       'max-lines-per-function': [
         'error',
         { max: MOST_LINES, skipBlankLines: true, skipComments: true }
+      ]
+    }
+  },
+  {
+    // its table's effects are still in one
+    files: ['src/ranks/table/table.tsx'],
+    rules: {
+      'max-lines-per-function': [
+        'error',
+        { max: 180, skipBlankLines: true, skipComments: true }
       ]
     }
   },

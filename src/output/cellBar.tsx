@@ -1,22 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
-import { formatRate, unbroken } from '../metrics/format';
-import { shareInText } from '../metrics/share';
 import { Glyph } from '../ui/icons/glyph';
-import { shownMetrics } from '../metrics/currentMetrics';
-import { sentence } from '../verdicts/sentence';
-import { foundIn, IOutcome, isStopped, soFar } from './runs/outcome';
+import { BarText } from './barText';
+import { IOutcome, isStopped, soFar } from './runs/outcome';
 import { Choice } from './lines/parts';
-import {
-  glyphOf,
-  IRunStatus,
-  keepsVariables,
-  lostText,
-  timeText,
-  problemOf,
-  problemText
-} from './runStatus';
+import { glyphOf, IRunStatus, lostText, problemOf } from './runStatus';
 
 /** Maximum number of rank chips; with more ranks, a list is used. */
 const MOST_CHIPS = 16;
@@ -40,25 +29,19 @@ export function Bar(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { status, ranks, trans, actions } = props;
-  const { state, cluster } = status;
+  const { state } = status;
   const problem = problemOf(status);
   // without a connection to the server, the current state is unknown
   const unheard = lostText(status, trans);
   const failing = unheard ? '' : soFar(status.record, trans);
   const alarm = (!!problem?.alarm || !!failing) && !unheard;
-  const { head, rest } = props.outcome;
-  const stopped = state === 'failed' && isStopped(status.said, head);
+  const stopped =
+    state === 'failed' && isStopped(status.said, props.outcome.head);
   const glyph: ReturnType<typeof glyphOf> = stopped
     ? { kind: 'interrupted', word: trans.__('stopped') }
     : glyphOf(status, trans);
   const paused = glyph?.kind === 'paused';
   const failed = state === 'failed' && !stopped;
-  const time = unbroken(timeText(status, trans));
-  const failure = rest ? `${head} ${rest}` : head;
-  // the ranks of a cell that has not reached its cluster yet are unknown
-  const count = ranks.length > 0 && (
-    <b>{trans._n('%1 rank', '%1 ranks', ranks.length)}</b>
-  );
   return (
     <div
       className="jp-DtrainOutput-bar"
@@ -70,69 +53,14 @@ export function Bar(props: {
     >
       {glyph && <Glyph kind={glyph.kind} label={glyph.word} />}
       <span className="jp-DtrainOutput-state">
-        {unheard ? (
-          <>
-            {count} <span>{unheard}</span>
-          </>
-        ) : alarm && problem?.alarm ? (
-          <>
-            {/* the time changes: it can be read, but is not announced each second */}
-            <span className="jp-DtrainUi-hidden" role="alert">
-              {problem.text}
-            </span>
-            <b>{unbroken(problemText(problem, trans))}</b>
-          </>
-        ) : failing ? (
-          <>
-            <b role="alert">{failing}</b> <span>{time}</span>
-          </>
-        ) : failed ? (
-          <Said head={head || trans.__('Failed.')} text={rest} time={time} />
-        ) : stopped ? (
-          <>
-            <b>{head}</b> <span>{time}</span>
-          </>
-        ) : state === 'interrupted' ? (
-          <Said
-            head={
-              status.restarted
-                ? trans.__('Interrupted by a restart of the kernel.')
-                : trans.__('Interrupted.')
-            }
-            text={
-              !status.plain && failure
-                ? failure
-                : [
-                    foundIn(status.said, trans),
-                    keepsVariables(status)
-                      ? trans.__('The ranks keep their variables.')
-                      : ''
-                  ]
-                    .filter(Boolean)
-                    .join(' ')
-            }
-            time={time}
-            title={failure}
-          />
-        ) : state === 'not run' ? (
-          <b>{failure || trans.__('This cell was not run.')}</b>
-        ) : status.noEnd ? (
-          <>
-            {count} <span>{trans.__('How this run ended is not known.')}</span>
-          </>
-        ) : paused && cluster ? (
-          <>
-            <b>{sentence(cluster, trans)}</b> <span>{time}</span>
-          </>
-        ) : (
-          <>
-            {count} <span>{time}</span>{' '}
-            {problem && <span>{unbroken(problemText(problem, trans))}</span>}{' '}
-            {state === 'running' && problem?.kind !== 'unknown' && (
-              <span>{unbroken(metricsText(status, trans))}</span>
-            )}
-          </>
-        )}
+        <BarText
+          {...props}
+          unheard={unheard}
+          failing={failing}
+          alarm={alarm}
+          stopped={stopped}
+          paused={paused}
+        />
       </span>
       {ranks.length > 1 && <Chips {...props} />}
       {alarm && (
@@ -152,25 +80,6 @@ export function Bar(props: {
         </span>
       )}
     </div>
-  );
-}
-
-/** How a cell ended, and its time, in one inline text, so that the time is never alone in a line. */
-function Said(props: {
-  head: string;
-  text: string;
-  time: string;
-  title?: string;
-}): JSX.Element {
-  const { head, text, time, title } = props;
-  const last = text.lastIndexOf(' ') + 1;
-  return (
-    <span className="jp-DtrainOutput-said" title={title || undefined}>
-      <b>{head}</b> {text.slice(0, last)}
-      <span>
-        {text && <span>{text.slice(last)}</span>} {time}
-      </span>
-    </span>
   );
 }
 
@@ -246,22 +155,5 @@ function Chips(props: {
         </select>
       )}
     </span>
-  );
-}
-
-/** Throughput and communication; empty when no steps are taken any more. */
-function metricsText(status: IRunStatus, trans: TranslationBundle): string {
-  const metrics = status.cluster?.metrics;
-  const now = metrics && shownMetrics(metrics);
-  if (!now?.current || now.samples === null) {
-    return '';
-  }
-  const { samples, overhead, error } = now;
-  return unbroken(
-    trans.__(
-      '%1 samples/s · communication %2',
-      formatRate(samples),
-      shareInText(overhead, error, trans)
-    )
   );
 }

@@ -32,6 +32,47 @@ export interface ICellState {
   unloaded: readonly number[];
 }
 
+/** Why widgets are not displayed, or disabled. */
+function WidgetNotes(props: {
+  state: ICellState;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { state, trans } = props;
+  return (
+    <>
+      {state.gone > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'There was a widget here. It is shown again once the cell has run.',
+            'There were widgets here. They are shown again once the cell has run.',
+            state.gone
+          )}
+        </p>
+      )}
+      {state.dead.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'The widgets of rank %2 are disabled: its process has ended. To use them, run the cell again.',
+            'The widgets of ranks %2 are disabled: their processes have ended. To use them, run the cell again.',
+            state.dead.length,
+            formatRanks(state.dead)
+          )}
+        </p>
+      )}
+      {state.unloaded.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            'Widgets of rank %2 were not loaded: its process has ended. To show them, run the cell again.',
+            'Widgets of ranks %2 were not loaded: their processes have ended. To show them, run the cell again.',
+            state.unloaded.length,
+            formatRanks(state.unloaded)
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
 /** The bar of a cell, and its lines. */
 export function CellView(props: {
   state: ICellState;
@@ -119,35 +160,7 @@ export function CellView(props: {
           `${block.rank} ${block.order}`
         )
       )}
-      {state.gone > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            'There was a widget here. It is shown again once the cell has run.',
-            'There were widgets here. They are shown again once the cell has run.',
-            state.gone
-          )}
-        </p>
-      )}
-      {state.dead.length > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            'The widgets of rank %2 are disabled: its process has ended. To use them, run the cell again.',
-            'The widgets of ranks %2 are disabled: their processes have ended. To use them, run the cell again.',
-            state.dead.length,
-            formatRanks(state.dead)
-          )}
-        </p>
-      )}
-      {state.unloaded.length > 0 && (
-        <p className="jp-DtrainOutput-gone">
-          {trans._n(
-            'Widgets of rank %2 were not loaded: its process has ended. To show them, run the cell again.',
-            'Widgets of ranks %2 were not loaded: their processes have ended. To show them, run the cell again.',
-            state.unloaded.length,
-            formatRanks(state.unloaded)
-          )}
-        </p>
-      )}
+      <WidgetNotes state={state} trans={trans} />
       <Failure
         tracebacks={tracebacks}
         rows={rows}

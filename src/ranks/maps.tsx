@@ -6,7 +6,7 @@ import { formatShare, formatTime } from '../metrics/format';
 import { ownTimes } from '../metrics/ownTime';
 import { InView } from '../ui/inView';
 import { timeTicks } from './charts/axis';
-import { IAxis } from './charts/charts';
+import { IAxis } from './charts/timeAxis';
 import { HeatMap, Scale } from './charts/heatMap';
 import { RankMap } from './charts/rankMap';
 import { IChoice } from './viewHeader';

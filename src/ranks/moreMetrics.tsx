@@ -10,7 +10,7 @@ import {
 } from '../metrics/format';
 import { InView } from '../ui/inView';
 import { TimeChart } from './charts/chart';
-import { IAxis } from './charts/charts';
+import { IAxis } from './charts/timeAxis';
 import { hasNetwork } from './model/rankMetrics';
 import { StepParts } from './stepParts';
 

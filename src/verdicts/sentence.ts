@@ -9,10 +9,34 @@ import { alarmOf, isHang } from './verdict';
 
 /** The head's one sentence in the user's language; its English text if the code is unknown. */
 export function sentence(cluster: Cluster, trans: TranslationBundle): string {
-  const { code, values, text } = cluster.summary;
+  return (
+    workSentence(cluster, trans) ??
+    lifeSentence(cluster, trans) ??
+    cluster.summary.text
+  );
+}
+
+/** Readers of the values of a summary. */
+function valuesOf({ values }: Cluster['summary']): {
+  number: (key: string) => number;
+  count: (key: string) => string;
+  word: (key: string) => string;
+} {
   const number = (key: string): number => Number(values[key] ?? 0);
-  const count = (key: string): string => formatCount(number(key));
-  const word = (key: string): string => String(values[key] ?? '');
+  return {
+    number,
+    count: key => formatCount(number(key)),
+    word: key => String(values[key] ?? '')
+  };
+}
+
+/** What the ranks of a cluster do, or what holds them up; null if its state is another one. */
+function workSentence(
+  { summary }: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const { code, values } = summary;
+  const { number, count, word } = valuesOf(summary);
   switch (code) {
     case 'ready':
       return trans._n(
@@ -58,28 +82,6 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         number('total'),
         count('total')
       );
-    case 'loading_torch':
-      return trans.__('Starting: loading PyTorch.');
-    case 'starting':
-      return trans.__(
-        'Starting: %1 of %2 ranks.',
-        count('done'),
-        count('total')
-      );
-    case 'connecting':
-      return trans._n(
-        'Connecting %2 rank.',
-        'Connecting %2 ranks.',
-        number('total'),
-        count('total')
-      );
-    case 'rebuilding':
-      return trans._n(
-        'Reconnecting %2 rank.',
-        'Reconnecting %2 ranks.',
-        number('total'),
-        count('total')
-      );
     case 'slow':
       return trans._n(
         'Rank %2 is slow. %3 rank waits for it.',
@@ -113,6 +115,41 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
         number('count'),
         count('count')
       );
+    default:
+      return null;
+  }
+}
+
+/** How a cluster starts, loses ranks, and ends; null if its state is another one. */
+function lifeSentence(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const { code, values, text } = cluster.summary;
+  const { number, count } = valuesOf(cluster.summary);
+  switch (code) {
+    case 'loading_torch':
+      return trans.__('Starting: loading PyTorch.');
+    case 'starting':
+      return trans.__(
+        'Starting: %1 of %2 ranks.',
+        count('done'),
+        count('total')
+      );
+    case 'connecting':
+      return trans._n(
+        'Connecting %2 rank.',
+        'Connecting %2 ranks.',
+        number('total'),
+        count('total')
+      );
+    case 'rebuilding':
+      return trans._n(
+        'Reconnecting %2 rank.',
+        'Reconnecting %2 ranks.',
+        number('total'),
+        count('total')
+      );
     case 'stopped':
       return values.lasted_s === undefined
         ? stoppedText(values, trans)
@@ -143,7 +180,7 @@ export function sentence(cluster: Cluster, trans: TranslationBundle): string {
       return values.failed ? `${who} ${trans.__('The cell has failed.')}` : who;
     }
     default:
-      return text;
+      return null;
   }
 }
 

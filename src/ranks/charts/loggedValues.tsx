@@ -5,7 +5,7 @@ import { Cluster, IPoint } from '../../tokens';
 import { formatValue, UNKNOWN } from '../../metrics/format';
 import { InView } from '../../ui/inView';
 import { TimeChart } from './chart';
-import { IAxis } from './charts';
+import { IAxis } from './timeAxis';
 
 /** Maximum number of charted values; the export has all. */
 const MOST_CHARTS = 6;
@@ -46,19 +46,22 @@ export function loggedAt(
   };
 }
 
-/** How a logged value comes from those of the ranks; empty with one rank, and where it is not known. */
+/**
+ * How a logged value comes from those of the ranks; empty with one rank, and where it is not known. `brief`: where there
+ * is little room.
+ */
 export function aggregateOf(
   name: string,
   averaged: readonly string[] | null | undefined,
   size: number,
   trans: TranslationBundle
-): string {
+): { text: string; brief: string } {
   if (!averaged || size < 2) {
-    return '';
+    return { text: '', brief: '' };
   }
   return averaged.includes(name)
-    ? trans.__('mean over ranks')
-    : trans.__('rank 0');
+    ? { text: trans.__('mean over ranks'), brief: trans.__('mean') }
+    : { text: trans.__('rank 0'), brief: trans.__('rank 0') };
 }
 
 /** A chart of each value that the user logs with `dt.log`. */
@@ -86,7 +89,7 @@ export function OwnValues(props: {
           now === null && last !== null
             ? trans.__('last: %1', formatValue(last, 3))
             : '',
-          aggregateOf(name, metrics.averaged, world.size, trans)
+          aggregateOf(name, metrics.averaged, world.size, trans).text
         ];
         return (
           <section key={name}>

@@ -46,6 +46,9 @@ function amount(seconds: number | null, scale: number): string {
   return value >= 9.95 ? plain.format(value) : fine.format(value);
 }
 
+/** Unit of times in the table, and its number per second. */
+type Unit = ['s' | 'ms', number];
+
 /**
  * All columns, in order.
  *
@@ -54,29 +57,21 @@ function amount(seconds: number | null, scale: number): string {
 export function columnsOf(
   trans: TranslationBundle,
   gpus: boolean,
-  [unit, scale]: ['s' | 'ms', number],
+  unit: Unit,
   nodes: number,
   alarm: Verdict | null,
   sleeps = false
 ): IColumn[] {
-  const time = (
-    key: string,
-    head: string,
-    value: (f: IRankMetrics) => number | null
-  ): IColumn => ({
-    key,
-    head: `${head} ${unit}`,
-    value,
-    show: f => amount(value(f), scale),
-    number: true,
-    width: 'minmax(86px, 0.9fr)'
-  });
-  const memory = (f: IRankMetrics): number | null =>
-    gpus ? f.rank.device_memory_bytes : f.rank.memory_bytes;
-  const doingNow = (f: IRankMetrics): string =>
-    alarm ? standsAt(f.rank, alarm, trans) : doing(f.rank, trans);
-  const busyShare = (f: IRankMetrics): number | null =>
-    gpus ? f.rank.device_utilization : f.rank.cpu_utilization;
+  return [
+    ...whichColumns(trans, nodes),
+    doingColumn(trans, alarm, sleeps),
+    ...timeColumns(trans, unit, sleeps),
+    ...resourceColumns(trans, gpus)
+  ];
+}
+
+/** Which rank it is, and where it runs. */
+function whichColumns(trans: TranslationBundle, nodes: number): IColumn[] {
   return [
     {
       key: 'rank',
@@ -108,15 +103,47 @@ export function columnsOf(
       show: f => f.rank.device,
       width: '68px',
       room: 'wide'
-    },
-    {
-      key: 'doing',
-      head: alarm ? trans.__('Where') : trans.__('Doing'),
-      value: doingNow,
-      show: doingNow,
-      // makes room for the column of other waits
-      width: sleeps ? 'minmax(84px, 1.3fr)' : 'minmax(116px, 1.3fr)'
-    },
+    }
+  ];
+}
+
+/** What a rank does, or where it stands while there is an alarm. */
+function doingColumn(
+  trans: TranslationBundle,
+  alarm: Verdict | null,
+  sleeps: boolean
+): IColumn {
+  const doingNow = (f: IRankMetrics): string =>
+    alarm ? standsAt(f.rank, alarm, trans) : doing(f.rank, trans);
+  return {
+    key: 'doing',
+    head: alarm ? trans.__('Where') : trans.__('Doing'),
+    value: doingNow,
+    show: doingNow,
+    // makes room for the column of other waits
+    width: sleeps ? 'minmax(84px, 1.3fr)' : 'minmax(116px, 1.3fr)'
+  };
+}
+
+/** What a step's time goes to. */
+function timeColumns(
+  trans: TranslationBundle,
+  [unit, scale]: Unit,
+  sleeps: boolean
+): IColumn[] {
+  const time = (
+    key: string,
+    head: string,
+    value: (f: IRankMetrics) => number | null
+  ): IColumn => ({
+    key,
+    head: `${head} ${unit}`,
+    value,
+    show: f => amount(value(f), scale),
+    number: true,
+    width: 'minmax(86px, 0.9fr)'
+  });
+  return [
     {
       ...time('own', trans.__('Own'), f => f.own),
       width: 'minmax(98px, 1fr)',
@@ -148,7 +175,17 @@ export function columnsOf(
       ...time('transfer', trans.__('Transfer'), f => f.transfer),
       room: 'middle'
     },
-    time('waiting', trans.__('Waiting'), f => f.waiting),
+    time('waiting', trans.__('Waiting'), f => f.waiting)
+  ];
+}
+
+/** Speed, memory and utilization, and when a rank was heard of. */
+function resourceColumns(trans: TranslationBundle, gpus: boolean): IColumn[] {
+  const memory = (f: IRankMetrics): number | null =>
+    gpus ? f.rank.device_memory_bytes : f.rank.memory_bytes;
+  const busyShare = (f: IRankMetrics): number | null =>
+    gpus ? f.rank.device_utilization : f.rank.cpu_utilization;
+  return [
     {
       key: 'samples',
       head: trans.__('Samples/s'),

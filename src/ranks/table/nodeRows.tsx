@@ -17,22 +17,14 @@ import { rankGlyph, rankWord } from '../model/texts';
  * selects a rank.
  */
 export function NodeRows(props: IRowsProps): JSX.Element {
-  const { cluster, trans, selected } = props;
+  const { cluster, trans } = props;
   const [open, setOpen] = useViewState<string | null>(
     `open node ${cluster.id}`,
     null
   );
   const [stop, setStop] = useState<string>('');
   const { own, middle } = ownTimes(cluster.ranks);
-  const nodes = new Map<string, Rank[]>();
-  for (const rank of cluster.ranks) {
-    const mine = nodes.get(rank.node);
-    if (mine) {
-      mine.push(rank);
-    } else {
-      nodes.set(rank.node, [rank]);
-    }
-  }
+  const nodes = ranksByNode(cluster.ranks);
   const first = nodes.keys().next().value as string;
   const at = stop || `node ${first}`;
   const most = Math.max(...[...nodes.values()].map(r => r.length));
@@ -68,81 +60,126 @@ export function NodeRows(props: IRowsProps): JSX.Element {
         <span>{trans.__('By node, each square a rank')}</span>
         {middle !== null && <span>{trans.__('slowest')}</span>}
       </p>
-      {[...nodes].map(([name, ranks], row) => {
-        const alive = ranks.filter(r => r.state !== 'lost').length;
-        const slow = ranks.some(r => rankGlyph(r) === 'slow');
-        const bad = ranks.some(r => r.state === 'lost' || r.state === 'stuck');
-        const slowest = Math.max(
-          ...ranks.map(r => own[r.rank]).filter(t => !Number.isNaN(t)),
-          -1
-        );
-        return (
-          <React.Fragment key={name}>
-            <div
-              role="row"
-              className="jp-DtrainRanks-node"
-              data-slow={slow || undefined}
-              data-trouble={bad || undefined}
-              onContextMenu={event =>
-                props.onMenu(
-                  event,
-                  ranks.map(r => r.rank)
-                )
-              }
-            >
-              <span
-                role="gridcell"
-                className="jp-DtrainRanks-nodeName"
-                title={name}
-                data-cell={`${row} 0`}
-                aria-expanded={open === name}
-                tabIndex={at === `node ${name}` ? 0 : -1}
-                onFocus={() => setStop(`node ${name}`)}
-                onClick={() => setOpen(open === name ? null : name)}
-              >
-                <svg viewBox="0 0 16 16" aria-hidden="true">
-                  <path d={open === name ? 'M4 6l4 4 4-4' : 'M6 4l4 4-4 4'} />
-                </svg>
-                <span>{name}</span>
-              </span>
-              <span
-                className="jp-DtrainRanks-squares"
-                style={{ '--most': most } as React.CSSProperties}
-                role="presentation"
-              >
-                {ranks.map((rank, column) => (
-                  <Square
-                    key={rank.rank}
-                    rank={rank.rank}
-                    place={`${row} ${column + 1}`}
-                    label={trans.__(
-                      'rank %1: %2',
-                      rank.rank,
-                      rankWord(rank, trans)
-                    )}
-                    state={rank.state}
-                    tint={
-                      middle
-                        ? tintOf(shownNow(own[rank.rank] / middle - 1, rank))
-                        : undefined
-                    }
-                    selected={rank.rank === selected}
-                    stop={at === `rank ${rank.rank}`}
-                    onFocus={setStop}
-                    onSelect={props.onSelect}
-                  />
-                ))}
-              </span>
-              <span role="gridcell" className="jp-DtrainRanks-nodeCount">
-                {alive === ranks.length && slowest >= 0
-                  ? formatTime(slowest)
-                  : trans.__('%1 of %2', alive, ranks.length)}
-              </span>
-            </div>
-            {open === name && <RankGrid {...props} ranks={ranks} headless />}
-          </React.Fragment>
-        );
-      })}
+      {[...nodes].map(([name, ranks], row) => (
+        <React.Fragment key={name}>
+          <NodeRow
+            {...props}
+            name={name}
+            ranks={ranks}
+            row={row}
+            most={most}
+            open={open === name}
+            toggle={() => setOpen(open === name ? null : name)}
+            at={at}
+            setStop={setStop}
+            own={own}
+            middle={middle}
+          />
+          {open === name && <RankGrid {...props} ranks={ranks} headless />}
+        </React.Fragment>
+      ))}
+    </div>
+  );
+}
+
+/** Ranks of each node, in order. */
+function ranksByNode(ranks: readonly Rank[]): Map<string, Rank[]> {
+  const nodes = new Map<string, Rank[]>();
+  for (const rank of ranks) {
+    const mine = nodes.get(rank.node);
+    if (mine) {
+      mine.push(rank);
+    } else {
+      nodes.set(rank.node, [rank]);
+    }
+  }
+  return nodes;
+}
+
+/** A node: its name, a square per rank, and the time of its slowest rank. */
+function NodeRow(
+  props: IRowsProps & {
+    name: string;
+    ranks: readonly Rank[];
+    row: number;
+    /** Number of ranks of the largest node. */
+    most: number;
+    /** Whether its ranks are listed below. */
+    open: boolean;
+    toggle: () => void;
+    /** The tab stop. */
+    at: string;
+    setStop: (stop: string) => void;
+    /** Own time of each rank, s, and their median. */
+    own: ReturnType<typeof ownTimes>['own'];
+    middle: number | null;
+  }
+): JSX.Element {
+  const { name, ranks, row, open, at, setStop, own, middle, trans } = props;
+  const alive = ranks.filter(r => r.state !== 'lost').length;
+  const slow = ranks.some(r => rankGlyph(r) === 'slow');
+  const bad = ranks.some(r => r.state === 'lost' || r.state === 'stuck');
+  const slowest = Math.max(
+    ...ranks.map(r => own[r.rank]).filter(t => !Number.isNaN(t)),
+    -1
+  );
+  return (
+    <div
+      role="row"
+      className="jp-DtrainRanks-node"
+      data-slow={slow || undefined}
+      data-trouble={bad || undefined}
+      onContextMenu={event =>
+        props.onMenu(
+          event,
+          ranks.map(r => r.rank)
+        )
+      }
+    >
+      <span
+        role="gridcell"
+        className="jp-DtrainRanks-nodeName"
+        title={name}
+        data-cell={`${row} 0`}
+        aria-expanded={open}
+        tabIndex={at === `node ${name}` ? 0 : -1}
+        onFocus={() => setStop(`node ${name}`)}
+        onClick={props.toggle}
+      >
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d={open ? 'M4 6l4 4 4-4' : 'M6 4l4 4-4 4'} />
+        </svg>
+        <span>{name}</span>
+      </span>
+      <span
+        className="jp-DtrainRanks-squares"
+        style={{ '--most': props.most } as React.CSSProperties}
+        role="presentation"
+      >
+        {ranks.map((rank, column) => (
+          <Square
+            key={rank.rank}
+            rank={rank.rank}
+            place={`${row} ${column + 1}`}
+            label={trans.__('rank %1: %2', rank.rank, rankWord(rank, trans))}
+            state={rank.state}
+            tint={
+              middle
+                ? tintOf(shownNow(own[rank.rank] / middle - 1, rank))
+                : undefined
+            }
+            selected={rank.rank === props.selected}
+            stop={at === `rank ${rank.rank}`}
+            onFocus={setStop}
+            onSelect={props.onSelect}
+          />
+        ))}
+      </span>
+      <span role="gridcell" className="jp-DtrainRanks-nodeCount">
+        {alive === ranks.length && slowest >= 0
+          ? formatTime(slowest)
+          : trans.__('%1 of %2', alive, ranks.length)}
+      </span>
     </div>
   );
 }

@@ -1,0 +1,64 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import { IPoint } from '../../tokens';
+import { formatClock } from '../../metrics/format';
+import { IMark } from './marks';
+import { rebuilds } from '../model/rankMetrics';
+
+/** The time axis that all charts of a view share. */
+export interface IAxis {
+  times: readonly number[];
+  marks: readonly IMark[];
+  /** s */
+  window: number;
+  /** ms */
+  until: number;
+  /** Text at its end; null for the time. */
+  end: string | null;
+  /** Text of a chart without a value. */
+  none: string;
+}
+
+/**
+ * The axis of these points.
+ *
+ * @param earlier - points before it.
+ * @param until - its end, ms.
+ * @param over - whether the cluster has ended, so that this is not now.
+ */
+export function axisOf(
+  points: readonly IPoint[],
+  earlier: readonly IPoint[],
+  minutes: number,
+  until: number,
+  over: boolean,
+  trans: TranslationBundle
+): IAxis {
+  return {
+    times: points.map(p => p.at),
+    marks: [
+      ...rebuilds(points).map(at => ({ at, label: trans.__('rebuilt') })),
+      ...points.flatMap(({ at, slowed }) =>
+        slowed.map(rank => ({
+          at,
+          label: trans.__('rank %1 slows down', rank)
+        }))
+      )
+    ],
+    window: minutes * 60,
+    until,
+    end: over ? null : trans.__('now'),
+    none: noSteps(earlier, trans)
+  };
+}
+
+/** Text of a chart for a period without steps; empty if there were none before it, either. */
+function noSteps(earlier: readonly IPoint[], trans: TranslationBundle): string {
+  const last = earlier.filter(p => p.samples !== null).pop();
+  return last
+    ? trans.__(
+        'No steps in this period; the last were at %1.',
+        formatClock(last.at)
+      )
+    : '';
+}
