@@ -44,6 +44,7 @@ export class JobsView extends JobWidget {
       (seen, viewer) => _props.model.setVisible(seen, viewer),
       _props.trans
     );
+    this.addClass('jp-DtrainJob-listView');
   }
 
   protected draw(): JSX.Element {

@@ -3,10 +3,11 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useMemo, useRef, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
-import { CommandIDs } from '../../commands';
-import { Finding, ISite, JobPlan } from '../../tokens';
+import { ISite, JobPlan } from '../../tokens';
+import { useCheck, useJobPlan } from '../check/checkForm';
+import { FINDING_LINKS } from '../check/findings';
+import { problemsOfJob, SubmitReport } from '../check/submitReport';
 import { SubmitBar } from './submitBar';
-import { useCheck, useJobPlan, useSending, wantedWith } from './checkForm';
 import { useOneColumn } from './columns';
 import { IDrafts, ITyped } from './drafts';
 import { faultsOf } from '../fields/fieldErrors';
@@ -16,12 +17,8 @@ import { FormFrame, Reading } from './formFrame';
 import { JobRequests } from '../model/requests';
 import { INotebook } from './notebook';
 import { Highlight, Preview } from './preview';
-import { alsoOf, refusalOf } from '../model/refusal';
-import { CheckFindings, FINDING_LINKS } from './findings';
-import { FIELDS, IForm } from '../model/formRequest';
-
-/** A job with more ranks has to be confirmed. */
-const LARGE = 64;
+import { useSubmitting } from './submitting';
+import { IForm } from '../model/formRequest';
 
 export interface IFormProps {
   notebook: INotebook;
@@ -55,110 +52,43 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     faults,
     ask: useJobPlan(jobs, notebook)
   });
-  const send = useRef<(sends: () => void) => Promise<void>>();
-  const [sending, submit] = useSending(form, checked.busy, async sends =>
-    send.current?.(sends)
-  );
   const [kept, setKept] = useState<IForm | null>(null);
   const lastPlan = useRef<JobPlan | null>(null);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
   const [tab, setTab] = useState('script');
-
-  if (!filled || !form) {
-    return <Reading trans={trans} />;
-  }
-  const { plan, error, busy } = checked;
-  lastPlan.current = plan ?? lastPlan.current;
-  const seen = lastPlan.current;
-  const found = error ? alsoOf(error) : (plan?.findings ?? []);
-  const problems =
-    faults.length +
-    found.filter(f => f.severity === 'problem').length +
-    (error?.body.details.field ? 1 : 0);
-  const why = problems
-    ? trans._n(
-        'Fix %1 problem to submit',
-        'Fix %1 problems to submit',
-        problems
-      )
-    : busy
-      ? trans.__('Checking…')
-      : (error?.message ?? '');
-  const ranks = plan?.size ? plan.size.nodes * plan.size.ranks_per_node : 0;
+  const { found, why } = problemsOfJob(faults, checked, trans);
   const focus = (...selectors: string[]): void =>
     selectors
       .map(selector => whole?.querySelector<HTMLElement>(selector))
       .find(found => found)
       ?.focus();
-  send.current = async sends => {
-    if (why) {
-      // the button responds: it focuses what keeps it disabled
-      focus('[aria-invalid="true"]', FINDING_LINKS);
-      return;
-    }
-    try {
-      if (ranks > LARGE && !(await props.confirmLarge(ranks))) {
-        return;
-      }
-      sends();
-      // a notebook that was just saved has no plan yet
-      const planned =
-        (await notebook.save()) || !plan
-          ? await jobs.plan(await wantedWith(filled, notebook), false)
-          : plan;
-      const job = await jobs.submit(notebook.path, planned.id);
-      void props.commands.execute(CommandIDs.openJob, {
-        id: job.id,
-        name: job.name
-      });
-      props.submitted();
-      // the job is submitted even if its draft can't be removed
-      void reportErrors(trans, () => props.drafts.remove(notebook.path, like));
-    } catch (failure) {
-      refuse(refusalOf(failure, trans));
-    }
+  const [sending, submit] = useSubmitting({
+    ...props,
+    filled,
+    checked,
+    why,
+    // the button responds: it focuses what keeps it disabled
+    hindered: () => focus('[aria-invalid="true"]', FINDING_LINKS),
+    refuse
+  });
+
+  if (!form) {
+    return <Reading trans={trans} />;
+  }
+  const { plan } = checked;
+  lastPlan.current = plan ?? lastPlan.current;
+  const seen = lastPlan.current;
+  const toPreview = (): void => {
+    whole
+      ?.querySelector('.jp-DtrainJob-preview')
+      ?.scrollIntoView({ block: 'start' });
+    focus('.jp-DtrainJob-preview [role=tab][tabindex="0"]');
   };
-  const report = (
-    <CheckFindings
-      plan={plan}
-      faults={faults}
-      error={error}
-      busy={busy}
-      at={checked.at}
-      trans={trans}
-      open={(finding: Finding) => {
-        const field = FIELDS[finding.field ?? ''];
-        if (field) {
-          focus(`[data-field='${field}']`);
-        } else {
-          notebook.open(finding.cell ?? undefined, finding.line ?? undefined);
-        }
-      }}
-      openFault={({ field }) => focus(`[data-field='${field}']`)}
-      again={again}
-      preview={
-        seen && oneColumn
-          ? () => {
-              whole
-                ?.querySelector('.jp-DtrainJob-preview')
-                ?.scrollIntoView({ block: 'start' });
-              focus('.jp-DtrainJob-preview [role=tab][tabindex="0"]');
-            }
-          : null
-      }
-    />
-  );
-  const preview = seen && (
-    <Preview
-      chosen={tab}
-      choose={setTab}
-      plan={seen}
-      stale={faults.length > 0 || !plan}
-      highlight={props.highlight}
-      trans={trans}
-    />
-  );
+  const keep = async (): Promise<void> => {
+    await props.drafts.save(notebook.path, like, form);
+    setKept(form);
+  };
   return (
     <FormFrame
       title={trans.__('Submit %1', notebook.path.split('/').pop())}
@@ -169,8 +99,29 @@ export function SubmitForm(props: IFormProps): JSX.Element {
         )
       }
       oneColumn={oneColumn}
-      report={report}
-      preview={preview}
+      report={
+        <SubmitReport
+          notebook={notebook}
+          checked={checked}
+          faults={faults}
+          again={again}
+          focus={focus}
+          preview={seen && oneColumn ? toPreview : null}
+          trans={trans}
+        />
+      }
+      preview={
+        seen && (
+          <Preview
+            chosen={tab}
+            choose={setTab}
+            plan={seen}
+            stale={faults.length > 0 || !plan}
+            highlight={props.highlight}
+            trans={trans}
+          />
+        )
+      }
       whole={setWhole}
       send={submit}
       bar={
@@ -181,12 +132,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           sending={sending}
           kept={kept === form}
           trans={trans}
-          keep={() =>
-            void reportErrors(trans, async () => {
-              await props.drafts.save(notebook.path, like, form);
-              setKept(form);
-            })
-          }
+          keep={() => void reportErrors(trans, keep)}
           send={submit}
         />
       }
@@ -194,7 +140,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
       <Fields
         form={form}
         change={change}
-        problems={problemsOf(faults, error, found, trans)}
+        problems={problemsOf(faults, checked.error, found, trans)}
         profiles={profiles}
         plan={seen}
         trans={trans}

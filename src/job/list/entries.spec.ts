@@ -7,6 +7,7 @@ import {
   entriesOf,
   entryPasses,
   entryPassesText,
+  foundTrials,
   sortEntries
 } from './entries';
 import { JobFilter } from '../model/texts';
@@ -80,6 +81,13 @@ it('filters and sorts both', () => {
   expect(named('sear')).toEqual(['s']);
   expect(named('trial')).toEqual(['s']);
   expect(named('hpc')).toEqual(['s']);
+  const found = (text: string): string[] =>
+    entries.flatMap(e =>
+      e.kind === 'sweep' ? foundTrials(e, text, trans).map(j => j.id) : []
+    );
+  expect(found('trial')).toEqual(['trial']);
+  // the sweep itself is found: its trials stay folded
+  expect([found(''), found('hpc'), found('zzz')]).toEqual([[], [], []]);
   expect(sortEntries(entries, 'name', 0).map(e => e.key)).toEqual([
     'new',
     'old',

@@ -69,7 +69,18 @@ export function entryPassesText(
         entry.trials.some(job => passesText(job, text, trans));
 }
 
-/** Sort by a column, in place. */
+/** Trials of a sweep that match the filter, where the sweep itself does not; they are listed though it is folded. */
+export function foundTrials(
+  entry: Extract<Entry, { kind: 'sweep' }>,
+  text: string,
+  trans: TranslationBundle
+): readonly Job[] {
+  return sweepPassesText(entry.sweep, text, trans)
+    ? []
+    : entry.trials.filter(job => passesText(job, text, trans));
+}
+
+/** Sort by a column, in place; without this, the newest are first. */
 export function sortEntries(entries: Entry[], by: Order, now: number): Entry[] {
   const of = (entry: Entry): Job | Sweep =>
     entry.kind === 'job' ? entry.job : entry.sweep;

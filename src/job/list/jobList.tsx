@@ -6,24 +6,16 @@ import React, { useEffect, useReducer } from 'react';
 import { CommandIDs } from '../../commands';
 import { ILiveState, ISite, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/filterChips';
-import { useFirstRows } from '../../ui/lists/firstRows';
 import { Glyph } from '../../ui/icons/glyph';
 import { submitIcon } from '../../ui/icons/icons';
 import { JobsPast, knownUntil } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/icons/viewIcons';
-import {
-  entriesOf,
-  entryPasses,
-  entryPassesText,
-  Order,
-  sortEntries
-} from './entries';
-import { JobRow } from './jobRow';
+import { entriesOf, Entry, entryPasses, entryPassesText } from './entries';
+import { JobTable } from './jobTable';
 import { JobRequests } from '../model/requests';
 import { usePoll } from '../model/poll';
 import { SlotsSection } from './slots';
-import { SweepRow } from './sweepRow';
 import {
   unreadableSentence,
   useRemovals,
@@ -71,51 +63,16 @@ export function useJobs(
 
 /** The list in the main area. */
 export function JobList(props: IJobsProps): JSX.Element {
-  const { model, jobs, commands, trans } = props;
+  const { model, jobs, trans } = props;
   const known = useJobs(model, jobs, props.sweeps);
   const sweeps = useSweeps(props.sweeps, known);
   const unreadable = useUnreadable(props.sweeps, sweeps?.length ?? 0);
   const all = entriesOf(known, sweeps);
   const [text, setText] = useViewState('text', '');
   const [filter, setFilter] = useViewState<JobFilter>('filter', 'all');
-  const [order, setOrder] = useViewState<Order | null>('order', null);
-  const now = knownUntil(model);
   const count = (key: JobFilter): number =>
     all.filter(e => entryPasses(e, key)).length;
-  const seldom: [JobFilter, string][] = [
-    ['cancelled', trans.__('Cancelled')],
-    ['stopped', trans.__('Stopped')],
-    ['lost', trans.__('Lost')]
-  ];
-  const filters: [JobFilter, string][] = [
-    ['all', trans.__('All')],
-    ['active', trans.__('Active')],
-    ['failed', trans.__('Failed')],
-    ['succeeded', trans.__('Done')],
-    ...seldom.filter(([key]) => key === filter || count(key) > 0)
-  ];
-  const shown = all.filter(
-    e => entryPasses(e, filter) && entryPassesText(e, text, trans)
-  );
-  if (order) {
-    sortEntries(shown, order, now);
-  }
-  const [first, more] = useFirstRows(shown, trans);
   const active = count('active');
-  const head = (key: Order, label: string): JSX.Element => (
-    <th
-      scope="col"
-      aria-sort={order === key ? 'ascending' : 'none'}
-      className={`jp-DtrainJob-table-${key}`}
-    >
-      <button
-        type="button"
-        onClick={() => setOrder(order === key ? null : key)}
-      >
-        {label} {order === key ? '▾' : ''}
-      </button>
-    </th>
-  );
   return (
     <>
       <JobsPast model={model} trans={trans} />
@@ -126,76 +83,25 @@ export function JobList(props: IJobsProps): JSX.Element {
             ? trans.__('No job is active.')
             : trans._n('%1 job is active.', '%1 jobs are active.', active)}
       </p>
-      <div className="jp-DtrainUi-viewHead jp-DtrainJob-listHead">
-        <span className="jp-DtrainJob-search">
-          <searchIcon.react tag="span" />
-          <input
-            type="search"
-            value={text}
-            placeholder={trans.__('Name, state, profile')}
-            aria-label={trans.__('Filter jobs')}
-            onChange={event => setText(event.target.value)}
-          />
-        </span>
-        <button
-          type="button"
-          className="jp-DtrainUi-button jp-DtrainJob-send"
-          onClick={() => void commands.execute(CommandIDs.submitNotebook)}
-        >
-          <submitIcon.react tag="span" />
-          {trans.__('Submit…')}
-        </button>
-        {props.sweeps && (
-          <button
-            type="button"
-            className="jp-DtrainUi-button jp-DtrainJob-send"
-            onClick={() => void commands.execute(CommandIDs.sweepNotebook)}
-          >
-            <sweepIcon.react tag="span" />
-            {trans.__('Sweep…')}
-          </button>
-        )}
-      </div>
+      <ListHead {...props} text={text} setText={setText} />
       <FilterChips<JobFilter>
         label={trans.__('State')}
-        filters={filters}
+        filters={filtersOf(all, filter, trans)}
         chosen={filter}
         count={count}
         choose={setFilter}
       />
       {all.length > 0 && (
-        <table className="jp-DtrainUi-table jp-DtrainJob-table">
-          <thead>
-            <tr>
-              {head('name', trans.__('Job'))}
-              {head('profile', trans.__('Profile'))}
-              {head('time', trans.__('Time'))}
-            </tr>
-          </thead>
-          <tbody>
-            {first.map(entry =>
-              entry.kind === 'job' ? (
-                <JobRow
-                  key={entry.key}
-                  {...props}
-                  job={entry.job}
-                  among={known}
-                  now={now}
-                />
-              ) : (
-                <SweepRow
-                  key={entry.key}
-                  {...props}
-                  sweep={entry.sweep}
-                  trials={entry.trials}
-                  now={now}
-                />
-              )
-            )}
-          </tbody>
-        </table>
+        <JobTable
+          {...props}
+          entries={all.filter(
+            e => entryPasses(e, filter) && entryPassesText(e, text, trans)
+          )}
+          known={known}
+          text={text}
+          now={knownUntil(model)}
+        />
       )}
-      {more}
       {unreadable.map(sweep => (
         <p key={sweep.id} className="jp-DtrainJob-unreadable">
           <Glyph kind="failed" label={trans.__("Can't be read")} />
@@ -204,5 +110,66 @@ export function JobList(props: IJobsProps): JSX.Element {
       ))}
       <SlotsSection {...props} />
     </>
+  );
+}
+
+/** The filters by state: those of rare ends only where there are such, or while they are chosen. */
+function filtersOf(
+  all: readonly Entry[],
+  chosen: JobFilter,
+  trans: TranslationBundle
+): [JobFilter, string][] {
+  const rare: [JobFilter, string][] = [
+    ['cancelled', trans.__('Cancelled')],
+    ['stopped', trans.__('Stopped')],
+    ['lost', trans.__('Lost')]
+  ];
+  return [
+    ['all', trans.__('All')],
+    ['active', trans.__('Active')],
+    ['failed', trans.__('Failed')],
+    ['succeeded', trans.__('Done')],
+    ...rare.filter(
+      ([key]) => key === chosen || all.some(e => entryPasses(e, key))
+    )
+  ];
+}
+
+/** The field that filters the list, and the buttons that add to it. */
+function ListHead(
+  props: IJobsProps & { text: string; setText: (text: string) => void }
+): JSX.Element {
+  const { commands, trans } = props;
+  return (
+    <div className="jp-DtrainUi-viewHead jp-DtrainJob-listHead">
+      <span className="jp-DtrainJob-search">
+        <searchIcon.react tag="span" />
+        <input
+          type="search"
+          value={props.text}
+          placeholder={trans.__('Name, state, profile')}
+          aria-label={trans.__('Filter jobs')}
+          onChange={event => props.setText(event.target.value)}
+        />
+      </span>
+      <button
+        type="button"
+        className="jp-DtrainUi-button jp-DtrainJob-send"
+        onClick={() => void commands.execute(CommandIDs.submitNotebook)}
+      >
+        <submitIcon.react tag="span" />
+        {trans.__('Submit…')}
+      </button>
+      {props.sweeps && (
+        <button
+          type="button"
+          className="jp-DtrainUi-button jp-DtrainJob-send"
+          onClick={() => void commands.execute(CommandIDs.sweepNotebook)}
+        >
+          <sweepIcon.react tag="span" />
+          {trans.__('Sweep…')}
+        </button>
+      )}
+    </div>
   );
 }

@@ -8,7 +8,8 @@ import { formatSpan } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobMenu';
-import { jobGlyph, jobState, ranFor, rowLine } from '../model/texts';
+import { Submitted } from './submitted';
+import { jobGlyph, jobState, ranFor, resumedLine } from '../model/texts';
 
 /** A job in the list: name and state, with its progress below. */
 export function JobRow(props: {
@@ -23,6 +24,7 @@ export function JobRow(props: {
 }): JSX.Element {
   const { job, commands, trans, now } = props;
   const time = ranFor(job, now);
+  const size = `${job.size.nodes} × ${job.size.ranks_per_node}`;
   return (
     <tr
       data-job={job.id}
@@ -47,16 +49,18 @@ export function JobRow(props: {
           </button>{' '}
           <span>{jobState(job, trans)}</span>
           <p className="jp-DtrainUi-under">
-            {rowLine(job, props.among, trans)}
+            {resumedLine(job, props.among, trans)}
+          </p>
+          <p className="jp-DtrainUi-under jp-DtrainJob-rowProfile">
+            {job.profile} · {size}
           </p>
         </div>
       </td>
       <td>
         {job.profile}
-        <p className="jp-DtrainUi-under">
-          {job.size.nodes} × {job.size.ranks_per_node}
-        </p>
+        <p className="jp-DtrainUi-under">{size}</p>
       </td>
+      <Submitted at={job.created_at} />
       <td className="jp-DtrainJob-number">
         {time === null ? '–' : formatSpan(time)}
       </td>

@@ -9,6 +9,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './jobRow';
+import { Submitted } from './submitted';
 import { menuOfSweep, sweepGlyph, sweepSentence, sweepState } from './sweeps';
 
 /** A sweep in the list of jobs: one row, with the jobs of its trials folded below. */
@@ -16,13 +17,21 @@ export function SweepRow(props: {
   sweep: Sweep;
   /** Jobs of its trials. */
   trials: readonly Job[];
+  /** Those of them that are listed though it is folded. */
+  found: readonly Job[];
   now: number;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element {
   const { sweep, trials, now, commands, trans } = props;
   const [open, setOpen] = useViewState(`open ${sweep.id}`, false);
-  const { size } = sweep;
+  const size = trans._n(
+    '%1 trial of %2 × %3',
+    '%1 trials of %2 × %3',
+    sweep.total,
+    sweep.size.nodes,
+    sweep.size.ranks_per_node
+  );
   return (
     <>
       <tr
@@ -49,6 +58,9 @@ export function SweepRow(props: {
             </button>{' '}
             <span>{sweepState(sweep, trans)}</span>
             <p className="jp-DtrainUi-under">{sweepSentence(sweep, trans)}</p>
+            <p className="jp-DtrainUi-under jp-DtrainJob-rowProfile">
+              {sweep.profile} · {size}
+            </p>
             {trials.length > 0 && (
               <button
                 type="button"
@@ -69,32 +81,24 @@ export function SweepRow(props: {
         </td>
         <td>
           {sweep.profile}
-          <p className="jp-DtrainUi-under">
-            {trans._n(
-              '%1 trial of %2 × %3',
-              '%1 trials of %2 × %3',
-              sweep.total,
-              size.nodes,
-              size.ranks_per_node
-            )}
-          </p>
+          <p className="jp-DtrainUi-under">{size}</p>
         </td>
+        <Submitted at={sweep.created_at} />
         <td className="jp-DtrainJob-number">
           {sweep.ran_s === null ? UNKNOWN : formatSpan(sweep.ran_s)}
         </td>
       </tr>
-      {open &&
-        trials.map(job => (
-          <JobRow
-            key={job.id}
-            job={job}
-            among={trials}
-            now={now}
-            below
-            commands={commands}
-            trans={trans}
-          />
-        ))}
+      {(open ? trials : props.found).map(job => (
+        <JobRow
+          key={job.id}
+          job={job}
+          among={trials}
+          now={now}
+          below
+          commands={commands}
+          trans={trans}
+        />
+      ))}
     </>
   );
 }

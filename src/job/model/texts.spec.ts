@@ -10,6 +10,7 @@ import {
   jobState,
   moment,
   notebookFile,
+  resumedLine,
   resumeWords,
   rowLine,
   whyNoError
@@ -115,6 +116,9 @@ it('tells jobs of one name apart: when each was submitted, and which goes on wit
     /^Resumes the job of .*8:45.* · The executed notebook/
   );
   expect(lines[2]).toBe('The executed notebook is ready');
+  // where a column says when
+  const beside = all.map(j => resumedLine(j, all, trans));
+  expect(beside).toEqual([lines[2], lines[1], lines[2]]);
 });
 
 it('names the file of a notebook, never that of another of its name', () => {

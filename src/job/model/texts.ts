@@ -109,6 +109,27 @@ export function jobLine(job: Job, trans: TranslationBundle): string {
   return job.summary.text;
 }
 
+/** Whether other jobs have the name of this one. */
+function hasNamesake(job: Job, among: readonly Job[]): boolean {
+  return among.some(j => j.name === job.name && j.id !== job.id);
+}
+
+/**
+ * A job's line in a list that says elsewhere when it was submitted: if several jobs have its name, it says which one it
+ * resumes.
+ */
+export function resumedLine(
+  job: Job,
+  among: readonly Job[],
+  trans: TranslationBundle
+): string {
+  const line = jobLine(job, trans);
+  const parent = among.find(j => j.id === job.parent);
+  return parent && hasNamesake(job, among)
+    ? trans.__('Resumes the job of %1 · %2', moment(parent.created_at), line)
+    : line;
+}
+
 /**
  * A job's line in a list: if several jobs have its name, it says when it was submitted, and which one it
  * resumes.
@@ -119,13 +140,9 @@ export function rowLine(
   trans: TranslationBundle
 ): string {
   const line = jobLine(job, trans);
-  if (!among.some(j => j.name === job.name && j.id !== job.id)) {
-    return line;
-  }
-  const parent = among.find(j => j.id === job.parent);
-  return parent
-    ? trans.__('Resumes the job of %1 · %2', moment(parent.created_at), line)
-    : trans.__('Submitted %1 · %2', moment(job.created_at), line);
+  return hasNamesake(job, among) && !among.some(j => j.id === job.parent)
+    ? trans.__('Submitted %1 · %2', moment(job.created_at), line)
+    : resumedLine(job, among, trans);
 }
 
 /** Filters of the list, with a separate one for each kind of end. */

@@ -78,6 +78,10 @@ it('says of a logged value whether it is a mean, and nothing where that is not k
     );
   };
   expect(said(['loss'])).toContain('mean over ranks');
+  // where the heading has little room, its tooltip has the whole
+  expect(said(['loss'])).toMatch(
+    /title="mean over ranks".*chartBrief">mean<\/span>/
+  );
   expect(said([])).toContain('rank 0');
   for (const text of [said(['loss']), said([])]) {
     expect(text).not.toContain('if averaged');
@@ -184,6 +188,8 @@ it('has headings that fit beside their value', () => {
       trans={trans}
     />
   );
-  expect(text).toContain('<b>140</b> samples/s</span>');
-  expect(text).toContain('<span title="The rank with most"><b>1.0</b> GiB<');
+  expect(text).toMatch(
+    /title="samples\/s"><b>140<\/b> .*chartWords">samples\/s<.*chartBrief">\/s</
+  );
+  expect(text).toContain(' title="The rank with most"><b>1.0</b> GiB<');
 });

@@ -75,6 +75,7 @@ export function Charts(props: {
             title={trans.__('Throughput')}
             value={isPaused(job) ? UNKNOWN : formatRate(last.samples_per_s)}
             words={trans.__('samples/s')}
+            brief={trans.__('/s')}
             label={trans.__('samples/s')}
             values={points.map(p => p.samples_per_s)}
             summary={trans.__(
@@ -102,6 +103,8 @@ export function Charts(props: {
       {own.map(({ name, times, values }) => {
         // as in the facts above
         const value = formatValue(values.filter(v => v !== null).pop());
+        const { averaged } = job.metrics;
+        const from = aggregateOf(name, averaged, job.world.size, trans);
         return (
           <JobChart
             {...chart}
@@ -111,12 +114,8 @@ export function Charts(props: {
             key={name}
             title={name}
             value={value}
-            words={aggregateOf(
-              name,
-              job.metrics.averaged,
-              job.world.size,
-              trans
-            )}
+            words={from.text}
+            brief={from.brief}
             label={name}
             values={values}
             summary={trans.__('%1: %2, latest', name, value)}
@@ -153,25 +152,40 @@ function axisOf(
   return { window, until, end: named ? jobState(job, trans) : null };
 }
 
-/** A chart with its last value in the heading. */
+/** A chart with its last value in the heading, which has one line: the whole is in its tooltips. */
 function JobChart(
   props: Omit<React.ComponentProps<typeof TimeChart>, 'series' | 'height'> & {
     title: string;
     value: string;
     words: string;
-    /** What the value is, where the heading has no room for it. */
+    /** The words where the heading has little room; undefined for the same. */
+    brief?: string;
+    /** What the value is, where the heading has no room for it; undefined for its words. */
     about?: string;
     label: string;
     values: (number | null)[];
   }
 ): JSX.Element {
-  const { title, value, words, about, label, values, ...chart } = props;
+  const { title, value, words, brief, about, label, values, ...chart } = props;
   return (
     <section className="jp-DtrainJob-chartBox">
       <h2>
-        {title}
-        <span title={about}>
-          <b>{value}</b> {words}
+        <span className="jp-DtrainJob-chartName" title={title}>
+          {title}
+        </span>
+        <span
+          className="jp-DtrainJob-chartValue"
+          title={about ?? (words || undefined)}
+        >
+          <b>{value}</b>{' '}
+          {brief === undefined || brief === words ? (
+            words
+          ) : (
+            <>
+              <span className="jp-DtrainJob-chartWords">{words}</span>
+              <span className="jp-DtrainJob-chartBrief">{brief}</span>
+            </>
+          )}
         </span>
       </h2>
       <TimeChart

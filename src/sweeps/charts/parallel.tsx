@@ -1,10 +1,10 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef, useState } from 'react';
 
-import { Sweep } from '../../tokens';
+import { Sweep, Trial } from '../../tokens';
 import { formatValue } from '../../metrics/format';
 import { Axis } from './axis';
-import { axesOf, Brushes, within } from './brush';
+import { axesOf, Brush, Brushes, IAxis, within } from './brush';
 import { goodness } from './scale';
 import { useWidth } from './width';
 
@@ -12,6 +12,7 @@ const HEIGHT = 190;
 const SIDE = 44;
 const TOP = 30;
 const BOTTOM = 12;
+
 /** Parallel coordinates: one line per trial, stronger for better ones. A brush on an axis selects trials. */
 export function Parallel(props: {
   sweep: Sweep;
@@ -20,7 +21,7 @@ export function Parallel(props: {
   marked: number | null;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { sweep, brushes, marked, trans } = props;
+  const { sweep, brushes, trans } = props;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const [handle, setHandle] = useState(0);
@@ -28,27 +29,35 @@ export function Parallel(props: {
   const good = goodness(sweep);
   const gap = (width - 2 * SIDE) / Math.max(1, axes.length - 1);
   const x = (index: number): number => SIDE + index * gap;
-  const y = (at: number): number => TOP + (1 - at) * (HEIGHT - TOP - BOTTOM);
-  const drawn = sweep.trials.filter(trial => good.has(trial.number));
-  const { best } = sweep;
-  const sorted = drawn.sort(
-    (a, b) => (good.get(a.number) ?? 0) - (good.get(b.number) ?? 0)
-  );
-  const chosen = Object.keys(brushes).length
-    ? sorted.filter(trial => within(trial, axes, brushes)).length
-    : 0;
+  const sorted = sweep.trials
+    .filter(trial => good.has(trial.number))
+    .sort((a, b) => (good.get(a.number) ?? 0) - (good.get(b.number) ?? 0));
+  const brushed = Object.keys(brushes).length > 0;
+  const setBrush = (name: string, brush: Brush | null): void => {
+    const rest = Object.entries(brushes).filter(([other]) => other !== name);
+    props.brush(Object.fromEntries(brush ? [...rest, [name, brush]] : rest));
+  };
+  const goTo = (handle: number): void => {
+    const to = Math.min(2 * axes.length - 1, Math.max(0, handle));
+    setHandle(to);
+    box.current?.querySelectorAll<SVGElement>('[role=slider]')[to]?.focus();
+  };
   return (
     <section>
       <h3>
         <span>{trans.__('Parameters')}</span>
         <span>
-          {Object.keys(brushes).length > 0 && (
+          {brushed && (
             <button
               type="button"
               className="jp-DtrainUi-link"
               onClick={() => props.brush({})}
             >
-              {trans.__('%1 of %2 chosen. Show all', chosen, drawn.length)}
+              {trans.__(
+                '%1 of %2 chosen. Show all',
+                sorted.filter(trial => within(trial, axes, brushes)).length,
+                sorted.length
+              )}
             </button>
           )}
         </span>
@@ -58,48 +67,19 @@ export function Parallel(props: {
           width={width}
           height={HEIGHT}
           role="group"
-          aria-label={
-            best
-              ? trans._n(
-                  'Parameters of %1 trial; it has %2.',
-                  'Parameters of %1 trials; the best has %2.',
-                  drawn.length,
-                  axes
-                    .slice(0, -1)
-                    .map(a => `${a.name} ${formatValue(a.of(best))}`)
-                    .join(', ')
-                )
-              : trans._n(
-                  'Parameters of %1 trial.',
-                  'Parameters of %1 trials.',
-                  drawn.length
-                )
-          }
+          aria-label={summaryOf(sweep, axes, sorted.length, trans)}
         >
           <g aria-hidden="true">
-            {sorted.map(trial => {
-              const points = axes.map((axis, index) => {
-                const at = axis.scale.of(axis.of(trial));
-                return `${x(index).toFixed(1)},${y(at).toFixed(1)}`;
-              });
-              return (
-                <polyline
-                  key={trial.number}
-                  className="jp-DtrainSweep-line"
-                  data-best={trial.number === best?.number || undefined}
-                  data-marked={trial.number === marked || undefined}
-                  data-out={!within(trial, axes, brushes) || undefined}
-                  style={
-                    {
-                      '--jp-dtrain-good': `${Math.round(20 + 70 * (good.get(trial.number) ?? 0))}%`
-                    } as React.CSSProperties
-                  }
-                  points={points.join(' ')}
-                >
-                  <title>{trans.__('Trial %1', trial.number)}</title>
-                </polyline>
-              );
-            })}
+            {sorted.map(trial => (
+              <Line
+                {...props}
+                key={trial.number}
+                trial={trial}
+                axes={axes}
+                x={x}
+                good={good.get(trial.number) ?? 0}
+              />
+            ))}
           </g>
           {axes.map((axis, index) => (
             <Axis
@@ -111,25 +91,9 @@ export function Parallel(props: {
               side={index === 0 ? -1 : index === axes.length - 1 ? 1 : 0}
               shift={SIDE - 8}
               brush={brushes[axis.name]}
-              set={brush => {
-                const rest = Object.entries(brushes).filter(
-                  ([name]) => name !== axis.name
-                );
-                props.brush(
-                  Object.fromEntries(
-                    brush ? [...rest, [axis.name, brush]] : rest
-                  )
-                );
-              }}
+              set={brush => setBrush(axis.name, brush)}
               stop={handle - 2 * index}
-              go={end => {
-                const next = 2 * index + end;
-                const to = Math.min(2 * axes.length - 1, Math.max(0, next));
-                setHandle(to);
-                box.current
-                  ?.querySelectorAll<SVGElement>('[role=slider]')
-                  [to]?.focus();
-              }}
+              go={end => goTo(2 * index + end)}
               trans={trans}
             />
           ))}
@@ -147,4 +111,61 @@ export function Parallel(props: {
       </p>
     </section>
   );
+}
+
+/** A trial's parameters and its value, as a line across the axes. */
+function Line(props: {
+  sweep: Sweep;
+  trial: Trial;
+  axes: readonly IAxis[];
+  /** Position of an axis, px. */
+  x: (index: number) => number;
+  brushes: Brushes;
+  marked: number | null;
+  /** How good it is among all trials, from 0 to 1. */
+  good: number;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { trial, axes, x, good, trans } = props;
+  const points = axes.map((axis, index) => {
+    const at = axis.scale.of(axis.of(trial));
+    const y = TOP + (1 - at) * (HEIGHT - TOP - BOTTOM);
+    return `${x(index).toFixed(1)},${y.toFixed(1)}`;
+  });
+  return (
+    <polyline
+      className="jp-DtrainSweep-line"
+      data-best={trial.number === props.sweep.best?.number || undefined}
+      data-marked={trial.number === props.marked || undefined}
+      data-out={!within(trial, axes, props.brushes) || undefined}
+      style={
+        {
+          '--jp-dtrain-good': `${Math.round(20 + 70 * good)}%`
+        } as React.CSSProperties
+      }
+      points={points.join(' ')}
+    >
+      <title>{trans.__('Trial %1', trial.number)}</title>
+    </polyline>
+  );
+}
+
+/** The plot in a sentence, for those who don't see it. */
+function summaryOf(
+  { best }: Sweep,
+  axes: readonly IAxis[],
+  drawn: number,
+  trans: TranslationBundle
+): string {
+  return best
+    ? trans._n(
+        'Parameters of %1 trial; it has %2.',
+        'Parameters of %1 trials; the best has %2.',
+        drawn,
+        axes
+          .slice(0, -1)
+          .map(a => `${a.name} ${formatValue(a.of(best))}`)
+          .join(', ')
+      )
+    : trans._n('Parameters of %1 trial.', 'Parameters of %1 trials.', drawn);
 }

@@ -33,7 +33,7 @@ it('leaves out what the form has found itself', () => {
 
 it('says beside a field what the server did not take', () => {
   const found = [finding('objective', 'No trial would report "loss".')];
-  expect(refusedIn([...found, finding(null)])).toEqual([
+  expect(refusedIn(null, [...found, finding(null)])).toEqual([
     {
       field: 'objective',
       parameter: null,
@@ -44,7 +44,7 @@ it('says beside a field what the server did not take', () => {
 
 it('knows the parameter that the server did not take', () => {
   const found = { ...finding('space'), parameter: 'lr' };
-  expect(refusedIn([found])[0].parameter).toBe('lr');
+  expect(refusedIn(null, [found])[0].parameter).toBe('lr');
 });
 
 it('says on the bar what is wrong', () => {

@@ -1,17 +1,23 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { useCallback } from 'react';
 
-import { AskPlan, wantedWith } from '../../job/form/checkForm';
+import { faultSentence, IFault } from '../../job/fields/fieldErrors';
+import { AskPlan, IChecked, wantedWith } from '../../job/check/checkForm';
 import { followedIn } from '../../job/form/initialForm';
 import { INotebook } from '../../job/form/notebook';
-import { IFindingsTexts } from '../../job/form/findings';
+import { IFindingsTexts } from '../../job/check/findingsTexts';
+import { alsoOf } from '../../job/model/refusal';
+import { RequestError } from '../../request/rest';
 import { Finding, ISweeps, SweepPlan } from '../../tokens';
 import {
   ISweepFault,
   ISweepForm,
+  isUnfilled,
   SweepField,
+  sweepFaults,
   wantedSweep
 } from '../model/formRequest';
+import { faultText } from '../model/texts';
 
 /** Additional fields of a sweep's request, compared with a job's, and their place in the form. */
 const FIELDS: Readonly<Record<string, readonly SweepField[]>> = {
@@ -39,6 +45,48 @@ export function useSweepPlan(
   );
 }
 
+/** What keeps a sweep from beginning. */
+export interface ISweepProblems {
+  /** Errors of the fields that only a sweep has. */
+  own: readonly ISweepFault[];
+  /** Those of them that are not filled in yet. */
+  lacking: readonly ISweepFault[];
+  /** What the server found, without what the form has found itself. */
+  found: Finding[];
+  /** All of it in one sentence; empty if the sweep can begin. */
+  why: string;
+}
+
+/**
+ * What keeps a sweep from beginning, by its form and by the server's check.
+ *
+ * @param parameters - number of parameters that the tagged cell assigns
+ * @param faults - errors of the fields that a job has, too
+ */
+export function problemsOfSweep(
+  sweep: ISweepForm,
+  parameters: number,
+  faults: readonly IFault[],
+  checked: IChecked<SweepPlan>,
+  trans: TranslationBundle
+): ISweepProblems {
+  const { plan, error, busy } = checked;
+  const own = sweepFaults(sweep, parameters);
+  const found = withoutOwn(error ? alsoOf(error) : (plan?.findings ?? []), own);
+  const problems = [
+    ...own.map(fault => faultText(fault, trans)),
+    ...faults.map(fault => faultSentence(fault, trans)),
+    ...(error ? [error.message] : []),
+    ...found.filter(f => f.severity === 'problem').map(f => f.message)
+  ];
+  return {
+    own,
+    lacking: own.filter(fault => isUnfilled(fault, sweep)),
+    found,
+    why: whyNot(problems, trans) || (busy ? trans.__('Checking…') : '')
+  };
+}
+
 /** The server's findings, without those that the form has found itself. */
 export function withoutOwn(
   findings: readonly Finding[],
@@ -49,17 +97,37 @@ export function withoutOwn(
   );
 }
 
-/** Fields of a sweep that the server refused. */
+/** A field of a sweep that the server refused. */
+export interface IRefused {
+  field: string;
+  parameter: unknown;
+  text: string;
+}
+
+/** Fields of a sweep that the server refused: all of it, or by its findings. */
 export function refusedIn(
+  error: RequestError | null,
   findings: readonly Finding[]
-): { field: string; parameter: unknown; text: string }[] {
-  return findings
+): IRefused[] {
+  const given = error?.body.details;
+  const whole =
+    error && typeof given?.field === 'string'
+      ? [
+          {
+            field: given.field,
+            parameter: given.parameter,
+            text: error.message
+          }
+        ]
+      : [];
+  const parts = findings
     .filter(({ severity, field }) => severity === 'problem' && field)
     .map(({ field, parameter, message, fix }) => ({
       field: field ?? '',
       parameter,
       text: `${message} ${fix}`.trim()
     }));
+  return [...whole, ...parts];
 }
 
 /** Result of the check of a sweep. */

@@ -3,7 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
-import { emptySweep } from '../model/formRequest';
+import { emptySweep, ISweepForm } from '../model/formRequest';
 import { Vary } from './searchSpaceFields';
 
 function html(parameter: string | null): string {
@@ -24,6 +24,29 @@ function html(parameter: string | null): string {
     />
   );
 }
+
+it('has no ranges for a string, but keeps one that was chosen before', () => {
+  const options = (vary: ISweepForm['vary']): (string | null)[] => {
+    const node = document.createElement('div');
+    node.innerHTML = renderToStaticMarkup(
+      <Vary
+        form={{ ...emptySweep([]), vary }}
+        change={() => undefined}
+        faults={[]}
+        refused={[]}
+        trans={nullTranslator.load('dtrain_lab')}
+        parameters={[{ name: 'data', value: '"digits"' }]}
+        text=""
+        setText={() => undefined}
+        fixedFaults={[]}
+      />
+    );
+    return [...node.querySelectorAll('option')].map(o => o.textContent);
+  };
+  expect(options({})).toEqual(['is fixed', 'one of']);
+  const before = { kind: 'uniform' as const, values: '', low: '0', high: '1' };
+  expect(options({ data: before })).toEqual(['is fixed', 'one of', 'range']);
+});
 
 it('says what the server refuses of a parameter beside it', () => {
   const [before, after] = html('depth').split('It was refused.');

@@ -10,7 +10,13 @@ import {
 import { IFault } from '../../job/fields/fieldErrors';
 import { Row } from '../../job/fields/fieldRow';
 import { ISweepFault, ISweepForm } from '../model/formRequest';
-import { around, IVary, VaryKind } from '../model/searchSpace';
+import {
+  around,
+  changedKind,
+  IVary,
+  kindsOf,
+  VaryKind
+} from '../model/searchSpace';
 import { faultText } from '../model/texts';
 
 /** Properties of each part of the form. */
@@ -92,115 +98,81 @@ function read(text: string): IParameter[] {
   }
 }
 
-function OneVary(
-  props: IPartOfSweep & {
-    parameter: IParameter;
-    /** The value that all trials have, if it is fixed. */
-    value: string;
-    fix: (value: string) => void;
-    fixedFaults: readonly IFault[];
-    first: boolean;
-    vary: IVary;
-    take: (vary: IVary) => void;
+/** Properties of the fields of one parameter. */
+interface IOneVary extends IPartOfSweep {
+  parameter: IParameter;
+  /** The value that all trials have, if it is fixed. */
+  value: string;
+  fix: (value: string) => void;
+  fixedFaults: readonly IFault[];
+  first: boolean;
+  vary: IVary;
+  take: (vary: IVary) => void;
+}
+
+/** What is wrong with a parameter; undefined for nothing. */
+function faultOfParameter(props: IOneVary): string | undefined {
+  const { parameter, vary, trans } = props;
+  const ofIt = (of: { parameter?: unknown }): boolean =>
+    of.parameter === parameter.name;
+  const own = props.faults.find(ofIt);
+  if (own) {
+    return faultText(own, trans);
   }
-): JSX.Element {
+  const fixedFault =
+    vary.kind === 'fixed' ? props.fixedFaults.find(ofIt)?.text : undefined;
+  return fixedFault ?? props.refused.find(ofIt)?.text;
+}
+
+/** A parameter: how it varies, and its value, list or range. */
+function OneVary(props: IOneVary): JSX.Element {
   const { parameter, vary, take, trans } = props;
   const { name } = parameter;
-  const own = props.faults.find(f => f.parameter === name);
-  const fixedFault =
-    vary.kind === 'fixed'
-      ? props.fixedFaults.find(f => f.parameter === name)?.text
-      : undefined;
-  const refused = props.refused.find(r => r.parameter === name)?.text;
-  const text = own ? faultText(own, trans) : (fixedFault ?? refused);
-  const kinds: [VaryKind, string][] = [
-    ['fixed', trans.__('is fixed')],
-    ['list', trans.__('one of')],
-    ['loguniform', trans.__('logarithmic range')],
-    ['uniform', trans.__('range')],
-    ['randint', trans.__('whole numbers')]
-  ];
-  const line = (
-    label: string,
-    value: string,
-    set: (value: string) => void,
-    described: string | undefined,
-    marked: boolean
-  ): JSX.Element => (
-    <input
-      className="jp-mod-styled"
-      aria-label={label}
-      aria-invalid={!!text}
-      aria-describedby={described}
-      data-sweep={marked ? name : undefined}
-      spellCheck={false}
-      value={value}
-      onChange={event => set(event.target.value)}
-    />
-  );
+  const text = faultOfParameter(props);
   return (
     <Row label={name} problem={text ? { text } : undefined} group trans={trans}>
       {aria => {
-        const described = aria['aria-describedby'];
+        const field = {
+          invalid: !!text,
+          described: aria['aria-describedby']
+        };
         return (
           <div className="jp-DtrainSweep-vary" data-kind={vary.kind}>
-            <select
-              className="jp-mod-styled"
-              aria-label={trans.__('How %1 varies', name)}
-              data-sweep={props.first ? 'vary' : undefined}
-              value={vary.kind}
-              onChange={event => {
-                const kind = event.target.value as VaryKind;
-                const offered = around(parameter.value, vary.kind);
-                const untouched =
-                  !vary.low ||
-                  (vary.low === offered.low && vary.high === offered.high);
-                const fresh =
-                  untouched || kind === 'randint' || vary.kind === 'randint'
-                    ? around(parameter.value, kind)
-                    : vary;
-                take({ ...fresh, values: vary.values || fresh.values, kind });
-              }}
-            >
-              {kinds.map(([kind, label]) => (
-                <option key={kind} value={kind}>
-                  {label}
-                </option>
-              ))}
-            </select>
-            {vary.kind === 'fixed' &&
-              line(
-                trans.__('Value of %1', name),
-                props.value,
-                props.fix,
-                described,
-                true
-              )}
-            {vary.kind === 'list' &&
-              line(
-                trans.__('Values of %1, with commas', name),
-                vary.values,
-                values => take({ ...vary, values }),
-                described,
-                true
-              )}
+            <KindField {...props} />
+            {vary.kind === 'fixed' && (
+              <ValueField
+                {...field}
+                label={trans.__('Value of %1', name)}
+                marks={name}
+                value={props.value}
+                set={props.fix}
+              />
+            )}
+            {vary.kind === 'list' && (
+              <ValueField
+                {...field}
+                label={trans.__('Values of %1, with commas', name)}
+                marks={name}
+                value={vary.values}
+                set={values => take({ ...vary, values })}
+              />
+            )}
             {vary.kind !== 'fixed' && vary.kind !== 'list' && (
               <span>
-                {line(
-                  trans.__('%1 from', name),
-                  vary.low,
-                  low => take({ ...vary, low }),
-                  described,
-                  true
-                )}
+                <ValueField
+                  {...field}
+                  label={trans.__('%1 from', name)}
+                  marks={name}
+                  value={vary.low}
+                  set={low => take({ ...vary, low })}
+                />
                 <span aria-hidden="true">–</span>
-                {line(
-                  trans.__('%1 to', name),
-                  vary.high,
-                  high => take({ ...vary, high }),
-                  described,
-                  false
-                )}
+                <ValueField
+                  {...field}
+                  label={trans.__('%1 to', name)}
+                  value={vary.high}
+                  set={high => take({ ...vary, high })}
+                />
               </span>
             )}
             {vary.kind !== 'fixed' && (
@@ -212,5 +184,63 @@ function OneVary(
         );
       }}
     </Row>
+  );
+}
+
+/** How a parameter varies: what its type allows, and what was chosen before the notebook changed it. */
+function KindField(props: IOneVary): JSX.Element {
+  const { parameter, vary, take, trans } = props;
+  const words: [VaryKind, string][] = [
+    ['fixed', trans.__('is fixed')],
+    ['list', trans.__('one of')],
+    ['loguniform', trans.__('logarithmic range')],
+    ['uniform', trans.__('range')],
+    ['randint', trans.__('whole numbers')]
+  ];
+  const offered = kindsOf(parameter.value);
+  return (
+    <select
+      className="jp-mod-styled"
+      aria-label={trans.__('How %1 varies', parameter.name)}
+      data-sweep={props.first ? 'vary' : undefined}
+      value={vary.kind}
+      onChange={event => {
+        const kind = event.target.value as VaryKind;
+        take(changedKind(vary, kind, parameter.value));
+      }}
+    >
+      {words
+        .filter(([kind]) => offered.includes(kind) || kind === vary.kind)
+        .map(([kind, label]) => (
+          <option key={kind} value={kind}>
+            {label}
+          </option>
+        ))}
+    </select>
+  );
+}
+
+/** A field for a value, a list, or an end of a range. */
+function ValueField(props: {
+  label: string;
+  invalid: boolean;
+  /** Id of what describes it. */
+  described: string | undefined;
+  /** The parameter to which links to its problems lead here; undefined if they lead elsewhere. */
+  marks?: string;
+  value: string;
+  set: (value: string) => void;
+}): JSX.Element {
+  return (
+    <input
+      className="jp-mod-styled"
+      aria-label={props.label}
+      aria-invalid={props.invalid}
+      aria-describedby={props.described}
+      data-sweep={props.marks}
+      spellCheck={false}
+      value={props.value}
+      onChange={event => props.set(event.target.value)}
+    />
   );
 }

@@ -12,17 +12,19 @@ export function SweepBar(props: {
   sweep: ISweepForm;
   /** The checked plan; null if there is none. */
   plan: SweepPlan | null;
+  /** Whether a field is invalid: the plan is then of the others. */
+  partial: boolean;
   /** Why it can't begin; empty if it can. */
   why: string;
   sending: boolean;
   trans: TranslationBundle;
   send: () => void;
 }): JSX.Element {
-  const { sweep, plan, trans } = props;
+  const { sweep, plan, partial, trans } = props;
   const trials = trialsOf(sweep);
   const all = trans._n('%1 trial', '%1 trials', trials);
   const size = plan?.size;
-  const parallel = Number(sweep.parallel) || plan?.parallel;
+  const parallel = Number(sweep.parallel) || (partial ? null : plan?.parallel);
   return (
     <FormBar
       {...props}

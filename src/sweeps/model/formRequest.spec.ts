@@ -12,7 +12,15 @@ import {
   UNSIZED,
   wantedSweep
 } from './formRequest';
-import { around, IVary, oddIn, valuesIn, varyFault } from './searchSpace';
+import {
+  around,
+  changedKind,
+  IVary,
+  kindsOf,
+  oddIn,
+  valuesIn,
+  varyFault
+} from './searchSpace';
 import { noObjective, resumedText } from './texts';
 
 const DEFAULTS = 'lr = 0.01\nlayers = 4\nsteps = 100\nkind = "sgd"';
@@ -109,6 +117,30 @@ it('counts trials: the whole grid, 16, or as many as there are combinations', ()
   const whole = { n: of('randint', { low: '1', high: '40' }) };
   expect(trialsOf({ ...SWEEP, vary: whole })).toBe(16);
   expect(trialsOf({ ...SWEEP, vary: whole, sampler: 'grid' })).toBe(40);
+});
+
+it('offers only what fits the type of a parameter', () => {
+  const numbers = ['fixed', 'list', 'loguniform', 'uniform', 'randint'];
+  for (const number of ['0.01', '4', '-3e-5', '2 ** 8', 'None', 'width * 2']) {
+    expect(kindsOf(number)).toEqual(numbers);
+  }
+  for (const other of ['"sgd"', "'adam'", "r'C:\\data'", 'f"{a}"', 'True']) {
+    expect(kindsOf(other)).toEqual(['fixed', 'list']);
+  }
+  expect(kindsOf('[1, 2]')).toEqual(['fixed']);
+  expect(kindsOf('{"a": 1}')).toEqual(['fixed']);
+});
+
+it('proposes a range anew for another kind, unless somebody edited it', () => {
+  const offered = around('0.01', 'loguniform');
+  expect(changedKind(offered, 'uniform', '0.01')).toMatchObject({
+    kind: 'uniform',
+    low: '0.005',
+    high: '0.02'
+  });
+  const edited = { ...offered, low: '1e-5' };
+  expect(changedKind(edited, 'uniform', '0.01').low).toBe('1e-5');
+  expect(changedKind(edited, 'randint', '0.01').low).toBe('1');
 });
 
 it('offers a range around what the notebook has', () => {

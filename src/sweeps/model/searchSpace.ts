@@ -10,6 +10,24 @@ import { OWN } from './objectives';
 /** Kind of a parameter's variation; `fixed`: it is the same in all trials. */
 export type VaryKind = 'fixed' | 'list' | 'loguniform' | 'uniform' | 'randint';
 
+/** Kinds that draw numbers. */
+const RANGES: readonly VaryKind[] = ['loguniform', 'uniform', 'randint'];
+
+/**
+ * How a parameter can vary: a string or boolean only by a list, and a list or dictionary not at all. What an
+ * expression results in is not known here: the server's check tells.
+ *
+ * @param value - what the notebook assigns, in Python
+ */
+export function kindsOf(value: string): readonly VaryKind[] {
+  if (/^[[{]/.test(value)) {
+    return ['fixed'];
+  }
+  const text =
+    /^[rbuf]{0,2}['"]/i.test(value) || typeof valueOf(value) === 'boolean';
+  return text ? ['fixed', 'list'] : ['fixed', 'list', ...RANGES];
+}
+
 /** Variation of a parameter, as typed. */
 export interface IVary {
   kind: VaryKind;
@@ -52,6 +70,22 @@ export function around(value: string, kind: VaryKind = 'fixed'): IVary {
   const [low, high] = number > 0 ? [1 / far, far] : [far, 1 / far];
   const values = [times(low), value, times(high)].join(', ');
   return { kind, values, low: times(low), high: times(high) };
+}
+
+/**
+ * A variation as another kind: a range that nobody edited is proposed anew, as the kind suggests.
+ *
+ * @param value - what the notebook assigns
+ */
+export function changedKind(vary: IVary, kind: VaryKind, value: string): IVary {
+  const offered = around(value, vary.kind);
+  const untouched =
+    !vary.low || (vary.low === offered.low && vary.high === offered.high);
+  const fresh =
+    untouched || kind === 'randint' || vary.kind === 'randint'
+      ? around(value, kind)
+      : vary;
+  return { ...fresh, values: vary.values || fresh.values, kind };
 }
 
 /** A number in its shortest form: 0.001, 1e-5. */
@@ -110,7 +144,6 @@ export function varyFault(vary: IVary): VaryFault | null {
       : 'no room';
 }
 
-/** Key by which the server distinguishes values; a number that keeps its decimal point is an object here. */
 /** The first value of a list that is not a number, where others are; null if there is none. */
 export function oddIn(list: string): string | null {
   const values = valuesIn(list);
@@ -121,6 +154,7 @@ export function oddIn(list: string): string | null {
     : null;
 }
 
+/** Key by which the server distinguishes values; a number that keeps its decimal point is an object here. */
 function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'number' : typeof value;
 }

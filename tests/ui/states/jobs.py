@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from dtrain_lab.wire.cluster import Phase, Reason, World
 from dtrain_lab.wire.jobs.job import Job, JobError, JobMetrics, JobSize, Log, Logged, LogPiece
 from dtrain_lab.wire.metrics.world import Metrics
+from dtrain_lab.wire.site import Error
 from dtrain_lab.wire.summary import Summary
 from tests.ui.states.stage import Stage
 from tests.ui.states.state import VIEW, State
@@ -198,7 +200,7 @@ def _log(job: Job, query: str) -> LogPiece:
         )
     else:
         lines.append(Log(began + 130, 0, "accuracy 0.813 on 4,096 examples"))
-    return LogPiece(tuple(lines), "all", end=job.ended_at is not None, first_error=job.error)
+    return LogPiece(tuple(lines), "all", job.ended_at is not None, job.error, start=True)
 
 
 def _list(stage: Stage) -> None:
@@ -206,6 +208,12 @@ def _list(stage: Stage) -> None:
     stage.hear([], ALL)
     stage.command("dtrain-lab:show-jobs")
     stage.page.locator(VIEW).get_by_text("sft-1b-test").wait_for()
+
+
+def _no_match(stage: Stage) -> None:
+    _list(stage)
+    stage.page.locator(VIEW).get_by_label("Filter jobs").fill("zzz")
+    stage.page.locator(VIEW).get_by_text("No job matches this filter.").wait_for()
 
 
 def _none(stage: Stage) -> None:
@@ -248,11 +256,34 @@ def _view(name: str, job: Job, text: str, *, pinned: bool = False, logs: bool = 
     return State(f"e-{name}", show, (VIEW,), pinned=pinned, contrast=pinned)
 
 
+DONE_VIEW = _view("job-done", DONE, "loaded 96,000")
+
+
+def _found(text: str, said: str) -> Callable[[Stage], None]:
+    """A text was searched in the log of a job."""
+
+    def show(stage: Stage) -> None:
+        DONE_VIEW.show(stage)
+        # asked only for what is not in the lines that the page has
+        missing = Error("not_in_log", f'"{text}" was not found in the rest of the log.', "")
+        stage.answers("GET", f"jobs/{DONE.id}/logs", missing, 404)
+        find = stage.page.locator(VIEW).get_by_label("Find in the log")
+        find.fill(text)
+        find.press("Enter")
+        stage.page.locator(f"{VIEW} .jp-DtrainJob-found").get_by_text(said).wait_for()
+        stage.settle()
+
+    return show
+
+
 STATES = (
     State("e-jobs", _list, (VIEW,), pinned=True),
+    State("e-jobs-no-match", _no_match, (VIEW,), focused=True),
     State("e-no-jobs", _none, (VIEW,)),
+    State("e-job-found", _found("step 1,19", "1 of "), (VIEW,), focused=True),
+    State("e-job-not-found", _found("qqq", "No match"), (VIEW,), focused=True),
     _view("job-running", RUNNING, "UserWarning"),
     _view("job-failed", FAILED, "Tried to allocate", pinned=True),
-    _view("job-done", DONE, "loaded 96,000"),
+    DONE_VIEW,
     _view("job-short", SHORT, "loaded 96,000", logs=True),
 )

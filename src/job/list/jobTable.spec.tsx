@@ -1,0 +1,94 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+
+import { Job, Sweep } from '../../tokens';
+import { entriesOf, entryPassesText } from './entries';
+import { JobTable } from './jobTable';
+
+const trans = nullTranslator.load('dtrain_lab');
+const AT = new Date(2020, 2, 2, 8, 45).getTime() / 1000;
+const job = (name: string, more: Partial<Job> = {}): Job =>
+  ({
+    id: name,
+    name,
+    profile: 'local',
+    size: { nodes: 1, ranks_per_node: 2 },
+    notebook: 'a.ipynb',
+    state: 'cancelled',
+    summary: { code: 'job_cancelled', values: {}, text: '' },
+    created_at: AT,
+    started_at: null,
+    ended_at: null,
+    sweep: null,
+    parent: null,
+    progress: [],
+    ranks: [],
+    ...more
+  }) as unknown as Job;
+const JOBS = [
+  job('train'),
+  job('tune 3', { sweep: 's' }),
+  job('tune 4', { sweep: 's' })
+];
+const SWEEP = {
+  id: 's',
+  name: 'tune',
+  profile: 'local',
+  notebook: 'a.ipynb',
+  state: 'succeeded',
+  size: { nodes: 1, ranks_per_node: 1 },
+  total: 2,
+  summary: { values: { done: 2, total: 2, failed: 0 } },
+  best: null,
+  reason: null,
+  created_at: AT,
+  ended_at: AT + 9
+} as unknown as Sweep;
+
+function table(text: string): HTMLElement {
+  const node = document.createElement('div');
+  const all = entriesOf(JOBS, [SWEEP]);
+  node.innerHTML = renderToStaticMarkup(
+    <JobTable
+      entries={all.filter(e => entryPassesText(e, text, trans))}
+      known={JOBS}
+      text={text}
+      now={0}
+      commands={new CommandRegistry()}
+      trans={trans}
+    />
+  );
+  return node;
+}
+
+const namesIn = (node: HTMLElement): (string | null)[] =>
+  [...node.querySelectorAll('tbody b')].map(b => b.textContent);
+
+it('says that no job matches, below its headings', () => {
+  const node = table('zzz');
+  expect(node.textContent).toContain('No job matches this filter.');
+  expect(node.querySelectorAll('th')).toHaveLength(4);
+  expect(table('train').textContent).not.toContain('No job matches');
+});
+
+it('unfolds of a sweep what the filter finds', () => {
+  expect(namesIn(table(''))).toEqual(['train', 'tune']);
+  expect(namesIn(table('tune'))).toEqual(['tune']);
+  expect(namesIn(table('tune 3'))).toEqual(['tune', 'tune 3']);
+});
+
+it('says when each was submitted, and how long ago', () => {
+  const node = table('');
+  const times = [...node.querySelectorAll('time')];
+  expect(times).toHaveLength(2);
+  for (const time of times) {
+    expect(time.textContent).toMatch(/2020.*8:45/);
+    expect(time.title).toMatch(/years ago/);
+    expect(Date.parse(time.dateTime)).toBe(AT * 1000);
+  }
+  const sorted = node.querySelector('[aria-sort=descending]');
+  expect(sorted?.textContent).toContain('Submitted');
+});

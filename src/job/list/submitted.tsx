@@ -1,0 +1,16 @@
+import { Time } from '@jupyterlab/coreutils';
+import React from 'react';
+
+import { moment } from '../model/texts';
+
+/** The cell of a row that says when it was submitted, and how long ago in its tooltip. */
+export function Submitted(props: { at: number }): JSX.Element {
+  const date = new Date(props.at * 1000);
+  return (
+    <td>
+      <time dateTime={date.toISOString()} title={Time.formatHuman(date)}>
+        {moment(props.at)}
+      </time>
+    </td>
+  );
+}

@@ -1,0 +1,71 @@
+import { TranslationBundle } from '@jupyterlab/translation';
+import React from 'react';
+
+import { IFault } from '../../job/fields/fieldErrors';
+import { labelOf } from '../../job/fields/labels';
+import { IChecked } from '../../job/check/checkForm';
+import { CheckFindings } from '../../job/check/findings';
+import { INotebook } from '../../job/form/notebook';
+import { FIELDS } from '../../job/model/formRequest';
+import { Finding, SweepPlan } from '../../tokens';
+import { ISweepFault } from '../model/formRequest';
+import { faultText, fieldText } from '../model/texts';
+import { ISweepProblems, wordsOfSweep } from './checkSweep';
+
+/** The field of the form at which an error can be fixed. */
+export function placeOf(fault: ISweepFault): string {
+  return `[data-sweep='${fault.parameter ?? fault.field}']`;
+}
+
+/** Result of the check of a sweep, with links to the fields and cells at fault. */
+export function SweepReport(props: {
+  notebook: INotebook;
+  checked: IChecked<SweepPlan>;
+  problems: ISweepProblems;
+  /** Errors of the fields that a job has, too. */
+  faults: readonly IFault[];
+  again: () => void;
+  /** Focuses the field with a selector. */
+  focus: (selector: string) => void;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { notebook, checked, problems, faults, focus, trans } = props;
+  const { plan, error, busy, at } = checked;
+  const { own, lacking, found } = problems;
+  const open = (finding: Finding): void => {
+    const field = FIELDS[finding.field ?? ''];
+    if (finding.parameter) {
+      focus(`[data-sweep='${finding.parameter}']`);
+    } else if (field) {
+      focus(`[data-field='${field}']`);
+    } else {
+      notebook.open(finding.cell ?? undefined, finding.line ?? undefined);
+    }
+  };
+  return (
+    <CheckFindings
+      plan={plan ? { ...plan, findings: found } : null}
+      own={own
+        .filter(fault => !lacking.includes(fault))
+        .map(fault => ({
+          text: faultText(fault, trans),
+          label:
+            fault.parameter === undefined
+              ? fieldText(fault.field, trans)
+              : labelOf('parameters', trans),
+          open: () => focus(placeOf(fault))
+        }))}
+      lacks={lacking.length ? faultText(lacking[0], trans) : ''}
+      words={wordsOfSweep(trans)}
+      faults={faults}
+      error={error}
+      busy={busy}
+      at={at}
+      trans={trans}
+      open={open}
+      openFault={({ field }) => focus(`[data-field='${field}']`)}
+      again={props.again}
+      preview={null}
+    />
+  );
+}
