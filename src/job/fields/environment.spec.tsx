@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
 import { JobPlan } from '../../tokens';
-import { tabsOf } from '../form/previewTabs';
+import { tabsOf } from '../preview/previewTabs';
 import { emptyForm } from '../model/formRequest';
 import { Files } from './environment';
 

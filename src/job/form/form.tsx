@@ -4,9 +4,9 @@ import React, { useMemo, useRef, useState } from 'react';
 
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { ISite, JobPlan } from '../../tokens';
-import { useCheck, useJobPlan } from '../check/checkForm';
-import { FINDING_LINKS } from '../check/findings';
-import { problemsOfJob, SubmitReport } from '../check/submitReport';
+import { useCheck, useJobPlan } from './checkForm';
+import { FINDING_LINKS } from './findings';
+import { problemsOfJob, SubmitReport } from './submitReport';
 import { SubmitBar } from './submitBar';
 import { useOneColumn } from './columns';
 import { IDrafts, ITyped } from './drafts';
@@ -16,7 +16,7 @@ import { useForm } from './initialForm';
 import { FormFrame, Reading } from './formFrame';
 import { JobRequests } from '../model/requests';
 import { INotebook } from './notebook';
-import { Highlight, Preview } from './preview';
+import { Highlight, Preview } from '../preview/preview';
 import { useSubmitting } from './submitting';
 import { IForm } from '../model/formRequest';
 

@@ -4,7 +4,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { reportErrors } from '../../cluster/dialogs/reportErrors';
 import { CommandIDs } from '../../commands';
 import { RequestError } from '../../request/rest';
-import { IChecked, useSending, wantedWith } from '../check/checkForm';
+import { IChecked, useSending, wantedWith } from './checkForm';
 import { JobRequests } from '../model/requests';
 import { refusalOf } from '../model/refusal';
 import { IDrafts } from './drafts';

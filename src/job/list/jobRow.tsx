@@ -4,11 +4,11 @@ import React from 'react';
 
 import { CommandIDs } from '../../commands';
 import { Job } from '../../tokens';
-import { formatSpan } from '../../metrics/format';
+import { formatSpan, UNKNOWN } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { openContextMenu } from '../../ui/menu';
 import { menuOfJob } from './jobMenu';
-import { Submitted } from './submitted';
+import { FoldedColumns, Submitted } from './cells';
 import { jobGlyph, jobState, ranFor, resumedLine } from '../model/texts';
 
 /** A job in the list: name and state, with its progress below. */
@@ -23,7 +23,8 @@ export function JobRow(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { job, commands, trans, now } = props;
-  const time = ranFor(job, now);
+  const ran = ranFor(job, now);
+  const time = ran === null ? UNKNOWN : formatSpan(ran);
   const size = `${job.size.nodes} × ${job.size.ranks_per_node}`;
   return (
     <tr
@@ -51,9 +52,7 @@ export function JobRow(props: {
           <p className="jp-DtrainUi-under">
             {resumedLine(job, props.among, trans)}
           </p>
-          <p className="jp-DtrainUi-under jp-DtrainJob-rowProfile">
-            {job.profile} · {size}
-          </p>
+          <FoldedColumns profile={job.profile} size={size} time={time} />
         </div>
       </td>
       <td>
@@ -61,9 +60,7 @@ export function JobRow(props: {
         <p className="jp-DtrainUi-under">{size}</p>
       </td>
       <Submitted at={job.created_at} />
-      <td className="jp-DtrainJob-number">
-        {time === null ? '–' : formatSpan(time)}
-      </td>
+      <td className="jp-DtrainJob-number">{time}</td>
     </tr>
   );
 }

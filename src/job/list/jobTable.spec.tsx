@@ -78,6 +78,9 @@ it('unfolds of a sweep what the filter finds', () => {
   expect(namesIn(table(''))).toEqual(['train', 'tune']);
   expect(namesIn(table('tune'))).toEqual(['tune']);
   expect(namesIn(table('tune 3'))).toEqual(['tune', 'tune 3']);
+  // it lists no others meanwhile
+  expect(table('tune').querySelectorAll('[aria-expanded]')).toHaveLength(1);
+  expect(table('tune 3').querySelectorAll('[aria-expanded]')).toHaveLength(0);
 });
 
 it('says when each was submitted, and how long ago', () => {

@@ -9,7 +9,7 @@ import { Glyph } from '../../ui/icons/glyph';
 import { useViewState } from '../../ui/viewState';
 import { openContextMenu } from '../../ui/menu';
 import { JobRow } from './jobRow';
-import { Submitted } from './submitted';
+import { FoldedColumns, Submitted } from './cells';
 import { menuOfSweep, sweepGlyph, sweepSentence, sweepState } from './sweeps';
 
 /** A sweep in the list of jobs: one row, with the jobs of its trials folded below. */
@@ -17,13 +17,13 @@ export function SweepRow(props: {
   sweep: Sweep;
   /** Jobs of its trials. */
   trials: readonly Job[];
-  /** Those of them that are listed though it is folded. */
+  /** Those of them that the filter finds, while the sweep itself does not match: only they are listed. */
   found: readonly Job[];
   now: number;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { sweep, trials, now, commands, trans } = props;
+  const { sweep, trials, found, now, commands, trans } = props;
   const [open, setOpen] = useViewState(`open ${sweep.id}`, false);
   const size = trans._n(
     '%1 trial of %2 × %3',
@@ -32,6 +32,7 @@ export function SweepRow(props: {
     sweep.size.nodes,
     sweep.size.ranks_per_node
   );
+  const time = sweep.ran_s === null ? UNKNOWN : formatSpan(sweep.ran_s);
   return (
     <>
       <tr
@@ -58,10 +59,8 @@ export function SweepRow(props: {
             </button>{' '}
             <span>{sweepState(sweep, trans)}</span>
             <p className="jp-DtrainUi-under">{sweepSentence(sweep, trans)}</p>
-            <p className="jp-DtrainUi-under jp-DtrainJob-rowProfile">
-              {sweep.profile} · {size}
-            </p>
-            {trials.length > 0 && (
+            <FoldedColumns profile={sweep.profile} size={size} time={time} />
+            {trials.length > 0 && !found.length && (
               <button
                 type="button"
                 className="jp-DtrainUi-link"
@@ -84,11 +83,9 @@ export function SweepRow(props: {
           <p className="jp-DtrainUi-under">{size}</p>
         </td>
         <Submitted at={sweep.created_at} />
-        <td className="jp-DtrainJob-number">
-          {sweep.ran_s === null ? UNKNOWN : formatSpan(sweep.ran_s)}
-        </td>
+        <td className="jp-DtrainJob-number">{time}</td>
       </tr>
-      {(open ? trials : props.found).map(job => (
+      {(open && !found.length ? trials : found).map(job => (
         <JobRow
           key={job.id}
           job={job}

@@ -61,7 +61,7 @@ export function aggregateOf(
   }
   return averaged.includes(name)
     ? { text: trans.__('mean over ranks'), brief: trans.__('mean') }
-    : { text: trans.__('rank 0'), brief: trans.__('rank 0') };
+    : { text: trans.__('rank 0'), brief: '' };
 }
 
 /** A chart of each value that the user logs with `dt.log`. */

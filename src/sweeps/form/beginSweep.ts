@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { useMemo } from 'react';
 
 import { CommandIDs } from '../../commands';
-import { useSending } from '../../job/check/checkForm';
+import { useSending } from '../../job/form/checkForm';
 import { INotebook } from '../../job/form/notebook';
 import { IForm } from '../../job/model/formRequest';
 import { refusalOf } from '../../job/model/refusal';

@@ -2,10 +2,10 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { useCallback } from 'react';
 
 import { faultSentence, IFault } from '../../job/fields/fieldErrors';
-import { AskPlan, IChecked, wantedWith } from '../../job/check/checkForm';
+import { AskPlan, IChecked, wantedWith } from '../../job/form/checkForm';
 import { followedIn } from '../../job/form/initialForm';
 import { INotebook } from '../../job/form/notebook';
-import { IFindingsTexts } from '../../job/check/findingsTexts';
+import { IFindingsTexts } from '../../job/form/findingsTexts';
 import { alsoOf } from '../../job/model/refusal';
 import { RequestError } from '../../request/rest';
 import { Finding, ISweeps, SweepPlan } from '../../tokens';

@@ -3,7 +3,7 @@ import { CommandRegistry } from '@lumino/commands';
 import React, { useEffect, useMemo, useState } from 'react';
 
 import { linesOf } from '../../job/model/assignments';
-import { useCheck } from '../../job/check/checkForm';
+import { useCheck } from '../../job/form/checkForm';
 import { useOneColumn } from '../../job/form/columns';
 import { IDrafts, ITyped } from '../../job/form/drafts';
 import { faultsOf } from '../../job/fields/fieldErrors';
@@ -11,7 +11,7 @@ import { useForm } from '../../job/form/initialForm';
 import { FormFrame, Reading } from '../../job/form/formFrame';
 import { JobRequests } from '../../job/model/requests';
 import { INotebook } from '../../job/form/notebook';
-import { FINDING_LINKS } from '../../job/check/findings';
+import { FINDING_LINKS } from '../../job/form/findings';
 import { IForm } from '../../job/model/formRequest';
 import { ISite, ISweeps } from '../../tokens';
 import { useBeginning } from './beginSweep';

@@ -5,7 +5,7 @@ import { LineRow } from '../../job/fields/controls';
 import { IFault } from '../../job/fields/fieldErrors';
 import { problemsOf } from '../../job/fields/fields';
 import { Where } from '../../job/fields/whereFields';
-import { IChecked } from '../../job/check/checkForm';
+import { IChecked } from '../../job/form/checkForm';
 import { INotebook } from '../../job/form/notebook';
 import { IParameter } from '../../job/model/assignments';
 import { IForm } from '../../job/model/formRequest';

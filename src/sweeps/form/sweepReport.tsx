@@ -3,8 +3,8 @@ import React from 'react';
 
 import { IFault } from '../../job/fields/fieldErrors';
 import { labelOf } from '../../job/fields/labels';
-import { IChecked } from '../../job/check/checkForm';
-import { CheckFindings } from '../../job/check/findings';
+import { IChecked } from '../../job/form/checkForm';
+import { CheckFindings } from '../../job/form/findings';
 import { INotebook } from '../../job/form/notebook';
 import { FIELDS } from '../../job/model/formRequest';
 import { Finding, SweepPlan } from '../../tokens';

@@ -265,7 +265,7 @@ def _found(text: str, said: str) -> Callable[[Stage], None]:
     def show(stage: Stage) -> None:
         DONE_VIEW.show(stage)
         # asked only for what is not in the lines that the page has
-        missing = Error("not_in_log", f'"{text}" was not found in the rest of the log.', "")
+        missing = Error("not_in_log", f'"{text}" was not found in the rest of the log.', "", {})
         stage.answers("GET", f"jobs/{DONE.id}/logs", missing, 404)
         find = stage.page.locator(VIEW).get_by_label("Find in the log")
         find.fill(text)

@@ -14,3 +14,18 @@ export function Submitted(props: { at: number }): JSX.Element {
     </td>
   );
 }
+
+/** What is below a job where there is no room for columns: profile and size, and in a very narrow list the time. */
+export function FoldedColumns(props: {
+  profile: string;
+  size: string;
+  time: string;
+}): JSX.Element {
+  const { profile, size, time } = props;
+  return (
+    <p className="jp-DtrainUi-under jp-DtrainJob-foldedColumns">
+      {profile} · {size}
+      <span className="jp-DtrainJob-foldedTime"> · {time}</span>
+    </p>
+  );
+}

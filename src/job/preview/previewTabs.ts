@@ -9,6 +9,8 @@ import { IMark } from './code';
 export interface ITab {
   key: string;
   label: string;
+  /** Its tooltip, where the label is brief. */
+  title?: string;
   text: string;
   language: string;
   fold: number;
@@ -69,7 +71,8 @@ export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
       ...plain,
       key: 'changes',
       language: 'diff',
-      label: trans.__('Since the last job'),
+      label: trans.__('Changes'),
+      title: trans.__('Since the last job of this notebook'),
       text: plan.changes
     });
   }

@@ -3,7 +3,7 @@ import React from 'react';
 
 import { Finding } from '../../tokens';
 import { IFault } from '../fields/fieldErrors';
-import { INotebook } from '../form/notebook';
+import { INotebook } from './notebook';
 import { alsoOf } from '../model/refusal';
 import { FIELDS } from '../model/formRequest';
 import { IChecked } from './checkForm';

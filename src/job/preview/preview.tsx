@@ -59,6 +59,7 @@ export function Preview(props: {
               id={`${id}-${tab.key}`}
               type="button"
               role="tab"
+              title={tab.title}
               aria-selected={tab === shown}
               aria-controls={`${id}-text`}
               tabIndex={tab === shown ? 0 : -1}

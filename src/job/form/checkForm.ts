@@ -5,9 +5,9 @@ import { RequestError } from '../../request/rest';
 import { JobPlan } from '../../tokens';
 import { JobRequests } from '../model/requests';
 import { IFault, withoutFaults } from '../fields/fieldErrors';
-import { INotebook } from '../form/notebook';
+import { INotebook } from './notebook';
 import { refusalOf } from '../model/refusal';
-import { followedIn, IFilled } from '../form/initialForm';
+import { followedIn, IFilled } from './initialForm';
 import { Wanted, wantedOf } from '../model/formRequest';
 
 /** Delay between an edit and the request for a plan, ms. */
