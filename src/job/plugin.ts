@@ -13,21 +13,25 @@ import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import {
+  ITranslator,
+  nullTranslator,
+  TranslationBundle
+} from '@jupyterlab/translation';
 import { CommandToolbarButton } from '@jupyterlab/ui-components';
+import { CommandRegistry } from '@lumino/commands';
 
 import { CommandIDs } from '../commands';
 import { compactItem } from '../notebook/compactToolbar';
 import { ILiveState, ISite, ISweeps } from '../tokens';
 import { submitIcon } from '../ui/icons/icons';
-import { jobsIcon } from '../ui/icons/viewIcons';
-import { addView, showView } from '../ui/mainArea';
-import { addJobCommands, JOB_ARGS } from './jobCommands';
+import { addJobCommands } from './jobCommands';
 import { ExecutedDrive, withoutKernel } from './executedDrive';
 import { JobRequests } from './model/requests';
 import { openingWith } from './form/notebook';
 import { announceJobs } from './notices';
 import { addSubmit } from './submit';
+import { addViewCommands } from './viewCommands';
 import type { JobsView, JobView } from './widgets';
 
 /** Jobs: list, views, form, and commands. */
@@ -64,7 +68,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     sweeps: ISweeps | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('dtrain_lab');
-    const { commands, shell } = app;
+    const { commands } = app;
     const jobs = new JobRequests(app.serviceManager.serverSettings);
     const lists = new WidgetTracker<JobsView>({ namespace: 'dtrain-jobs' });
     const views = new WidgetTracker<JobView>({ namespace: 'dtrain-job' });
@@ -87,52 +91,17 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
 
     const openNotebook = openingWith(commands, trans);
 
-    commands.addCommand(CommandIDs.showJobs, {
-      label: trans.__('Jobs'),
-      caption: trans.__('Submitted notebooks'),
-      icon: args => (args.launcher ? jobsIcon : undefined),
-      execute: async () => {
-        const { JobsView } = await import('./widgets');
-        let view = lists.currentWidget;
-        if (!view || view.isDisposed) {
-          view = new JobsView({ model, site, jobs, sweeps, commands, trans });
-          void lists.add(view);
-          addView(shell, view);
-        }
-        showView(shell, view);
-      },
-      describedBy: { args: { type: 'object', properties: {} } }
+    addViewCommands({
+      app,
+      model,
+      site,
+      jobs,
+      sweeps,
+      lists,
+      views,
+      openNotebook,
+      trans
     });
-
-    commands.addCommand(CommandIDs.openJob, {
-      label: trans.__('Open'),
-      execute: async args => {
-        const id = String(args.id ?? '');
-        if (!id) {
-          return;
-        }
-        const { JobView } = await import('./widgets');
-        let view = views.find(v => v.args.id === id);
-        if (!view) {
-          const known = model.jobs.find(j => j.id === id)?.name;
-          const name = known ?? String(args.name ?? id);
-          view = new JobView({
-            id,
-            name,
-            model,
-            jobs,
-            commands,
-            trans,
-            openNotebook: (...place) => void openNotebook(...place)
-          });
-          void views.add(view);
-          addView(shell, view);
-        }
-        showView(shell, view);
-      },
-      describedBy: JOB_ARGS
-    });
-
     addJobCommands(
       app,
       jobs,
@@ -153,24 +122,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       openNotebook,
       trans
     });
-    toolbar?.addFactory<NotebookPanel>('Notebook', 'dtrain-submit', panel => {
-      const button = new CommandToolbarButton({
-        commands,
-        id: CommandIDs.submitNotebook,
-        args: {
-          toolbar: true,
-          // evaluated at each click: the notebook may have been renamed
-          get path() {
-            return panel.context.path;
-          }
-        },
-        icon: submitIcon,
-        label: trans.__('Submit')
-      });
-      button.addClass('jp-DtrainNotebook-submit');
-      compactItem(panel, 'dtrain-submit', button);
-      return button;
-    });
+    toolbar?.addFactory<NotebookPanel>('Notebook', 'dtrain-submit', panel =>
+      submitButton(panel, commands, trans)
+    );
     for (const command of [CommandIDs.showJobs, CommandIDs.submitNotebook]) {
       palette?.addItem({ command, category: trans.__('Distributed') });
     }
@@ -191,3 +145,27 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     });
   }
 };
+
+/** The button of a notebook's toolbar that submits it. */
+function submitButton(
+  panel: NotebookPanel,
+  commands: CommandRegistry,
+  trans: TranslationBundle
+): CommandToolbarButton {
+  const button = new CommandToolbarButton({
+    commands,
+    id: CommandIDs.submitNotebook,
+    args: {
+      toolbar: true,
+      // evaluated at each click: the notebook may have been renamed
+      get path() {
+        return panel.context.path;
+      }
+    },
+    icon: submitIcon,
+    label: trans.__('Submit')
+  });
+  button.addClass('jp-DtrainNotebook-submit');
+  compactItem(panel, 'dtrain-submit', button);
+  return button;
+}
