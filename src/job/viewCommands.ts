@@ -7,6 +7,7 @@ import { ILiveState, ISite, ISweeps } from '../tokens';
 import { jobsIcon } from '../ui/icons/viewIcons';
 import { addView, showView } from '../ui/mainArea';
 import { JOB_ARGS } from './jobCommands';
+import type { OpenNotebook } from './form/notebook';
 import { JobRequests } from './model/requests';
 import type { JobsView, JobView } from './widgets';
 
@@ -20,7 +21,7 @@ interface IViewDependencies {
   sweeps: ISweeps | null;
   lists: WidgetTracker<JobsView>;
   views: WidgetTracker<JobView>;
-  openNotebook: (path: string, cell?: string, line?: number) => Promise<void>;
+  openNotebook: OpenNotebook;
   trans: TranslationBundle;
 }
 
