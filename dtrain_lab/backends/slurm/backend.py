@@ -258,13 +258,9 @@ class SlurmBackend(Backend):
 
     def as_asked(self, profile: Profile, request: JobRequest) -> Profile:
         own = profile.slurm
-        asked = replace(
-            own,
-            partition=request.partition or own.partition,
-            time=request.time or own.time,
-            options=(*own.options, *request.options),
-        )
-        return replace(profile, slurm=asked)
+        partition, time = request.partition or own.partition, request.time or own.time
+        options = (*own.options, *request.options)
+        return replace(profile, slurm=replace(own, partition=partition, time=time, options=options))
 
     def without_time_limit(self, profile: Profile) -> Profile:
         return replace(profile, slurm=replace(profile.slurm, time=None))

@@ -20,7 +20,7 @@ from dtrain_lab.services.profiles import slots
 from dtrain_lab.wire.codec import lenient
 from dtrain_lab.wire.jobs.job import JobRequest
 from dtrain_lab.wire.processes.settings import Policy
-from dtrain_lab.wire.profile import Profile
+from dtrain_lab.wire.profile import Profile, Slurm
 from dtrain_lab.wire.traits import Traits
 
 
@@ -141,3 +141,10 @@ def test_a_job_overrides_its_options() -> None:
     with pytest.raises(BadRequest, match="has no setting partition") as refused:
         backends.backend("farm").as_asked(read(WHOLE), JobRequest("nb.ipynb", partition="gpu"))
     assert refused.value.details == {"field": "partition"}
+
+
+def test_a_job_overrides_slurms_table() -> None:
+    profile = Profile("slurm", slurm=Slurm(partition="a", qos="long", options=("-x",)))
+    request = JobRequest("nb.ipynb", partition="b", time="01:00:00", options=("-y",))
+    asked = backends.backend("slurm").as_asked(profile, request)
+    assert asked.slurm == Slurm(partition="b", qos="long", time="01:00:00", options=("-x", "-y"))
