@@ -100,15 +100,5 @@ export default [
       ]
     }
   },
-  {
-    // its table's effects are still in one
-    files: ['src/ranks/table/table.tsx'],
-    rules: {
-      'max-lines-per-function': [
-        'error',
-        { max: 180, skipBlankLines: true, skipComments: true }
-      ]
-    }
-  },
   ...layers
 ];

@@ -124,7 +124,7 @@ export const ISite = new Token<ISite>(
 export interface IConnection {
   readonly link: Link;
   /** Time of the last frame; null before the first. */
-  readonly seen: Date | null;
+  readonly lastFrameAt: Date | null;
   /** Time of the next attempt to connect; null while connected. */
   readonly retryAt: number | null;
   /** Without a connection: the server's announcement of its own end; null if it was not stopped. */

@@ -242,7 +242,7 @@ def long_things(root: Path) -> list[Row]:
     for index in range(1000):
         name = f"{index:012x}"
         store.put(replace(record, id=name))
-        store.see(replace(record, id=name), replace(seen, id=name))
+        store.save_state(replace(record, id=name), replace(seen, id=name))
     listed, opened, found = [], [], []
     log = Path(record.directory) / "log.0"
     line = "1.000 0 o " + "x" * 90 + "\n"

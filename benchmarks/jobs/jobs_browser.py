@@ -103,7 +103,7 @@ def _list_drawn(page: Any, lab: Lab) -> float:
         copy = replace(record, id=f"{index:012x}", name=f"job-{index}")
         store.put(copy)
         assert seen is not None
-        store.see(copy, replace(seen, id=copy.id, name=copy.name))
+        store.save_state(copy, replace(seen, id=copy.id, name=copy.name))
     open_notebook(page, lab, lab.notebook("second.ipynb", ["1"]))
     taken = []
     for _ in range(OPENED):

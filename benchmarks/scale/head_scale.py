@@ -148,7 +148,7 @@ class Training:
     def tick(self, stuck: Verdict | None) -> None:
         pass
 
-    def keep(self, point: Point) -> None:
+    def record_point(self, point: Point) -> None:
         pass
 
     def client_active(self) -> None:

@@ -60,7 +60,7 @@ async def reach_job(portal: Portal, name: str) -> JobTarget:
 
 
 async def _only(portal: Portal) -> str:
-    names = [record.name for record in portal.worlds.found()]
+    names = [record.name for record in portal.worlds.running()]
     names += [job.id for job in await portal.jobs.listing() if job.state == "running"]
     if len(names) == 1:
         return names[0]

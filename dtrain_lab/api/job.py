@@ -11,7 +11,7 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.python_hints import own_methods
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
-from dtrain_lab.services.jobs.jobs import Told
+from dtrain_lab.services.jobs.jobs import OnJobState
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.jobs.job import Job as JobInfo
 from dtrain_lab.wire.jobs.job import JobMetrics
@@ -89,7 +89,7 @@ class Job:
         """Return current metrics and their history."""
         return as_json(self._portal.call(self._metrics()))
 
-    def wait(self, timeout: float | None = None, told: Told | None = None) -> str:
+    def wait(self, timeout: float | None = None, told: OnJobState | None = None) -> str:
         """Wait for the job's end.
 
         Args:
@@ -105,7 +105,7 @@ class Job:
         self._last = self._portal.call(self._wait(timeout, told))
         return self._last.state
 
-    async def _wait(self, timeout: float | None, told: Told | None) -> JobInfo:
+    async def _wait(self, timeout: float | None, told: OnJobState | None) -> JobInfo:
         try:
             async with asyncio.timeout(timeout):
                 return await self._portal.jobs.wait(self.id, told)

@@ -15,7 +15,7 @@ from dtrain_lab.metrics.advice import text as advice_text
 from dtrain_lab.metrics.other_waits import awake
 from dtrain_lab.metrics.over_ranks import network_of
 from dtrain_lab.text.state_words import word
-from dtrain_lab.text.units import least_share, share_as_known
+from dtrain_lab.text.units import least_share, precise_share
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.cluster import Rank
 from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
@@ -158,7 +158,7 @@ def _row(rank: Rank) -> str:
 
 def _share(share: float, error: float, bound: str) -> str:
     """The share of communication, as precisely as it is known; worded as in the panel."""
-    return least_share(share, bound) if bound and error < VAGUE_SHARE else share_as_known(share, error)
+    return least_share(share, bound) if bound and error < VAGUE_SHARE else precise_share(share, error)
 
 
 def _number(value: float | None) -> str:

@@ -95,4 +95,4 @@ async def _start(portal: Portal, request: Request, told: Callable[[ClusterInfo],
 
 
 async def _clusters(portal: Portal) -> list[Cluster]:
-    return [Cluster(portal, await portal.worlds.reach(record)) for record in portal.worlds.found()]
+    return [Cluster(portal, await portal.worlds.reach(record)) for record in portal.worlds.running()]

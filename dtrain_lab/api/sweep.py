@@ -16,7 +16,7 @@ from dtrain_lab.api.python_hints import own_methods
 from dtrain_lab.api.submit import warn
 from dtrain_lab.api.validation import checked
 from dtrain_lab.errors import BadRequest
-from dtrain_lab.services.sweeps.sweeps import Told
+from dtrain_lab.services.sweeps.sweeps import OnSweep
 from dtrain_lab.sweeps import plain_values
 from dtrain_lab.sweeps.space import parse, written
 from dtrain_lab.wire.codec.encode import as_json
@@ -105,7 +105,7 @@ class Sweep:
         found = self.snapshot().importance
         return found.shares if found is not None else {}
 
-    def wait(self, timeout: float | None = None, told: Told | None = None) -> str:
+    def wait(self, timeout: float | None = None, told: OnSweep | None = None) -> str:
         """Wait for the sweep's end.
 
         Args:
@@ -121,7 +121,7 @@ class Sweep:
         self._last = self._portal.call(self._wait(timeout, told))
         return self._last.state
 
-    async def _wait(self, timeout: float | None, told: Told | None) -> SweepInfo:
+    async def _wait(self, timeout: float | None, told: OnSweep | None) -> SweepInfo:
         try:
             async with asyncio.timeout(timeout):
                 return await self._portal.sweeps.wait(self.id, told)

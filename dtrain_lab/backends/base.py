@@ -166,8 +166,8 @@ class Backend(ABC):
         if "/" in file:
             raise BadRequest(f'"{file}" is not the name of a log.', "Read head or launcher.")
         folder = submission.handle.directory if submission.handle is not None else submission.directory
-        way = self.files(submission)[0].transport
-        return await way.read(f"{folder}/{file}.log", offset, PIECE) or b""
+        transport = self.files(submission)[0].transport
+        return await transport.read(f"{folder}/{file}.log", offset, PIECE) or b""
 
     # ---- optional
 

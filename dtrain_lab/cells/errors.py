@@ -103,7 +103,7 @@ def failure_parts(
     silent = [f for f in failures if f.type == NO_ANSWER]
     taken = [f for f in failures if f.kind in ("aborted", "interrupted") and f not in silent]
     if own_stop(lost):
-        text = f"The cluster was stopped{cluster_endings.told(ending)}."
+        text = f"The cluster was stopped{cluster_endings.stopped_by(ending)}."
         parts.append(_part("stopped", lost, text, **cluster_endings.values(ending)))
     elif lost:
         verb = "was" if len(lost) == 1 else "were"

@@ -91,7 +91,7 @@ class Region:
         if written != self.written:
             self._header[WRITTEN] = self._header[WRITTEN] & ~_COUNT | written
 
-    def seen(self, through: int) -> None:
+    def confirm(self, through: int) -> None:
         """Record that the head has confirmed the first `through` bytes."""
         if through > self._header[SEEN]:
             self._header[SEEN] = min(through, self.written)

@@ -51,7 +51,7 @@ def end(queue: Queue, cell: str) -> tuple[Queue, tuple[Entry, ...]]:
     )
 
 
-def keep(queue: Queue, cell: str, ranks: frozenset[int]) -> tuple[Queue, tuple[Entry, ...]]:
+def narrow(queue: Queue, cell: str, ranks: frozenset[int]) -> tuple[Queue, tuple[Entry, ...]]:
     """Reduce a running cell to the ranks that it still needs.
 
     Args:

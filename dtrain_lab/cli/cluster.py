@@ -103,9 +103,9 @@ def start(
 def listing(as_json: bool) -> None:
     """List running clusters."""
     worlds = Portal.get("terminal", pid=_terminal()).worlds
-    there = worlds.found()
+    there = worlds.running()
     infos = Portal.get().call(worlds.clusters())
-    silent = {r.id for r in worlds.found()}.difference(info.id for info in infos)
+    silent = {r.id for r in worlds.running()}.difference(info.id for info in infos)
     for record in there:
         if record.id in silent:
             click.echo(f"{record.name} does not answer. Its log is in {record.directory}", err=True)

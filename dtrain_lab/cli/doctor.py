@@ -99,19 +99,19 @@ def _bundle(file: Path, report: dict[str, Any]) -> str:
     return f"{file}: {len(names)} files, without secrets; look through it before you send it"
 
 
-def _troubles() -> dict[str, str]:
+def _recent_failures() -> dict[str, str]:
     """Return failures of dtrain-lab's own processes in the last day."""
-    told = {}
+    texts = {}
     try:
-        found = process_log.troubles(time.time() - LATELY_S)
-        told = {who: "; ".join(t.text for t in troubles) for who, troubles in found.items()}
+        found = process_log.recent_failures(time.time() - LATELY_S)
+        texts = {who: "; ".join(t.text for t in failures) for who, failures in found.items()}
         portal = Portal.get()
         for cluster in portal.call(portal.worlds.clusters()):
             if cluster.troubles:
-                told[f"cluster {cluster.name}"] = "; ".join(t.text for t in cluster.troubles)
+                texts[f"cluster {cluster.name}"] = "; ".join(t.text for t in cluster.troubles)
     except (DtrainError, OSError) as error:
-        told["clusters"] = f"can't be asked: {sentence(error)}"
-    return told
+        texts["clusters"] = f"can't be asked: {sentence(error)}"
+    return texts
 
 
 def _facts() -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _facts() -> dict[str, Any]:
         "packages": packages,
         "torch_lacks": lacks,
         "folders": used,
-        "recovered": _troubles(),
+        "recovered": _recent_failures(),
         "problems": problems,
     }
 

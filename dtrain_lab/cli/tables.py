@@ -15,7 +15,7 @@ BETWEEN = "  "
 BELOW = "    "
 """Indentation of columns that are printed below their row."""
 NARROWEST = 30
-KEPT = "\0"
+NO_BREAK = "\0"
 """Placeholder of a space at which a line must not be wrapped."""
 
 
@@ -71,7 +71,7 @@ def table_lines(
         lines.append(line(row))
         below = [(n, t) for n, t in zip(columns[beside:], row[beside:], strict=True) if t]
         # a name and its value stay together; sentences are wrapped
-        named = [f"{n} {t}".replace(" ", KEPT) if n else t for n, t in below]
+        named = [f"{n} {t}".replace(" ", NO_BREAK) if n else t for n, t in below]
         wrapped = textwrap.wrap(
             " · ".join(named),
             max(width or 0, NARROWEST),
@@ -80,7 +80,7 @@ def table_lines(
             break_long_words=False,
             break_on_hyphens=False,
         )
-        lines += [text.replace(KEPT, " ") for text in wrapped]
+        lines += [text.replace(NO_BREAK, " ") for text in wrapped]
     return lines
 
 

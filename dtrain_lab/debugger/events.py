@@ -34,7 +34,7 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
         return state, (loaded(path_of(state, str(body.get("path", "")))),) if state.editor else ()
     if event == "condition":  # it raised an error
         state = _wrong(state, rank, body)
-        return state, (told(state),)
+        return state, (state_event(state),)
     state = state.resumed((rank,))
     match event:
         case "stopped":
@@ -50,12 +50,12 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
             if state.focus is None:
                 state = replace(state, focus=rank)
             shown = state.focus == rank or state.editor
-            return state, (stopped(state, rank), told(state)) if shown else (told(state),)
+            return state, (stopped(state, rank), state_event(state)) if shown else (state_event(state),)
         case "continued":
             if state.ranks[rank].phase != "gone":
                 state = state.rank(rank, phase="running", reason="", text="")
             shown = state.focus == rank or state.editor
-            return state, (continued(rank), told(state)) if shown else (told(state),)
+            return state, (continued(rank), state_event(state)) if shown else (state_event(state),)
         case "released":  # the rank has dropped its breakpoints: it is reattached, and gets them again
             pausing = tuple(r for r in state.pausing if r != rank)
             return replace(state.rank(rank, attached=False), pausing=pausing), ()
@@ -64,9 +64,9 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
             state = state.rank(rank, phase="gone", attached=False, place=None, operation=None)
             state = replace(state, outcome=state.outcome.without((rank,)))
             if state.editor:
-                return state, (thread("exited", rank), told(state)) if was != "gone" else ()
+                return state, (thread("exited", rank), state_event(state)) if was != "gone" else ()
             events = (continued(rank),) if state.focus == rank and was == "paused" else ()
-            return state, (*events, told(state))
+            return state, (*events, state_event(state))
         case _:
             return state, ()
 
@@ -92,10 +92,10 @@ def focus(state: State, rank: int) -> Moved:
         events.append(stopped(state, rank))
     elif before is not None and before in state.paused:
         events.append(continued(before))
-    return state, (*events, told(state))
+    return state, (*events, state_event(state))
 
 
-def stands(state: State, rank: int, body: Dap) -> State:
+def record_location(state: State, rank: int, body: Dap) -> State:
     """Record where a running rank is.
 
     Args:
@@ -141,7 +141,7 @@ def cell_ended(state: State, ranks: Sequence[int], outcome: Outcome) -> Moved:
     for rank in ranks:
         if rank < len(state.ranks) and state.ranks[rank].phase == "running":
             state = state.rank(rank, phase="idle", place=None, operation=None)
-    return state, (told(state),)
+    return state, (state_event(state),)
 
 
 def post_mortem(state: State, outcome: Outcome) -> State:
@@ -196,7 +196,7 @@ def loaded(path: str) -> Dap:
     return {"event": "dtrain/loaded", "body": {"path": path}}
 
 
-def told(state: State) -> Dap:
+def state_event(state: State) -> Dap:
     """Make the event with the whole state, for our own panel."""
     return {"event": "dtrain/state", "body": msgspec.to_builtins(view(state))}
 

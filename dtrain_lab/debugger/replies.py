@@ -51,7 +51,7 @@ def reply(
             return state, {**kernel, "body": {"threads": [*known, *threads]}}, ()
         case "setBreakpoints" if first:
             state, breakpoints = _placed(state, path_in(request), first)
-            return state, _ok(request, {"breakpoints": breakpoints}), (events.told(state),)
+            return state, _ok(request, {"breakpoints": breakpoints}), (events.state_event(state),)
         case "dtrain/breakpoint":
             return _one_breakpoint(state, request, arguments, first)
         case "pause" | "dtrain/pause" if kernel is None and first:
@@ -59,10 +59,10 @@ def reply(
             if not told_to:
                 return state, _no(request, _refusal(first)), ()
             state = replace(state, pausing=tuple(sorted((told_to & {*state.running}) | {*state.pausing})))
-            return state, _ok(request, {}), (events.told(state),)
+            return state, _ok(request, {}), (events.state_event(state),)
         case "disconnect" | "terminate":
             state = _off(state)
-            return state, kernel or _ok(request, {}), (events.told(state),)
+            return state, kernel or _ok(request, {}), (events.state_event(state),)
         case "dtrain/focus":
             rank = int(arguments["rank"])
             if not 0 <= rank < len(state.ranks):
@@ -75,12 +75,12 @@ def reply(
                 mode=arguments.get("mode", state.mode),
                 chosen=tuple(int(r) for r in arguments.get("ranks", state.chosen)),
             )
-            return state, _ok(request, {}), (events.told(state),)
+            return state, _ok(request, {}), (events.state_event(state),)
         case "dtrain/exceptions":
             return state, _ok(request, {"filters": list(state.filters)}), ()
         case "dtrain/state":
-            told_now = events.told(state)
-            return state, _ok(request, told_now["body"]), (told_now,)
+            now = events.state_event(state)
+            return state, _ok(request, now["body"]), (now,)
         case "evaluate" if len(first) > 1 or (first and rank_of(arguments) is None):
             return state, _evaluated(request, state, first), ()
         case "source" if any(a.get("success") for a in first.values()):
@@ -107,14 +107,14 @@ def _one_breakpoint(
     """Place a breakpoint of a terminal, which is refused where no rank can stop."""
     refusal, before = _refusal(answers), state.points.get(arguments["path"], ())
     if refusal and len(_lacking(answers)) == len(answers):
-        return _without(state, arguments), _no(request, refusal), (events.told(state),)
+        return _without(state, arguments), _no(request, refusal), (events.state_event(state),)
     if answers:
         state, placed = _placed(state, arguments["path"], answers)
         index = next((i for i, p in enumerate(before) if p.line == int(arguments["line"])), None)
         if index is not None and not placed[index].get("verified", True):
             why = str(placed[index].get("message", ""))
-            return _without(state, arguments), _no(request, why), (events.told(state),)
-    return state, _ok(request, {}), (events.told(state),)
+            return _without(state, arguments), _no(request, why), (events.state_event(state),)
+    return state, _ok(request, {}), (events.state_event(state),)
 
 
 def done(request: Dap, body: Dap | None = None) -> Dap:

@@ -18,16 +18,16 @@ class Visible:
     """What is seen in a place.
 
     Args:
-        seen: name → value.
+        namespace: name → value.
     """
 
-    def __init__(self, seen: Mapping[str, Any]) -> None:
-        self._seen = seen
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self._namespace = namespace
 
-    def told(self) -> str:
+    def to_json(self) -> str:
         """Return the module and the user's names as JSON, in the order in which they were defined."""
-        names = [n for n in self._seen if not n.startswith("_") and n not in USUAL]
-        return json.dumps({"module": str(self._seen.get("__name__", "")), "names": names})
+        names = [n for n in self._namespace if not n.startswith("_") and n not in USUAL]
+        return json.dumps({"module": str(self._namespace.get("__name__", "")), "names": names})
 
 
 class Only(Struct, frozen=True):
@@ -43,7 +43,7 @@ def only_on_some(found: Mapping[int, Mapping[str, Any]]) -> tuple[Only, ...]:
     Ranks in different modules are not compared: their names have nothing to do with each other.
 
     Args:
-        found: rank → what `Visible.told` tells there.
+        found: rank → what `Visible.to_json` returned there.
 
     Returns:
         Names by the ranks that have them, in the order of these.

@@ -74,11 +74,11 @@ class Head:
             client_queues=self._client_queues,
             debugger=self._debugger,
             mark_changed=lambda: self._watchers.moved(),
-            before_cell=lambda: self._keep_history(ended=True),
+            before_cell=lambda: self._record_history(ended=True),
         )
         self._policy = policy(self._parts)
         self._stacks = Stacks(self._policy, routes, self._collector)
-        self._history = History(self._policy.point_s, self._policy.keep, self._policy.idle_point_s)
+        self._history = History(self._policy.point_s, self._policy.record_point, self._policy.idle_point_s)
         self._watchers = Watchers(self._client_queues, self._policy.cluster, self._policy.tick_s)
         self._requests = Requests(
             {**self._policy.handlers, **self._debugger.handlers, **self._handlers()},
@@ -90,9 +90,9 @@ class Head:
 
     async def run(self) -> None:
         """Serve until the world has ended."""
-        kept = supervision.here()
-        kept.own_loop()
-        kept.on_trouble.append(lambda _: self._watchers.moved())
+        supervisor = supervision.here()
+        supervisor.own_loop()
+        supervisor.on_failure.append(lambda _: self._watchers.moved())
         log.info("began: world %s, version %s, pid %s", self._id, VERSION, os.getpid())
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._link = Router(context, str(self._directory / "link"), self._from_link, self._flush)
@@ -102,7 +102,7 @@ class Head:
         curve = Curve(context) if self._policy.listens is not None else None
         if self._policy.listens is not None and curve is not None:
             listen.publish(self._policy.listens, self._id, self._directory, self._link, self._client, curve)
-        watch = kept.keep("head.watch", self._watch)
+        watch = supervisor.start_loop("head.watch", self._watch)
         try:
             await self._policy.run(curve.keys if curve is not None else None)
         finally:
@@ -111,7 +111,7 @@ class Head:
             self._watchers.moved()
             self._watchers.notify()  # the panel says who has stopped the world
             self._client_queues.flush()
-            self._keep_history(ended=True)
+            self._record_history(ended=True)
             self._link.close()
             self._client.close()
             self._journal.close()
@@ -131,10 +131,10 @@ class Head:
             policy.tick(stuck)
             await self._stacks.locate(stuck, collector.suspects(policy.state))
             cells, before = policy.state.cells, cells
-            self._keep_history(ended=bool(before - cells))
+            self._record_history(ended=bool(before - cells))
             self._watchers.notify()
 
-    def _keep_history(self, *, ended: bool) -> None:
+    def _record_history(self, *, ended: bool) -> None:
         """Add a point to the history if one is due; `ended`: a cell has ended, or the world."""
         at, policy, collector = time.time(), self._policy, self._collector
         trains = bool(policy.state.busy) and collector.trains

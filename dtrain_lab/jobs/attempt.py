@@ -11,7 +11,7 @@ SILENT_S = 60.0
 """Seconds without a message after which a host counts as lost, while finished hosts wait for it."""
 
 
-class RankSeen(NamedTuple):
+class RankReport(NamedTuple):
     """A rank, as its agent reports it."""
 
     attempt: int
@@ -21,8 +21,8 @@ class RankSeen(NamedTuple):
     """Seconds since the last message of its agent."""
 
 
-def stand(
-    ranks: Mapping[int, RankSeen],
+def attempt_state(
+    ranks: Mapping[int, RankReport],
     size: int,
     attempt: int,
     waited_s: float,
@@ -45,16 +45,16 @@ def stand(
         missing for `SILENT_S`: an agent without running ranks stops waiting then, one whose ranks still
         serve asks again, as their chief may only be late.
     """
-    mine = {rank: seen for rank, seen in ranks.items() if seen.attempt == attempt}
-    if failed or any(seen.code for seen in mine.values()) or lost(ranks, attempt):
+    mine = {rank: report for rank, report in ranks.items() if report.attempt == attempt}
+    if failed or any(report.code for report in mine.values()) or lost(ranks, attempt):
         return "failed"
     if len(mine) == size:
-        ends = [seen.code for rank, seen in mine.items() if rank not in serving]
+        ends = [report.code for rank, report in mine.items() if rank not in serving]
         return "done" if all(code == 0 for code in ends) else "runs"
     return "runs" if waited_s < SILENT_S else "unknown"
 
 
-def lost(ranks: Mapping[int, RankSeen], attempt: int) -> list[int]:
+def lost(ranks: Mapping[int, RankReport], attempt: int) -> list[int]:
     """Return the ranks that were running when their host sent its last message, over `SILENT_S` ago.
 
     Args:
@@ -63,6 +63,6 @@ def lost(ranks: Mapping[int, RankSeen], attempt: int) -> list[int]:
     """
     return sorted(
         rank
-        for rank, seen in ranks.items()
-        if seen.attempt == attempt and seen.code is None and seen.silent_s > SILENT_S
+        for rank, report in ranks.items()
+        if report.attempt == attempt and report.code is None and report.silent_s > SILENT_S
     )

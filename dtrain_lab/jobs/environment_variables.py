@@ -18,7 +18,7 @@ FRAMEWORK = "DTRAIN_FRAMEWORK"
 """A `FrameworkPlan` as JSON, if ranks train with a framework other than torch."""
 ACCELERATOR = "DTRAIN_ACCELERATOR"
 """Kind of the devices, if they are not GPUs: "npu"."""
-WARM = "DTRAIN_WARM"
+FORKS = "DTRAIN_WARM"
 """Set if the job's ranks are forked from a process that has loaded torch, if there is one."""
 STAGED = "DTRAIN_STAGED"
 """Folder of the copies of the job's data."""
@@ -96,7 +96,7 @@ class JobEnvironment(Struct, frozen=True, kw_only=True):
         if self.accelerator:
             found[ACCELERATOR] = self.accelerator
         if self.forks:
-            found[WARM] = "1"
+            found[FORKS] = "1"
         return found
 
     @classmethod
@@ -114,7 +114,7 @@ class JobEnvironment(Struct, frozen=True, kw_only=True):
             monitored=monitored(variables),
             framework=framework(variables),
             accelerator=variables.get(ACCELERATOR, ""),
-            forks=bool(variables.get(WARM)),
+            forks=bool(variables.get(FORKS)),
             peer=variables.get(PEER, ""),
             nodes=tuple(variables.get(NODES, "").split()),
             attempt=int(attempt) if attempt else None,

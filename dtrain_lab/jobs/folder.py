@@ -29,7 +29,7 @@ T = TypeVar("T")
 S = TypeVar("S", Doing, End, Live)
 
 
-def found_in(files: Mapping[str, bytes], ahead: Mapping[str, float] | None = None) -> FolderState:
+def read_folder_state(files: Mapping[str, bytes], ahead: Mapping[str, float] | None = None) -> FolderState:
     """Decode the files of a job's folder, with times converted to our clock.
 
     Args:

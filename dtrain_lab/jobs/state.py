@@ -38,7 +38,7 @@ NOT_ASKED = Reason(
 
 def job(
     record: JobRecord,
-    found: FolderState,
+    folder: FolderState,
     status: Status | None,
     now: float,
     *,
@@ -50,21 +50,21 @@ def job(
 
     Args:
         record: the job's record.
-        found: contents of its folder.
+        folder: contents of its folder.
         status: status of its process or scheduler's job; None if there is none yet.
         now: current time, in seconds since 1970.
         here: whether it ran on this machine, and its folder is on a disk of this machine.
         limit_s: seconds after its start at which its back-end ends it; None for no limit.
         requeues: whether its back-end may run it again after it has failed.
     """
-    if requeues and found.exit is not None and found.exit.code and _may_run_again(record, status):
-        found = replace(found, exit=None, preempted=False)
-    state, reason = _state(record, found, status, now, LATE_HERE_S if here else LATE_S)
-    failed = state in ("failed", "cancelled") and not from_outside(found)
-    error = first_error(found.errors) if failed else None
-    live = found.live if found.live is not None and found.live.at >= (found.started_at or 0) else None
+    if requeues and folder.exit is not None and folder.exit.code and _may_run_again(record, status):
+        folder = replace(folder, exit=None, preempted=False)
+    state, reason = _state(record, folder, status, now, LATE_HERE_S if here else LATE_S)
+    failed = state in ("failed", "cancelled") and not from_outside(folder)
+    error = first_error(folder.errors) if failed else None
+    live = folder.live if folder.live is not None and folder.live.at >= (folder.started_at or 0) else None
     fresh = live is not None and now - live.at < STALE_S and state in ("running", "stopping")
-    ended_at = _ended_at(found, record, now) if state in JOB_ENDED else None
+    ended_at = _ended_at(folder, record, now) if state in JOB_ENDED else None
     plan = record.plan
     return Job(
         id=record.id,
@@ -80,24 +80,24 @@ def job(
         ranks=live.ranks if live else _ranks(record, state),
         state=state,
         reason=reason,
-        summary=summary_of(record, found, state, reason, error, ended_at, fresh=fresh),
+        summary=summary_of(record, folder, state, reason, error, ended_at, fresh=fresh),
         metrics=(live.metrics if fresh else replace(live.metrics, verdicts=())) if live else Metrics(),
         scheduler_id=(record.handle.job or None) if record.handle else None,
-        exit_code=found.exit.code if found.exit else None,
+        exit_code=folder.exit.code if folder.exit else None,
         failed_rank=error.rank if error else None,
         error=error,
         directory=record.directory,
         parent=record.parent,
         owner=record.owner,
-        may=_may(state, found),
-        progress=_progress(found, now if state not in JOB_ENDED else ended_at or now),
-        checkpoint_step=found.checkpoint_step,
+        may=_may(state, folder),
+        progress=_progress(folder, now if state not in JOB_ENDED else ended_at or now),
+        checkpoint_step=folder.checkpoint_step,
         created_at=record.created_at,
-        started_at=found.started_at,
+        started_at=folder.started_at,
         ended_at=ended_at,
-        ends_at=_ends_at(found, limit_s) if state in ("starting", "running", "stopping") else None,
+        ends_at=_ends_at(folder, limit_s) if state in ("starting", "running", "stopping") else None,
         parameters=record.request.parameters,
-        attempt=found.attempt,
+        attempt=folder.attempt,
         sweep=record.request.sweep,
         begins_again=record.begins_again,
         resumed_step=record.resumed_step,
@@ -106,24 +106,24 @@ def job(
 
 
 def _state(
-    record: JobRecord, found: FolderState, status: Status | None, now: float, late_s: float
+    record: JobRecord, folder: FolderState, status: Status | None, now: float, late_s: float
 ) -> tuple[JobState, Reason | None]:
     if record.problem is not None:
         return "failed", Reason("not_submitted", *record.problem, final=True)
-    over = found.exit is not None or (status is not None and status.fate == "ended")
-    if over and record.cancelled_at is not None and not (found.exit and found.exit.code == 0):
+    over = folder.exit is not None or (status is not None and status.fate == "ended")
+    if over and record.cancelled_at is not None and not (folder.exit and folder.exit.code == 0):
         return "cancelled", None
-    if found.exit is not None:
-        if found.exit.code == 0:
-            return _all_ended(record, found, status, found.exit.at, now)
-        if found.preempted:
+    if folder.exit is not None:
+        if folder.exit.code == 0:
+            return _all_ended(record, folder, status, folder.exit.at, now)
+        if folder.preempted:
             return "failed", PREEMPTED
         return "failed", status.reason if status is not None else None
     if record.handle is None:
         return _not_taken(record, status, now)
     if status is None or status.fate == "unknown":
         why = (status.reason if status is not None else None) or NOT_ASKED
-        running: JobState = "running" if found.started_at else "queued"
+        running: JobState = "running" if folder.started_at else "queued"
         return (running if record.cancelled_at is None else "stopping"), why
     if status.fate == "ended":
         reason = status.reason
@@ -131,25 +131,25 @@ def _state(
             return "cancelled", reason
         if reason is not None:
             return "failed", reason
-        failed = found.errors and not from_outside(found)
-        if failed or any(end.code for end in found.node_exits):
+        failed = folder.errors and not from_outside(folder)
+        if failed or any(end.code for end in folder.node_exits):
             return "failed", None
-        if now - _last_alive_at(record, found) < late_s:
+        if now - _last_alive_at(record, folder) < late_s:
             hint = f"It counts as lost {late_s:.0f} s after its last sign of life without an exit code."
             return "running", Reason("ending", "The job's processes have ended without an exit code.", hint)
-        return ("failed" if found.node_exits else "lost"), None
+        return ("failed" if folder.node_exits else "lost"), None
     if record.cancelled_at is not None:
         return "stopping", None
     if status.fate == "pending":
         return "queued", status.reason
-    if found.waiting is not None and found.started_at is None:
-        return "queued", found.waiting
+    if folder.waiting is not None and folder.started_at is None:
+        return "queued", folder.waiting
     if (
-        found.started_at is None
-        or found.live is None
-        or not any(r.state != "starting" for r in found.live.ranks)
+        folder.started_at is None
+        or folder.live is None
+        or not any(r.state != "starting" for r in folder.live.ranks)
     ):
-        young = found.started_at is None or now - found.started_at < LOST_AFTER_S
+        young = folder.started_at is None or now - folder.started_at < LOST_AFTER_S
         return ("starting" if young else "running"), None
     return "running", None
 
@@ -173,24 +173,24 @@ def _not_taken(record: JobRecord, status: Status | None, now: float) -> tuple[Jo
     return ("cancelled" if cancelled else "lost"), None
 
 
-def _last_alive_at(record: JobRecord, found: FolderState) -> float:
+def _last_alive_at(record: JobRecord, folder: FolderState) -> float:
     """Return the time of the job's last sign of life, in seconds since 1970."""
-    seen = (found.live, found.doing)
-    times = [found.started_at or 0.0, *(sign.at for sign in seen if sign is not None)]
+    signs = (folder.live, folder.doing)
+    times = [folder.started_at or 0.0, *(sign.at for sign in signs if sign is not None)]
     return max(record.created_at, *times)
 
 
 def _all_ended(
-    record: JobRecord, found: FolderState, status: Status | None, at: float, now: float
+    record: JobRecord, folder: FolderState, status: Status | None, at: float, now: float
 ) -> tuple[JobState, Reason | None]:
     """State of a job whose first host succeeded.
 
     If each host runs its own script, the other hosts must succeed too.
     """
-    if any(end.code for end in found.node_exits):
+    if any(end.code for end in folder.node_exits):
         return "failed", None
     others = 0 if record.plan.traits.shares_folder else len(record.plan.nodes) - 1
-    missing = others - len(found.node_exits)
+    missing = others - len(folder.node_exits)
     if missing <= 0:
         return "succeeded", None
     hosts = f"{missing} host{'s have' if missing > 1 else ' has'} not"
@@ -202,30 +202,30 @@ def _all_ended(
     return "failed", Reason("silent_end", text, hint, final=True)
 
 
-def _ended_at(found: FolderState, record: JobRecord, now: float) -> float | None:
-    if found.exit is not None:
-        return max([found.exit.at, *(end.at for end in found.node_exits)])
-    times = [e.at for e in found.node_exits] + [e.time for e in found.errors if e.time]
-    return max(times, default=record.cancelled_at or (found.live.at if found.live else None))
+def _ended_at(folder: FolderState, record: JobRecord, now: float) -> float | None:
+    if folder.exit is not None:
+        return max([folder.exit.at, *(end.at for end in folder.node_exits)])
+    times = [e.at for e in folder.node_exits] + [e.time for e in folder.errors if e.time]
+    return max(times, default=record.cancelled_at or (folder.live.at if folder.live else None))
 
 
-def _ends_at(found: FolderState, limit_s: float | None) -> float | None:
+def _ends_at(folder: FolderState, limit_s: float | None) -> float | None:
     """Return when the job's time limit ends it, in seconds since 1970; None for no limit."""
-    return found.started_at + limit_s if limit_s is not None and found.started_at is not None else None
+    return folder.started_at + limit_s if limit_s is not None and folder.started_at is not None else None
 
 
-def _progress(found: FolderState, now: float) -> tuple[Phase, ...]:
+def _progress(folder: FolderState, now: float) -> tuple[Phase, ...]:
     """Return the progress: first in bytes copied to the nodes, then in cells begun."""
-    if found.started_at is None and found.staging:
-        done, total = (sum(getattr(s, key) for s in found.staging) for key in ("done", "total"))
+    if folder.started_at is None and folder.staging:
+        done, total = (sum(getattr(s, key) for s in folder.staging) for key in ("done", "total"))
         return (Phase("staging", done, total, 0.0),)
-    doing = found.doing
-    if doing is None or found.started_at is None:
+    doing = folder.doing
+    if doing is None or folder.started_at is None:
         return ()
-    return (Phase("cells", doing.index, doing.total, max(0.0, now - found.started_at)),)
+    return (Phase("cells", doing.index, doing.total, max(0.0, now - folder.started_at)),)
 
 
-def _may(state: JobState, found: FolderState) -> tuple[str, ...]:
+def _may(state: JobState, folder: FolderState) -> tuple[str, ...]:
     if state in JOB_ENDED:
         return ("resume", "duplicate", "delete")
     if state == "running":

@@ -27,7 +27,7 @@ CANCELLED: dict[StoppedBy | None, tuple[str, str]] = {
 
 def summary_of(
     record: JobRecord,
-    found: FolderState,
+    folder: FolderState,
     state: JobState,
     reason: Reason | None,
     error: JobError | None,
@@ -39,7 +39,7 @@ def summary_of(
 
     Args:
         record: The job.
-        found: What its folder says.
+        folder: What its folder says.
         state: Its state.
         reason: Why it waits, or why it ended; None if unknown.
         error: The error that ended it; None without one.
@@ -47,12 +47,12 @@ def summary_of(
         fresh: Its head has written metrics recently; older ones are left out.
     """
     size = record.plan.size
-    took = duration(ended_at - found.started_at) if ended_at and found.started_at else ""
+    took = duration(ended_at - folder.started_at) if ended_at and folder.started_at else ""
     after = f" after {took}" if took else ""
     values = {"name": record.name, "took": took, "total": size}
     if state == "failed":
-        why = _why(found, reason, error)
-        text = f"Failed{after}: {why}" if found.started_at else f"It did not start: {why}"
+        why = _why(folder, reason, error)
+        text = f"Failed{after}: {why}" if folder.started_at else f"It did not start: {why}"
         return Summary("job_failed", {**values, "why": why}, text)
     if state == "succeeded":
         return Summary("job_succeeded", values, f"Done{after}.")
@@ -65,8 +65,8 @@ def summary_of(
     if state == "queued":
         text = f"Waiting to start. {reason.message}" if reason else "Waiting to start."
         return Summary("job_queued", {**values, "reason": reason.message if reason else ""}, text)
-    if state == "starting" and found.started_at is None and found.staging:
-        done, total = (size_text(sum(getattr(s, key) for s in found.staging)) for key in ("done", "total"))
+    if state == "starting" and folder.started_at is None and folder.staging:
+        done, total = (size_text(sum(getattr(s, key) for s in folder.staging)) for key in ("done", "total"))
         nodes = len(record.plan.nodes)
         text = f"Copying data to {nodes} node{'s' if nodes > 1 else ''}: {done} of {total}."
         return Summary("job_staging", {**values, "done": done, "bytes": total}, text)
@@ -74,7 +74,7 @@ def summary_of(
         return Summary(f"job_{state}", values, f"Starting {rank_names.count(size)}.")
     if state == "stopping":
         return Summary("job_stopping", values, "Stopping.")
-    live = found.live if fresh else None
+    live = folder.live if fresh else None
     return running(values, size, live.metrics if live else Metrics(), live.ranks if live else ())
 
 
@@ -100,7 +100,7 @@ def running(values: dict[str, Any], size: int, metrics: Metrics, ranks: Sequence
     return Summary("job_running", values, f"Running on {rank_names.count(size)}.")
 
 
-def _why(found: FolderState, reason: Reason | None, error: JobError | None) -> str:
+def _why(folder: FolderState, reason: Reason | None, error: JobError | None) -> str:
     if reason is not None and reason.code == "preempted":  # the ranks' errors are consequences
         return reason.message
     if error is not None:
@@ -112,8 +112,8 @@ def _why(found: FolderState, reason: Reason | None, error: JobError | None) -> s
         return f"rank {error.rank} failed{place}: {what.rstrip('.')}."
     if reason is not None:
         return reason.message
-    if found.waiting is not None and found.waiting.final:
-        return found.waiting.message
-    if found.errors:  # without a first one: no rank failed by itself
+    if folder.waiting is not None and folder.waiting.final:
+        return folder.waiting.message
+    if folder.errors:  # without a first one: no rank failed by itself
         return "its ranks were ended from outside."
-    return f"it ended with code {found.exit.code}." if found.exit else "its processes are gone."
+    return f"it ended with code {folder.exit.code}." if folder.exit else "its processes are gone."

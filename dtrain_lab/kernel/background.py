@@ -65,7 +65,7 @@ class BackgroundCells:
             record = self._record(target, cell)
             shown = CellDisplay(self._shell, self._session.portal, target, cell, record.ranks, by_rank=False)
             try:
-                result = shown.until_end(partial(target.follow, cell), keep=True)
+                result = shown.until_end(partial(target.follow, cell), wait_only=True)
             except KeyboardInterrupt:
                 self._waiting = waiting[position:]
                 print(f"Cell {record.cell} keeps running. To stop it: %distributed interrupt")

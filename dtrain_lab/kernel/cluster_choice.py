@@ -32,8 +32,8 @@ def gone(name: str, ending: Ending | None, notebook: str | None) -> Ended:
         ending: Who has stopped it; None if that is not known.
         notebook: Path of the notebook.
     """
-    told = cluster_endings.told(ending, notebook)
-    return Ended(name, f"was stopped{told}" if told else "has ended")
+    stopped_by = cluster_endings.stopped_by(ending, notebook)
+    return Ended(name, f"was stopped{stopped_by}" if stopped_by else "has ended")
 
 
 def ended(last: Ended, running: Sequence[str]) -> NotFound:
@@ -43,17 +43,17 @@ def ended(last: Ended, running: Sequence[str]) -> NotFound:
         last: The cluster that has ended.
         running: Names of the clusters that run.
     """
-    told = (
+    sentence = (
         f"{'The earlier ' if last.name in running else ''}{last.name}, which this notebook used, {last.how}."
     )
     if not running:
-        return NotFound(told, f"Start one: {START}")
+        return NotFound(sentence, f"Start one: {START}")
     names = ", ".join(_beside(name, last) for name in running)
     use = f"Use one: {ATTACH} {running[0]}"
-    return NotFound(f"{told} Running: {names}.", f"{use}; or start one: {START}")
+    return NotFound(f"{sentence} Running: {names}.", f"{use}; or start one: {START}")
 
 
-def stands_in(last: Ended, other: str) -> str:
+def other_cluster_notice(last: Ended, other: str) -> str:
     """Return what a command says that only looks, where it looks at another cluster than the notebook's.
 
     Args:
@@ -124,13 +124,13 @@ def not_own(
         return NotFound("No cluster is running.", f"Start one: {START}")
     same = last is not None and last.name in [info.name for info in running]
     ended = f": {'its earlier ' if same else ''}{last.name} {last.how}" if last is not None else ""
-    told = f"This notebook has no cluster{ended}."
+    sentence = f"This notebook has no cluster{ended}."
     if not running:
-        return NotFound(told, f"Start one: {START}")
+        return NotFound(sentence, f"Start one: {START}")
     names = each(running, last, notebook)
     first = running[0].name
     return NotFound(
-        f"{told} Running: {names}.",
+        f"{sentence} Running: {names}.",
         f"To {verb} {first}: {ATTACH} {first}, then %distributed {command}; or start one: {START}",
     )
 
@@ -171,10 +171,10 @@ def left(info: Cluster, ranks: int | None) -> str:
         info: The previous cluster.
         ranks: Number of ranks of the new one, if resizing the previous one would have been enough.
     """
-    told = f"{info.name} ({rank_names.count(info.world.size)}) still runs, with its variables."
+    sentence = f"{info.name} ({rank_names.count(info.world.size)}) still runs, with its variables."
     attach = f"{ATTACH} {info.name}"
     resize = f" To change its size instead: {attach}, then %distributed resize {ranks}." if ranks else ""
-    return f"{told} To stop it: {attach}, then %distributed stop.{resize}"
+    return f"{sentence} To stop it: {attach}, then %distributed stop.{resize}"
 
 
 def _beside(name: str, last: Ended | None) -> str:

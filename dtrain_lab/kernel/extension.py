@@ -25,7 +25,7 @@ def load(shell: Any) -> None:
             from dtrain_lab.kernel.debugger.debugger import KernelDebugger
 
             magics.session.debugger = KernelDebugger(kernel, magics.session.portal, magics.session.notebook)
-    magics.session.warm()
+    magics.session.start_warm_head()
 
 
 def unload(shell: Any) -> None:

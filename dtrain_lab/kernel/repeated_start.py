@@ -33,7 +33,7 @@ class RepeatedStart:
         self._portal = portal
         self._notebook = notebook
 
-    def kept(
+    def reusable_cluster(
         self,
         used: UsedCluster | None,
         profile: str,
@@ -95,7 +95,7 @@ class RepeatedStart:
         return cluster_choice.left(info, ranks if resizes else None)
 
     def _record(self, used: UsedCluster | None) -> HeadRecord | None:
-        return next((r for r in self._portal.worlds.found() if used and r.id == used.cluster), None)
+        return next((r for r in self._portal.worlds.running() if used and r.id == used.cluster), None)
 
     def _of_others(self, used: UsedCluster, info: ClusterInfo) -> bool:
         """Return whether the notebook only shares a cluster, or other notebooks use one begun for it."""

@@ -107,7 +107,7 @@ class MagicsSession:
             return own
         if self._ended is None or len(running := clusters()) != 1:
             return self._only()
-        print(cluster_choice.stands_in(self._ended, running[0].name), flush=True)
+        print(cluster_choice.other_cluster_notice(self._ended, running[0].name), flush=True)
         return running[0]
 
     def read_from(self) -> Cluster:
@@ -140,7 +140,7 @@ class MagicsSession:
         if self._cluster is not None:
             self._has_ended(self._cluster)
         used, held = self._use.recorded, self.portal.worlds.held if self._ended is None else ()
-        running = self.portal.worlds.found()
+        running = self.portal.worlds.running()
         for record in running:
             if used is not None and record.id == used.cluster:
                 return self._use_running(record.id, msgspec.structs.replace(used, begun=False))
@@ -155,10 +155,10 @@ class MagicsSession:
         if not running:
             raise NotFound("No cluster is running.", "Start one: %distributed start")
         if len(running) > 1:
-            raise cluster_choice.several([self._told(cluster) for cluster in running], names[0])
+            raise cluster_choice.several([self._name_and_users(cluster) for cluster in running], names[0])
         return running[0]
 
-    def _told(self, cluster: Cluster) -> str:
+    def _name_and_users(self, cluster: Cluster) -> str:
         """Return a cluster's name, and who uses it if its head answers."""
         try:
             return cluster_choice.each([cluster.snapshot()], None, self.notebook)
@@ -200,7 +200,7 @@ class MagicsSession:
         """
         began = time.monotonic()
         asked = self._mine()
-        running = self._restarts.kept(asked, profile, **options)
+        running = self._restarts.reusable_cluster(asked, profile, **options)
         self._cluster = running or start(profile, **options)
         self._uses(UsedCluster(self._cluster.id, options.get("monitor")))
         info = self._cluster.snapshot()
@@ -228,7 +228,7 @@ class MagicsSession:
     def stop(self) -> None:
         """Stop this notebook's cluster."""
         cluster = self.own("stop", "stop")
-        cluster.stop_for(sys.executable if self._may_warm() else None)
+        cluster.stop_for(sys.executable if self._may_start_warm_head() else None)
         self._has_ended(cluster)
         print(f"{cluster.name} is stopped.")
 
@@ -236,21 +236,21 @@ class MagicsSession:
         self._ended = cluster_choice.gone(cluster.name, endings.of(cluster.id), self.notebook)
         self._cluster = None
 
-    def warm(self) -> None:
+    def start_warm_head(self) -> None:
         """Start a head without ranks in the background, so that the next start is quick."""
-        if not self._may_warm() or self.portal.worlds.found():
+        if not self._may_start_warm_head() or self.portal.worlds.running():
             return
 
-        async def warm() -> None:
+        async def start() -> None:
             try:
                 await self.portal.worlds.warm_heads.start(python=sys.executable)
             except DtrainError:
                 return  # a start that the user requests will report the error
 
-        self.portal.post(warm())
+        self.portal.post(start())
 
     @staticmethod
-    def _may_warm() -> bool:
+    def _may_start_warm_head() -> bool:
         return of_environment().warm and policy.of_server().warm
 
     # ---- cells

@@ -16,11 +16,11 @@ from typing import Any, Literal
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import backoff
 from dtrain_lab.machine.task_names import LOOPS, ONCE
-from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.loop_failures import InternalFailure
 
 log = logging.getLogger("dtrain_lab.supervision")
 ATTRIBUTE = "_dtrain_supervisor"
-OnTrouble = Callable[[tuple[Trouble, ...]], None]
+OnFailure = Callable[[tuple[InternalFailure, ...]], None]
 
 
 class BackgroundTask:
@@ -65,8 +65,8 @@ class Supervisor:
     """
 
     def __init__(self) -> None:
-        self.on_trouble: list[OnTrouble] = []
-        self._troubles: dict[str, Trouble] = {}
+        self.on_failure: list[OnFailure] = []
+        self._failures: dict[str, InternalFailure] = {}
         self._group: asyncio.TaskGroup | None = None
         self._waiting: list[tuple[BackgroundTask, Coroutine[Any, Any, None]]] = []
         self._handles: set[BackgroundTask] = set()
@@ -75,16 +75,16 @@ class Supervisor:
         self._supervising = loop.create_task(self._supervise(), name="dtrain supervisor")
 
     @property
-    def troubles(self) -> tuple[Trouble, ...]:
+    def failures(self) -> tuple[InternalFailure, ...]:
         """Failures so far, the latest first."""
-        return tuple(sorted(self._troubles.values(), key=lambda t: -t.at))
+        return tuple(sorted(self._failures.values(), key=lambda t: -t.at))
 
     @property
     def names(self) -> frozenset[str]:
         """Names of running tasks."""
         return frozenset(handle.name for handle in self._handles)
 
-    def keep(self, name: str, work: Callable[[], Awaitable[None]]) -> BackgroundTask:
+    def start_loop(self, name: str, work: Callable[[], Awaitable[None]]) -> BackgroundTask:
         """Run a loop until it returns or is cancelled; after an exception it is restarted with back-off.
 
         Args:
@@ -97,7 +97,7 @@ class Supervisor:
         if name not in LOOPS:
             raise KeyError(name)
         handle = BackgroundTask(name)
-        return self._begin(handle, self._keep(handle, work))
+        return self._begin(handle, self._run_loop(handle, work))
 
     def once(
         self,
@@ -179,7 +179,7 @@ class Supervisor:
             self._group = group
             await self._over.wait()
 
-    async def _keep(self, handle: BackgroundTask, work: Callable[[], Awaitable[None]]) -> None:
+    async def _run_loop(self, handle: BackgroundTask, work: Callable[[], Awaitable[None]]) -> None:
         state = backoff.LoopState()
         while True:
             state, _ = backoff.step(state, backoff.Began(time.monotonic()))
@@ -231,10 +231,10 @@ class Supervisor:
             self._note("callback", error)
 
     def _note(self, name: str, error: BaseException) -> None:
-        self._troubles[name] = noted(self._troubles.get(name), name, say(error), time.time())
-        for hear in self.on_trouble:
+        self._failures[name] = noted(self._failures.get(name), name, say(error), time.time())
+        for hear in self.on_failure:
             try:
-                hear(self.troubles)
+                hear(self.failures)
             except Exception:
                 log.exception("the failure of %s could not be reported", name)
 
@@ -242,18 +242,18 @@ class Supervisor:
 def here() -> Supervisor:
     """The supervisor of the running loop; created on first use."""
     loop = asyncio.get_running_loop()
-    known: Supervisor | None = getattr(loop, ATTRIBUTE, None)
-    if known is None:
-        known = Supervisor()
-        setattr(loop, ATTRIBUTE, known)
-    return known
+    supervisor: Supervisor | None = getattr(loop, ATTRIBUTE, None)
+    if supervisor is None:
+        supervisor = Supervisor()
+        setattr(loop, ATTRIBUTE, supervisor)
+    return supervisor
 
 
-def noted(before: Trouble | None, name: str, message: str, at: float) -> Trouble:
+def noted(before: InternalFailure | None, name: str, message: str, at: float) -> InternalFailure:
     """Count one more failure of background work.
 
     Args:
-        before: Its trouble so far; None for the first failure.
+        before: Its failures so far; None for the first one.
         name: Name of the work.
         message: The error.
         at: Time of the failure, in seconds since 1970.
@@ -263,7 +263,7 @@ def noted(before: Trouble | None, name: str, message: str, at: float) -> Trouble
     """
     kind: Literal["restarted", "failed"] = "restarted" if name in LOOPS else "failed"
     doing = LOOPS[name] if name in LOOPS else ONCE[name]
-    return Trouble(name, doing, kind, (before.times if before else 0) + 1, message, at)
+    return InternalFailure(name, doing, kind, (before.times if before else 0) + 1, message, at)
 
 
 def say(error: BaseException) -> str:

@@ -8,7 +8,7 @@ MOST = 0.7
 """Maximum of the slowdown."""
 
 
-def warm(exposed_s: float, own_s: float, on_processor: float) -> float:
+def undisturbed_share(exposed_s: float, own_s: float, on_processor: float) -> float:
     """The share of a step's computing time that it would take without the preceding wait.
 
     After a step that communicates, forward, backward and optimizer all take longer than after a step that

@@ -28,14 +28,15 @@ the rest of a step (`cold_caches`)."""
 class Split(Struct, frozen=True):
     """A rank's communication, split into transfer and waiting for slower ranks; seconds per step.
 
-    `warm` is the share of its computing time that remains without the slowdown after waits (`cold_caches`).
+    `undisturbed` is the share of its computing time that remains without the slowdown after waits
+    (`cold_caches`).
     """
 
     comm_overhead: float
     error: float
     transfer_s: float
     wait_s: float
-    warm: float = 1.0
+    undisturbed: float = 1.0
 
 
 def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, Split]:
@@ -61,14 +62,14 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
     least = min(taken for _, taken, _ in parts)
     noise = starvation(known)
     found = {}
-    for sample, taken, warm in parts:
+    for sample, taken, undisturbed in parts:
         share = taken / (sample.step_s or 1.0)
         found[sample.rank] = Split(
             comm_overhead=share,
             error=widened(overhead_error(sample, crowded), noise, share),
             transfer_s=least,
             wait_s=taken - least,
-            warm=warm,
+            undisturbed=undisturbed,
         )
     return found
 
@@ -100,7 +101,7 @@ def _scaled(of: Split, factor: float, error: float) -> Split:
 
 
 def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
-    """Cost of communication in seconds per step, the slowdown after waits included, and `Split.warm`.
+    """Cost of communication in seconds per step, the slowdown after waits included, and `Split.undisturbed`.
 
     It takes no more than the step.
     """
@@ -108,8 +109,8 @@ def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
     if not crowded or sample.exposed_error_s is None:
         return min(exposed, step), 1.0
     own = step - (sample.data_s or 0.0) - exposed
-    warm = cold_caches.warm(exposed, own, sample.on_processor)
-    return min(exposed + max(0.0, own) * (1 - warm), step), warm
+    undisturbed = cold_caches.undisturbed_share(exposed, own, sample.on_processor)
+    return min(exposed + max(0.0, own) * (1 - undisturbed), step), undisturbed
 
 
 def starvation(samples: Sequence[RankSample]) -> float:

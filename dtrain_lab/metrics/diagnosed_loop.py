@@ -66,7 +66,7 @@ class Loops:
         self._moved_at = 0.0
         self._counts: dict[int, int] = {}
         """Last known number of steps of each rank."""
-        self._found: tuple[str, int, Diagnosis] | None = None
+        self._diagnosis: tuple[str, int, Diagnosis] | None = None
         """The loop's code, the number of its ranks, and its diagnosis."""
         self._step_s: float | None = None
         """Time of its step when it was diagnosed, seconds."""
@@ -197,7 +197,7 @@ class Loops:
             step_s: time of the loop's step, seconds; None if unknown.
         """
         if found.source == "replayed" and self.code:
-            self._found, self._step_s = (self.code, size, found), step_s
+            self._diagnosis, self._step_s = (self.code, size, found), step_s
 
     def steps_take(self, step_s: float) -> None:
         """Drop the diagnosis if the step time has changed: another cell may have created another model.
@@ -206,13 +206,13 @@ class Loops:
             step_s: time of a step of the loop that trains, seconds.
         """
         known = self._step_s
-        same = self._found is not None and self._found[0] == self.code
+        same = self._diagnosis is not None and self._diagnosis[0] == self.code
         if same and known is not None and not alike(known, step_s):
-            self._found = self._step_s = None
+            self._diagnosis = self._step_s = None
 
     def measured(self, size: int) -> Diagnosis | None:
         """The diagnosis of the loop that trains or trained last, on `size` ranks; None without one."""
-        if self._found is None:
+        if self._diagnosis is None:
             return None
-        loop, ranks, found = self._found
+        loop, ranks, found = self._diagnosis
         return found if loop == self.code and ranks == size else None

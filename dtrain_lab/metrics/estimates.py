@@ -200,14 +200,16 @@ def _of_rank(sample: RankSample, split: Split | None) -> dict[str, float | None]
     """
     step, compute, optimizer = sample.step_s, sample.compute_s, sample.optimizer_s
     share = split.comm_overhead if split is not None else None
-    warm = split.warm if split is not None else 1.0  # the slowdown after waits counts as communication
+    undisturbed = (
+        split.undisturbed if split is not None else 1.0
+    )  # the slowdown after waits counts as communication
     return {
         "samples_per_s": sample.samples_per_s,
         "tokens_per_s": sample.tokens_per_s,
         "step_s": step,
         "data_s": sample.data_s,
-        "compute_s": None if compute is None else compute * warm,
-        "optimizer_s": None if optimizer is None else optimizer * warm,
+        "compute_s": None if compute is None else compute * undisturbed,
+        "optimizer_s": None if optimizer is None else optimizer * undisturbed,
         "transfer_s": split.transfer_s if split is not None else None,
         "wait_s": split.wait_s if split is not None else None,
         "comm_overhead": share,

@@ -15,7 +15,7 @@ class StepCycle:
     """Tells for each optimizer step whether a training step ends with it."""
 
     def __init__(self) -> None:
-        self._seen: list[int] = []
+        self._optimizers: list[int] = []
         self._cycle: list[int] | None = None
         self._at = 0
         self.mixed = False
@@ -41,39 +41,41 @@ class StepCycle:
         Returns:
             Whether the training step ends with this optimizer step.
         """
-        seen = self._seen
+        seen = self._optimizers
         self._fed += 1
         if len(seen) > PHASE and not self.mixed and self._cycle is None and seen[-1] == optimizer:
             self.count += 1  # the usual case of a single optimizer, whose further steps need not be kept
             return True
         seen.append(optimizer)
-        del self._seen[:-KEPT]
+        del self._optimizers[:-KEPT]
         if self._cycle is not None:
             if self._cycle[self._at] == optimizer:
                 self._at = (self._at + 1) % len(self._cycle)
                 self.count += self._at == 0
                 return self._at == 0
             self._cycle = None
-            self._seen = self._seen[-1:]
+            self._optimizers = self._optimizers[-1:]
             self.mixed = False
             self._before, self._fed = self.count, 1
-        if not self.mixed and len(self._seen) > 1 and self._seen[-2] != optimizer:
+        if not self.mixed and len(self._optimizers) > 1 and self._optimizers[-2] != optimizer:
             self.mixed = True
-            if len(self._seen) > PHASE:  # another optimizer joins in after a phase, whose steps are counted
-                self._seen = self._seen[-1:]
+            if (
+                len(self._optimizers) > PHASE
+            ):  # another optimizer joins in after a phase, whose steps are counted
+                self._optimizers = self._optimizers[-1:]
                 self._before, self._fed = self.count, 1
         if not self.mixed:
             self.count += 1
             return True
-        kinds = set(self._seen)
-        if len(self._seen) >= PHASE and len(set(self._seen[-PHASE:])) == 1:
-            del self._seen[:-PHASE]
+        kinds = set(self._optimizers)
+        if len(self._optimizers) >= PHASE and len(set(self._optimizers[-PHASE:])) == 1:
+            del self._optimizers[:-PHASE]
             self.mixed = False
             self.count += PHASE
             return True
-        for period in range(len(kinds), len(self._seen) // 2 + 1):
-            cycle = self._seen[-period:]
-            if cycle == self._seen[-2 * period : -period] and set(cycle) == kinds:
+        for period in range(len(kinds), len(self._optimizers) // 2 + 1):
+            cycle = self._optimizers[-period:]
+            if cycle == self._optimizers[-2 * period : -period] and set(cycle) == kinds:
                 self._cycle, self._at = cycle, 0
                 self.count = self._before + self._fed // period
                 return True

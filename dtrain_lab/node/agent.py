@@ -76,11 +76,11 @@ class Agent:
         """Last known use of each rank."""
         self._host = Host()
         self.link = Link(f"node-{source.node}", self._obey)
-        kept = supervision.here()
-        kept.on_trouble.append(
-            lambda troubles: self.link.send(links.LoopFailed(node=source.node, troubles=troubles))
+        supervisor = supervision.here()
+        supervisor.on_failure.append(
+            lambda failures: self.link.send(links.LoopFailed(node=source.node, troubles=failures))
         )
-        self._samples = kept.keep("node.samples", self._measure)
+        self._samples = supervisor.start_loop("node.samples", self._measure)
         source.attach(self)
 
     def join(self, url: str, keys: Keys | None) -> None:

@@ -24,7 +24,7 @@ from dtrain_lab.machine import agent_process, logs
 from dtrain_lab.machine.facts import local_facts
 from dtrain_lab.machine.folders import private, sockets
 from dtrain_lab.node import task_number
-from dtrain_lab.node.link import way
+from dtrain_lab.node.link import head_url
 from dtrain_lab.wire.processes.endpoints import Endpoints, decode
 from dtrain_lab.wire.processes.settings import AgentSettings
 
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
     agent = agent_process.start(settings)
     try:
         endpoints = known or _endpoints(file)
-        link = asyncio.run(way(endpoints))
+        link = asyncio.run(head_url(endpoints))
         if link is None:
             urls = ", ".join(endpoints.link) or "no address"
             raise Unjoinable(
@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
         if file == "-":
             print("joined", flush=True)  # the process that started this one may end now
             logs.take_streams(directory / f"join.{node}.log")
-        return _keep(agent, settings)
+        return _run_agent(agent, settings)
     except Unjoinable as error:
         print(f"{socket.gethostname()}: {error}", file=sys.stderr)
         return 1
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _keep(agent: subprocess.Popen[bytes], settings: AgentSettings) -> int:
+def _run_agent(agent: subprocess.Popen[bytes], settings: AgentSettings) -> int:
     left = MOST_RESTARTS
     while True:
         began = time.monotonic()

@@ -30,7 +30,7 @@ SILENT_MS = 30_000
 """Milliseconds of unacknowledged sending after which a link counts as broken."""
 
 
-async def way(endpoints: Endpoints) -> str | None:
+async def head_url(endpoints: Endpoints) -> str | None:
     """Find a head's URL: its unix socket on this node, else the first address that accepts connections."""
     path = Path(endpoints.directory) / "link"
     if endpoints.host == socket.gethostname() and path.exists():

@@ -37,7 +37,7 @@ from dtrain_lab.wire.jobs.job import JobRecord
 PIECE = 16 << 20
 REPORT_S = 1.0
 POLL_S = 0.2
-ROOM = 0.95
+USABLE_SHARE = 0.95
 """Usable share of the free space; the rest is left to others."""
 GRACE_S = 10.0
 LOCK = ".lock"
@@ -143,14 +143,14 @@ def claim(place: Path) -> tuple[int, Path]:
 
 
 def copy(
-    found: dict[str, Path], place: Path, told: Callable[[int, int], None], ended: threading.Event
+    found: dict[str, Path], place: Path, on_progress: Callable[[int, int], None], ended: threading.Event
 ) -> None:
     """Copy the data with its timestamps; data that is on this disk already is linked instead.
 
     Args:
         found: Name in the copy → path.
         place: Folder of the copy.
-        told: Called with the number of bytes copied so far, and the total.
+        on_progress: Called with the number of bytes copied so far, and the total.
         ended: Set when the copy is no longer needed.
 
     Raises:
@@ -165,20 +165,20 @@ def copy(
     wanted = [(path, place / name / below) for name, source in far.items() for path, below in files(source)]
     total = sum(path.stat().st_size for path, _ in wanted)
     free = shutil.disk_usage(place).free
-    if total > free * ROOM:
+    if total > free * USABLE_SHARE:
         raise StagingFailed(
             f"{_host()} has {size_text(free)} free in {place.parent}; the data to be copied there has "
             f"{size_text(total)}.",
             "Set scratch in the profile to a larger disk, or copy less.",
         )
     done = 0
-    told(done, total)
+    on_progress(done, total)
     for path, target in wanted:
         target.parent.mkdir(parents=True, exist_ok=True)
         with path.open("rb") as reading, target.open("wb") as writing:
             while sent := os.sendfile(writing.fileno(), reading.fileno(), None, PIECE):
                 done += sent
-                told(done, total)
+                on_progress(done, total)
                 if ended.is_set():
                     raise Cut
         shutil.copystat(path, target)

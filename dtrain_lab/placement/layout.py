@@ -39,7 +39,7 @@ def check_request(request: Request, possible: str) -> None:
 
 
 def spread(
-    request: Request, profile: Profile, rooms: Sequence[int], usual_per_node: int, place: str
+    request: Request, profile: Profile, capacities: Sequence[int], usual_per_node: int, place: str
 ) -> tuple[int, int]:
     """Choose the number of nodes and of ranks per node, which is the same on every node.
 
@@ -48,7 +48,7 @@ def spread(
     Args:
         request: the user's request.
         profile: supplies what the request leaves open.
-        rooms: number of ranks that fit on each node.
+        capacities: number of ranks that fit on each node.
         usual_per_node: default number of ranks per node.
         place: name of the nodes in an error ("partition gpu", "the profile's hosts").
 
@@ -58,37 +58,43 @@ def spread(
     Raises:
         BadSize: the request can never run; the hint names the nearest possible size.
     """
-    check_request(request, f"{place} has {_has(rooms)}.")
+    check_request(request, f"{place} has {_has(capacities)}.")
     if request.ranks is not None:
-        fits = [k for k in range(1, len(rooms) + 1) if _fits(request.ranks, k, rooms)]
+        fits = [k for k in range(1, len(capacities) + 1) if _fits(request.ranks, k, capacities)]
         if not fits:
-            raise _too_many(f"{rank_names.count(request.ranks)} can't run on {place}", rooms, request.ranks)
+            raise _too_many(
+                f"{rank_names.count(request.ranks)} can't run on {place}", capacities, request.ranks
+            )
         return fits[0], request.ranks // fits[0]
     nodes = request.nodes or profile.nodes or 1
-    per_node = request.ranks_per_node or profile.ranks_per_node or min(usual_per_node, min(rooms, default=1))
-    if nodes > len(rooms) or per_node > min(sorted(rooms, reverse=True)[:nodes]):
+    per_node = (
+        request.ranks_per_node or profile.ranks_per_node or min(usual_per_node, min(capacities, default=1))
+    )
+    if nodes > len(capacities) or per_node > min(sorted(capacities, reverse=True)[:nodes]):
         asked = f"{nodes} node{'s' if nodes > 1 else ''} of {rank_names.count(per_node)}"
-        field = "nodes" if nodes > len(rooms) else "ranks_per_node"
-        raise _too_many(f"{asked} can't run on {place}", rooms, nodes * per_node, field)
+        field = "nodes" if nodes > len(capacities) else "ranks_per_node"
+        raise _too_many(f"{asked} can't run on {place}", capacities, nodes * per_node, field)
     return nodes, per_node
 
 
-def _fits(ranks: int, nodes: int, rooms: Sequence[int]) -> bool:
-    return ranks % nodes == 0 and ranks // nodes <= min(sorted(rooms, reverse=True)[:nodes])
+def _fits(ranks: int, nodes: int, capacities: Sequence[int]) -> bool:
+    return ranks % nodes == 0 and ranks // nodes <= min(sorted(capacities, reverse=True)[:nodes])
 
 
-def _too_many(what: str, rooms: Sequence[int], asked: int, field: str = "ranks") -> BadSize:
-    possible = sorted({n * k for k in range(1, len(rooms) + 1) for n in range(1, _least(rooms, k) + 1)})
+def _too_many(what: str, capacities: Sequence[int], asked: int, field: str = "ranks") -> BadSize:
+    possible = sorted(
+        {n * k for k in range(1, len(capacities) + 1) for n in range(1, _least(capacities, k) + 1)}
+    )
     below = [n for n in possible if n < asked][-1:]
     above = [n for n in possible if n > asked][:1]
     nearest = [str(n) for n in below + above]
     hint = f"Ask for {listed(nearest, 'or')} ranks." if nearest else "No node of the partition is up."
     return BadSize(
-        f"{what}: it has {_has(rooms)}.",
+        f"{what}: it has {_has(capacities)}.",
         hint,
         details={
-            "nodes": len(rooms),
-            "rooms": list(rooms),
+            "nodes": len(capacities),
+            "rooms": list(capacities),
             "nearest": [int(n) for n in nearest],
             "asked": asked,
             "field": field,
@@ -96,16 +102,16 @@ def _too_many(what: str, rooms: Sequence[int], asked: int, field: str = "ranks")
     )
 
 
-def _least(rooms: Sequence[int], nodes: int) -> int:
-    return min(sorted(rooms, reverse=True)[:nodes])
+def _least(capacities: Sequence[int], nodes: int) -> int:
+    return min(sorted(capacities, reverse=True)[:nodes])
 
 
-def _has(rooms: Sequence[int]) -> str:
-    if not rooms:
+def _has(capacities: Sequence[int]) -> str:
+    if not capacities:
         return "no node"
-    most, least = max(rooms), min(rooms)
+    most, least = max(capacities), min(capacities)
     size = rank_names.count(most) if most == least else f"{least} to {most} ranks"
-    return f"{len(rooms)} node{'s' if len(rooms) > 1 else ''} with room for {size} each"
+    return f"{len(capacities)} node{'s' if len(capacities) > 1 else ''} with room for {size} each"
 
 
 def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python: str, directory: str) -> Plan:
@@ -122,9 +128,11 @@ def plan_hosts(profile: Profile, request: Request, facts: HostsFacts, *, python:
         BadSize: the world doesn't fit on the hosts.
         Conflict: the host that must have rank 0 is not among them, or the ranks don't fit on it.
     """
-    rooms = [capacity(node, profile) for node in facts.nodes]
-    nodes, per_node = spread(request, profile, rooms, default_ranks(facts.nodes[0]), "the profile's hosts")
-    large = [node for node, has in zip(facts.nodes, rooms, strict=True) if has >= per_node]
+    capacities = [capacity(node, profile) for node in facts.nodes]
+    nodes, per_node = spread(
+        request, profile, capacities, default_ranks(facts.nodes[0]), "the profile's hosts"
+    )
+    large = [node for node, has in zip(facts.nodes, capacities, strict=True) if has >= per_node]
     if facts.first is not None and facts.first not in {node.name for node in large}:
         raise Conflict(
             f"{facts.first} is not among the profile's hosts with room for {rank_names.count(per_node)}.",

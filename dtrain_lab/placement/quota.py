@@ -56,15 +56,15 @@ def _quotas(mount: str, quota: str = "", lustre: str = "") -> Iterator[list[str]
         yield words[-8:]
 
 
-def sentence(room: FreeSpace) -> str:
+def sentence(space: FreeSpace) -> str:
     """Describe free space and quota for a terminal; empty if nothing is known."""
     parts = []
-    if room.free_bytes is not None:
-        parts.append(f"{room.free_bytes / (1 << 30):,.1f} GiB are free in {room.folder}")
-    if room.quota_bytes is not None:
-        parts.append(f"your quota leaves {room.quota_bytes / (1 << 30):,.1f} GiB")
-    if room.quota_files is not None:
-        parts.append(f"your quota leaves {room.quota_files:,} files")
+    if space.free_bytes is not None:
+        parts.append(f"{space.free_bytes / (1 << 30):,.1f} GiB are free in {space.folder}")
+    if space.quota_bytes is not None:
+        parts.append(f"your quota leaves {space.quota_bytes / (1 << 30):,.1f} GiB")
+    if space.quota_files is not None:
+        parts.append(f"your quota leaves {space.quota_files:,} files")
     return "; ".join(parts) + "." if parts else ""
 
 
@@ -82,21 +82,25 @@ def _left(used: str, soft: str, hard: str) -> int | None:
     return max(0, limit - taken) if limit else None
 
 
-def finding(room: FreeSpace, needs: int) -> Finding | None:
+def finding(space: FreeSpace, needs: int) -> Finding | None:
     """Check whether a folder has enough space for a job.
 
     Args:
-        room: free space and quota of the job's folder.
+        space: free space and quota of the job's folder.
         needs: bytes that the job writes before it starts.
 
     Returns:
         A problem or a warning; None if there is enough space.
     """
-    where = room.folder
+    where = space.folder
     severity: Severity
     limits = [
-        (room.quota_bytes, f"Your quota leaves %s where {where} is.", "Delete what you no longer need there"),
-        (room.free_bytes, f"%s are free in {where}.", "Make room"),
+        (
+            space.quota_bytes,
+            f"Your quota leaves %s where {where} is.",
+            "Delete what you no longer need there",
+        ),
+        (space.free_bytes, f"%s are free in {where}.", "Make room"),
     ]
     known = [(left, text, fix) for left, text, fix in limits if left is not None]
     if known:
@@ -105,9 +109,9 @@ def finding(room: FreeSpace, needs: int) -> Finding | None:
             severity = "problem" if left < needs else "warning"
             fix = f"{fix}, or set workdir in the profile to another disk."
             return Finding(severity, "little_room", text % f"{left >> 20} MiB", fix, field="profile")
-    if room.quota_files is not None and room.quota_files <= FEW:
-        text = f"Your quota leaves {room.quota_files} files where {where} is."
+    if space.quota_files is not None and space.quota_files <= FEW:
+        text = f"Your quota leaves {space.quota_files} files where {where} is."
         fix = "Delete files there, or set workdir in the profile to another disk."
-        severity = "warning" if room.quota_files else "problem"
+        severity = "warning" if space.quota_files else "problem"
         return Finding(severity, "little_room", text, fix, field="profile")
     return None

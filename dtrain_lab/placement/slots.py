@@ -99,7 +99,7 @@ def chosen(
     usable: Sequence[str],
     held: Collection[str],
     taken: Collection[str],
-    keep: Sequence[str] = (),
+    current: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Choose GPUs for a world that may start: free ones first, then those that foreign processes use.
 
@@ -108,12 +108,12 @@ def chosen(
         usable: GPUs that the world may use.
         held: GPUs held by other worlds.
         taken: GPUs on which processes compute.
-        keep: GPUs that the world already has; they come first.
+        current: GPUs that the world already has; they come first.
     """
-    kept = [name for name in keep if name in usable][:count]
-    others = [name for name in usable if name not in kept]
+    first = [name for name in current if name in usable][:count]
+    others = [name for name in usable if name not in first]
     order = sorted(others, key=lambda name: (name in held, name in taken))
-    return (*kept, *sorted(order[: count - len(kept)], key=usable.index))
+    return (*first, *sorted(order[: count - len(first)], key=usable.index))
 
 
 def admit(
@@ -138,22 +138,22 @@ def admit(
     Raises:
         KeyError: no waiting ticket has this id.
     """
-    room = slot_count(facts, len(usable))
+    slot_total = slot_count(facts, len(usable))
     holding = [t for t in tickets if t.holds]
     busy = {d for t in holding for d in t.devices}
-    free = len(set(usable) - busy) if facts.gpus else room - sum(t.slots for t in holding)
+    free = len(set(usable) - busy) if facts.gpus else slot_total - sum(t.slots for t in holding)
     waiting = sorted((t for t in tickets if t.ready and not t.holds), key=_arrival)
     for ahead, ticket in enumerate(waiting):
         if ticket.id != mine:
             continue
         # ranks share GPUs if there are more ranks, as in a cluster: wait for the whole machine at most
-        if ahead == 0 and min(ticket.slots, room) <= free:
+        if ahead == 0 and min(ticket.slots, slot_total) <= free:
             return replace(ticket, holds=True, devices=chosen(ticket.slots, usable, busy, taken))
-        return _reason(ticket, free, room, ahead, holding)
+        return _reason(ticket, free, slot_total, ahead, holding)
     raise KeyError(mine)
 
 
-def keeps_earlier_waiting(tickets: Sequence[Ticket], mine: Ticket) -> bool:
+def delays_earlier_world(tickets: Sequence[Ticket], mine: Ticket) -> bool:
     """Whether a world that came before this holder is waiting.
 
     Args:
@@ -167,7 +167,7 @@ def _arrival(ticket: Ticket) -> tuple[float, str]:
     return ticket.at, ticket.id
 
 
-def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[Ticket]) -> Reason:
+def _reason(ticket: Ticket, free: int, slot_total: int, ahead: int, holding: Sequence[Ticket]) -> Reason:
     by_holder: dict[tuple[str, str], list[Ticket]] = {}
     for t in sorted(holding, key=_arrival):  # a cluster has a ticket for each of its nodes
         by_holder.setdefault((t.kind, t.id), []).append(t)
@@ -176,8 +176,12 @@ def _reason(ticket: Ticket, free: int, room: int, ahead: int, holding: Sequence[
     )
     behind = f", behind {ahead} job{'s' if ahead > 1 else ''}" if ahead else ""
     held = f": {who}" if who else ""
-    wanted = f"all {room} slots" if ticket.slots >= room > 1 else f"{ticket.slots} of {room} slots"
-    if room == 1:
+    wanted = (
+        f"all {slot_total} slots"
+        if ticket.slots >= slot_total > 1
+        else f"{ticket.slots} of {slot_total} slots"
+    )
+    if slot_total == 1:
         wanted = "the only slot"
     now = max(0, free)
     are_free = {0: "none is", 1: "1 is"}.get(now, f"{now} are")

@@ -111,7 +111,7 @@ def _reduce(_: Any, obj: Any) -> Any:
     _spawns = _spawns or multiprocessing.context.get_spawning_popen() is not None
     if not (isinstance(obj, type | FunctionType) and obj.__module__ == "__main__"):
         return NotImplemented
-    if _known(obj) and (os.getpid() != _rank or _forked_with(obj)):
+    if _is_ours(obj) and (os.getpid() != _rank or _forked_with(obj)):
         return (named, (obj.__qualname__,))
     return (load, (obj.__qualname__, cloudpickle.dumps(obj)))
 
@@ -121,7 +121,7 @@ def _forked_with(obj: Any) -> bool:
     return not _spawns and _first.get(obj, _forks + 1) <= _oldest
 
 
-def _known(obj: Any) -> bool:
+def _is_ours(obj: Any) -> bool:
     try:
         return named(obj.__qualname__) is obj
     except AttributeError:

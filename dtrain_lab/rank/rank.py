@@ -121,7 +121,7 @@ class Rank:
             case links.Execute() | links.Diagnose():
                 self._main_tasks.hand_over(partial(self._execute, order))
             case links.OutputConfirmed(stream, through):
-                getattr(sys, stream).seen(through)
+                getattr(sys, stream).confirm(through)
             case links.Register():
                 self._registration.begin(order)
             case links.FormGroup():
@@ -132,7 +132,7 @@ class Rank:
                 if self._cells.busy or self._widgets.beside:
                     self._widgets.take_beside(order, done)
                 else:
-                    self._widgets.keep(order, done)
+                    self._widgets.enqueue(order, done)
                     self._main_tasks.hand_over(self._widgets.take)
                     if self._cells.busy:  # a cell has begun meanwhile
                         self._widgets.move_beside()

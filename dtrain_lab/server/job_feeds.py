@@ -40,13 +40,13 @@ class JobFeeds:
         self._latest: dict[str, tuple[float, Cluster | None]] = {}
         """Job → time of its head's last message, and the state in it."""
         self._tried_at: dict[str, float] = {}
-        self._keeper: supervision.BackgroundTask | None = None
+        self._task: supervision.BackgroundTask | None = None
 
-    def follow(self, seen: Sequence[Job]) -> None:
+    def follow(self, listed: Sequence[Job]) -> None:
         """Connect to the heads of running jobs, and disconnect from all others."""
-        self._wanted = frozenset(job.id for job in seen if job.state in ("running", "stopping"))
-        if self._keeper is None:
-            self._keeper = supervision.here().keep("server.feeds", self._keep)
+        self._wanted = frozenset(job.id for job in listed if job.state in ("running", "stopping"))
+        if self._task is None:
+            self._task = supervision.here().start_loop("server.feeds", self._update)
 
     def with_live_state(self, job: Job) -> Job:
         """Return a job with the live state from its head, if that is recent."""
@@ -55,14 +55,14 @@ class JobFeeds:
 
     def stop(self) -> None:
         """Disconnect from all heads, because no client watches any more."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            self._keeper = None
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
         self._wanted = frozenset()
         for identity in list(self._connections):
             self._unfollow(identity)
 
-    async def _keep(self) -> None:
+    async def _update(self) -> None:
         while True:
             now = time.monotonic()
             for identity, (at, _) in list(self._latest.items()):

@@ -25,7 +25,7 @@ from dtrain_lab.wire.kinds import ENDING, JOB_ENDED
 from dtrain_lab.wire.processes.head_record import HeadRecord
 from dtrain_lab.wire.summary import Summary
 
-KEEP_S = 1.0
+RENEW_S = 1.0
 JOBS_S = 0.5
 MOST_JOBS = 50
 MOST_ENDED = 20
@@ -49,9 +49,9 @@ class Hub:
     def __init__(self, worlds: Worlds, jobs: Jobs, period_s: float, log: Any) -> None:
         self.worlds = worlds
         self._jobs = jobs
-        self._seen: tuple[Job, ...] = ()
+        self._listed_jobs: tuple[Job, ...] = ()
         self._feeds = JobFeeds(jobs, period_s, self._moved)
-        self._looker: supervision.BackgroundTask | None = None
+        self._poll_task: supervision.BackgroundTask | None = None
         self.period_s = period_s
         self._log = log
         self._clusters: dict[str, Cluster] = {}
@@ -62,25 +62,25 @@ class Hub:
         self._viewers: set[asyncio.Event] = set()
         self.sockets: set[WebSocketHandler] = set()
         """Open sockets of pages."""
-        self._keeper: supervision.BackgroundTask | None = None
+        self._lease_task: supervision.BackgroundTask | None = None
         self._last_error: dict[str, str] = {}
         """Cluster → last log message about it, so that it is not repeated every second."""
 
-    async def keep(self) -> None:
+    async def hold_leases(self) -> None:
         """Hold a lease on every cluster of this server's kernels; drop clusters that have ended."""
         while True:
-            await self._keep_once()
-            await asyncio.sleep(KEEP_S)
+            await self._renew_leases()
+            await asyncio.sleep(RENEW_S)
 
     def start(self) -> None:
         """Start the task that keeps the leases; later calls do nothing."""
-        if self._keeper is None:
-            self._keeper = supervision.here().keep("server.keep", self.keep)
+        if self._lease_task is None:
+            self._lease_task = supervision.here().start_loop("server.keep", self.hold_leases)
 
     def stop(self) -> None:
         """Stop the task that keeps the leases."""
-        if self._keeper is not None:
-            self._keeper.cancel()
+        if self._lease_task is not None:
+            self._lease_task.cancel()
 
     def farewell(self, *, clusters_stop: bool) -> None:
         """Close the sockets of pages as "going away": a page can then say that the server was stopped.
@@ -95,16 +95,16 @@ class Hub:
         """Add a viewer, whose event is set on each change."""
         self.start()
         self._viewers.add(viewer)
-        if self._looker is None:
-            self._looker = supervision.here().keep("server.jobs", self._poll_jobs)
+        if self._poll_task is None:
+            self._poll_task = supervision.here().start_loop("server.jobs", self._poll_jobs)
 
     async def remove(self, viewer: asyncio.Event) -> None:
         """Remove a viewer; after the last one, heads stop sending."""
         self._viewers.discard(viewer)
         if not self._viewers:
-            if self._looker is not None:
-                self._looker.cancel()
-                self._looker = None
+            if self._poll_task is not None:
+                self._poll_task.cancel()
+                self._poll_task = None
             self._feeds.stop()
             watched, self._watched = self._watched, {}
             for connection in watched.values():
@@ -121,7 +121,7 @@ class Hub:
             self._log.warning("dtrain-lab: %s", error)
         except Exception as error:  # noqa: BLE001 # nor must a bug of ours
             supervision.here().fault("server.jobs", error)
-        found = await asyncio.to_thread(self.worlds.found)
+        found = await asyncio.to_thread(self.worlds.running)
         for record in found:
             if record.id not in self._watched or self._watched[record.id].closed:
                 await self._watch(record)
@@ -134,7 +134,7 @@ class Hub:
 
     def jobs(self) -> tuple[Job, ...]:
         """Return jobs that run or ended recently, newest first."""
-        return tuple(map(self._feeds.with_live_state, self._seen))
+        return tuple(map(self._feeds.with_live_state, self._listed_jobs))
 
     async def _poll_jobs(self) -> None:
         """Poll for jobs while there are viewers: no process announces them."""
@@ -149,9 +149,9 @@ class Hub:
         found = await self._jobs.listing(MOST_JOBS)
         if self._viewers:
             self._feeds.follow(found)
-        seen = tuple(replace(job, ranks=()) if job.state in JOB_ENDED else job for job in found)
-        if seen != self._seen:
-            self._seen = seen
+        listed = tuple(replace(job, ranks=()) if job.state in JOB_ENDED else job for job in found)
+        if listed != self._listed_jobs:
+            self._listed_jobs = listed
             self._moved()
 
     def changed(self, cluster: Cluster) -> None:
@@ -165,7 +165,7 @@ class Hub:
         for viewer in self._viewers:
             viewer.set()
 
-    async def _keep_once(self) -> None:
+    async def _renew_leases(self) -> None:
         found = await asyncio.to_thread(self._ours)
         for record in found:  # separately: an unreachable head must not cost the other clusters their lease
             try:

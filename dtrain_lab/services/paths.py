@@ -13,7 +13,7 @@ from jupyter_core.paths import jupyter_config_dir, jupyter_runtime_dir
 from dtrain_lab.errors import StartFailed
 from dtrain_lab.machine.folders import LONGEST, RUNTIME_VARIABLE, private, sockets
 
-__all__ = ["logs", "must_have_room", "no_room", "private", "profiles", "records", "sockets"]
+__all__ = ["check_writable", "logs", "not_writable", "private", "profiles", "records", "sockets"]
 ELSEWHERE = f"Free some space there, or set {RUNTIME_VARIABLE} to a folder on another disk."
 NEEDED = 2 << 20
 """Free bytes that a head needs to start: its sockets, its logs and ipyparallel's files."""
@@ -36,7 +36,7 @@ def records() -> Path:
     return private(Path(jupyter_runtime_dir()) / "dtrain-lab")
 
 
-def must_have_room() -> None:
+def check_writable() -> None:
     """Check that a head can write its folder, so that nothing is started that would fail half-way.
 
     Raises:
@@ -45,9 +45,9 @@ def must_have_room() -> None:
     try:
         folder = sockets()
         free = shutil.disk_usage(folder).free
-        kept = records()
+        parent = records()
     except OSError as error:
-        raise no_room(Path(error.filename or tempfile.gettempdir()), error) from error
+        raise not_writable(Path(error.filename or tempfile.gettempdir()), error) from error
     if free < NEEDED:
         raise _full(folder)
     if (long := len(os.fsencode(folder))) > LONGEST:
@@ -57,17 +57,17 @@ def must_have_room() -> None:
             code="long_path",
         )
     try:
-        with tempfile.TemporaryFile(dir=kept, buffering=0) as file:
+        with tempfile.TemporaryFile(dir=parent, buffering=0) as file:
             file.write(bytes(RECORD))
     except OSError as error:
         raise StartFailed(
-            f"{kept} can't be written: {error.strerror}. A cluster is found by its record there.",
+            f"{parent} can't be written: {error.strerror}. A cluster is found by its record there.",
             "Free some space there, or set JUPYTER_RUNTIME_DIR to another folder.",
             code="no_record",
         ) from error
 
 
-def no_room(folder: Path, error: OSError) -> StartFailed:
+def not_writable(folder: Path, error: OSError) -> StartFailed:
     """Return the error of a head whose folder, in this one, can't be written.
 
     Args:

@@ -27,25 +27,25 @@ def importance(record: SweepRecord) -> Importance:
     varied = [name for name in space if points({name: space[name]}) != 1]
     done = [trial for trial in record.trials if trial.state == "succeeded" and trial.value is not None]
     if not varied:
-        return _untold("no_parameter", "No parameter varies.")
+        return _not_computed("no_parameter", "No parameter varies.")
     if len(varied) == 1:
-        return _untold("one_parameter", "Only one parameter varies, so there is nothing to compare.")
+        return _not_computed("one_parameter", "Only one parameter varies, so there is nothing to compare.")
     if len(done) < LEAST_TRIALS:
         values = {"done": len(done), "least": LEAST_TRIALS}
         are = "is" if len(done) == 1 else "are"
         text = f"Importance needs {LEAST_TRIALS} trials that are done; {len(done)} {are} done."
-        return _untold("few_trials", text, values)
+        return _not_computed("few_trials", text, values)
     if len({trial.value for trial in done}) == 1:
-        return _untold("all_alike", "All trials have the same objective, so no parameter matters.")
+        return _not_computed("all_alike", "All trials have the same objective, so no parameter matters.")
     try:
         found = study.shares(record, varied, max(BEST_SHARE, LEAST_BEST / len(done)))
     except EnvironmentUnfit as error:
-        return _untold(error.code, f"{error.message} {error.hint}")
+        return _not_computed(error.code, f"{error.message} {error.hint}")
     except Exception as error:  # noqa: BLE001 # by its own note its interface may change; a sweep is shown without
-        return _untold("optuna_failed", f"Optuna could not compute the importance: {error!r}.")
+        return _not_computed("optuna_failed", f"Optuna could not compute the importance: {error!r}.")
     total = sum(found.values())
     if not total:
-        return _untold(
+        return _not_computed(
             "all_alike", "The best trials have the same parameters as the others, so no parameter matters."
         )
     return Importance({name: share / total for name, share in sorted(found.items(), key=lambda i: -i[1])})
@@ -58,5 +58,5 @@ def sentence(found: Importance) -> str:
     return ", ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in found.shares.items())
 
 
-def _untold(code: str, text: str, values: dict[str, int] | None = None) -> Importance:
+def _not_computed(code: str, text: str, values: dict[str, int] | None = None) -> Importance:
     return Importance({}, Summary(code, dict(values or {}), text))

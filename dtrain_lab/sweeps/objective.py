@@ -34,7 +34,7 @@ DYNAMIC_NAMES = ("log", "modules", "system", "popen", *DYNAMIC, *DYNAMIC_METHODS
 """Names that `getattr` must not access."""
 
 
-class _Known(NamedTuple):
+class _Bindings(NamedTuple):
     """Names that imports bind: `packages` to dtrain-lab, `functions` to its `log`, `silent` to others."""
 
     packages: frozenset[str]
@@ -42,7 +42,7 @@ class _Known(NamedTuple):
     silent: frozenset[str]
 
 
-class _Seen:
+class _Calls:
     """Findings so far.
 
     `names`: names passed to `dt.log`. `call`: its first call in a cell. `unsure`: other code that could
@@ -74,7 +74,7 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
     Returns:
         None if a call passes it; a problem if none can; a warning if code that can't be followed may.
     """
-    seen = _Seen()
+    seen = _Calls()
     bound = frozenset(name for one in parsed for name in _packages(one.tree))
     in_cells = frozenset(name for one in parsed if one.cell is not None for name in _functions(one.tree))
     silent = frozenset(name for one in parsed for name in _silent(one.tree)) - bound
@@ -82,7 +82,7 @@ def finding(parsed: Sequence[Parsed], objective: str) -> Finding | None:
     files = {one.file for one in parsed if one.cell is None}
     for one in parsed:
         functions = in_cells if one.cell is not None else frozenset(_functions(one.tree))
-        _read(one, _Known(bound, functions, silent), files, seen)
+        _read(one, _Bindings(bound, functions, silent), files, seen)
         if one.cell is None and functions:  # a cell may have imported it from there, under any name
             seen.doubt(one.file)
         for name in _tops(one.tree):
@@ -145,7 +145,7 @@ def _functions(tree: ast.AST) -> Iterator[str]:
             )
 
 
-def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
+def _read(one: Parsed, known: _Bindings, files: set[str], seen: _Calls) -> None:
     called: set[int] = set()
     for node in ast.walk(one.tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -176,7 +176,7 @@ def _read(one: Parsed, known: _Known, files: set[str], seen: _Seen) -> None:
             seen.doubt("code that is generated or loaded at run time")
 
 
-def _read_import(node: ast.Import | ast.ImportFrom, known: _Known, seen: _Seen) -> None:
+def _read_import(node: ast.Import | ast.ImportFrom, known: _Bindings, seen: _Calls) -> None:
     """Note an import of the package's own modules, or of the package from another module, as uncertain."""
     if isinstance(node, ast.Import):
         for alias in node.names:
@@ -191,7 +191,7 @@ def _read_import(node: ast.Import | ast.ImportFrom, known: _Known, seen: _Seen) 
             seen.doubt(f"code that knows {alias.name} by another name")
 
 
-def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Known) -> bool:
+def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Bindings) -> bool:
     """Whether a call runs code that was not read; `files`: paths of files that were."""
     if name == "_run_file":
         path = call.args[0] if call.args else None
@@ -204,14 +204,14 @@ def _is_dynamic(call: ast.Call, name: str, files: set[str], known: _Known) -> bo
     return name in DYNAMIC or name in DYNAMIC_CALLS or name.rpartition(".")[2] in DYNAMIC_METHODS
 
 
-def _is_inside(node: ast.Name | ast.Attribute, known: _Known) -> bool:
+def _is_inside(node: ast.Name | ast.Attribute, known: _Bindings) -> bool:
     """Whether it is the package's own module `training`, which also has `log`, or a private module."""
     if not isinstance(node, ast.Attribute) or dotted(node.value) not in known.packages:
         return False
     return node.attr == "training" or (node.attr.startswith("_") and node.attr != "__version__")
 
 
-def _is_log(name: str, known: _Known) -> bool:
+def _is_log(name: str, known: _Bindings) -> bool:
     holder, dot, last = name.rpartition(".")
     if not dot:
         return name in known.functions
@@ -219,7 +219,7 @@ def _is_log(name: str, known: _Known) -> bool:
     return last == "log" and holder.rpartition(".")[2] in known.packages | {"dt", PACKAGE}
 
 
-def _read_call(call: ast.Call, seen: _Seen) -> None:
+def _read_call(call: ast.Call, seen: _Calls) -> None:
     for given in call.keywords:
         if given.arg is not None:
             if given.arg not in OWN:

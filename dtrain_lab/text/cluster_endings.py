@@ -15,7 +15,7 @@ BY = {
 }
 
 
-def told(ending: Ending | None, notebook: str | None = None, now: float | None = None) -> str:
+def stopped_by(ending: Ending | None, notebook: str | None = None, now: float | None = None) -> str:
     """Return what follows "was stopped": by whom, and at what time by this machine's clock.
 
     Args:

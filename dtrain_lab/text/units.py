@@ -57,7 +57,7 @@ def share_text(share: float, error: float) -> str:
     return f"at least {percent - off} %" if percent + off > 100 else f"{percent} % ± {off}"
 
 
-def share_as_known(share: float, error: float) -> str:
+def precise_share(share: float, error: float) -> str:
     """A share as precisely as it is known: `share_text`, "too unsteady to tell", or "44 %" without an error.
 
     Args:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.cells import RunningCell
 from dtrain_lab.wire.kinds import CellKind, RankPhase, WorldPhase
-from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.loop_failures import InternalFailure
 from dtrain_lab.wire.metrics.definitions import (
     CpuUtilization,
     DeviceMemoryBytes,
@@ -143,7 +143,7 @@ class Cluster(Struct, frozen=True):
     idle_since: float | None = None
     running: tuple[RunningCell, ...] = ()
     limit_at: float | None = None
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[InternalFailure, ...] = ()
     """Failures of its head's and agents' background work through bugs of ours; the cluster goes on."""
     lost: tuple[Lost, ...] = ()
     usual_start_s: float | None = None

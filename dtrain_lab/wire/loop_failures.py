@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 
-class Trouble(Struct, frozen=True):
+class InternalFailure(Struct, frozen=True):
     """Background work that failed through a bug of ours, not the user's.
 
     `at`: time of the last failure, in seconds since 1970.
@@ -28,13 +28,13 @@ class Trouble(Struct, frozen=True):
         return f'Background task "{self.doing}" {self.kind} {often} ({self.message})'
 
 
-def merged(*groups: tuple[Trouble, ...]) -> tuple[Trouble, ...]:
+def merged(*groups: tuple[InternalFailure, ...]) -> tuple[InternalFailure, ...]:
     """Combine the troubles of several processes: one entry per name, the latest first."""
-    found: dict[str, Trouble] = {}
-    for trouble in (t for group in groups for t in group):
-        known = found.get(trouble.name)
+    found: dict[str, InternalFailure] = {}
+    for failure in (t for group in groups for t in group):
+        known = found.get(failure.name)
         if known is not None:
-            latest = max(known, trouble, key=lambda t: t.at)
-            trouble = replace(latest, times=known.times + trouble.times)
-        found[trouble.name] = trouble
+            latest = max(known, failure, key=lambda t: t.at)
+            failure = replace(latest, times=known.times + failure.times)
+        found[failure.name] = failure
     return tuple(sorted(found.values(), key=lambda t: -t.at))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.job import Job
-from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.loop_failures import InternalFailure
 from dtrain_lab.wire.summary import Summary
 
 
@@ -23,7 +23,7 @@ class Site(Struct, frozen=True):
     most_ranks: int
     local: bool
     may_write: bool
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[InternalFailure, ...] = ()
     """Failures of the server's background work through bugs of ours; the server goes on."""
 
 

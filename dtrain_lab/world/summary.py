@@ -86,17 +86,17 @@ def summarize(
 
 
 def if_ignored(
-    told: Summary, state: State, metrics: Metrics, running: Sequence[RunningCell]
+    summary: Summary, state: State, metrics: Metrics, running: Sequence[RunningCell]
 ) -> Summary | None:
     """Return the sentence where the user ignores the verdict that it tells; None if it tells none.
 
     Args:
-        told: summary of the world.
+        summary: summary of the world.
         state: state of its membership.
         metrics: its metrics, including verdicts.
         running: cells that run now.
     """
-    others = tuple(v for v in metrics.verdicts if v.code != told.code)
+    others = tuple(v for v in metrics.verdicts if v.code != summary.code)
     if len(others) == len(metrics.verdicts):
         return None
     if not running and not others:  # ranks run what is no cell, such as a view's calls
@@ -174,9 +174,9 @@ def _failing(state: State) -> Summary | None:
 
 def _paused(paused: Mapping[int, str], waiting: Mapping[int, str], size: int) -> Summary:
     error = stop_error(paused)
-    told = {"error": error.text, "raised": rank_names.compact(error.ranks)} if error else {}
+    summary = {"error": error.text, "raised": rank_names.compact(error.ranks)} if error else {}
     text, ranks = paused_sentence(paused, waiting), rank_names.compact(paused)
-    return _say("paused", text, ranks=ranks, count=len(paused), total=size, **told)
+    return _say("paused", text, ranks=ranks, count=len(paused), total=size, **summary)
 
 
 def _rebuilding(state: State) -> Summary:

@@ -3,7 +3,7 @@ import { InputDialog } from '@jupyterlab/apputils';
 import { CommandIDs } from '../commands';
 import { onceAtATime } from '../request/once';
 import { DebugModel } from './model/model';
-import { untilStands } from './model/waitForRanks';
+import { untilPaused } from './model/waitForRanks';
 import { IDebugParts, switchOnFor } from './startDebugger';
 
 /** Commands for ranks in the debugger, which the palette offers. */
@@ -33,7 +33,7 @@ function failsWith(
 }
 
 /** Whether a rank is paused. */
-function stands(model: DebugModel): boolean {
+function isAnyPaused(model: DebugModel): boolean {
   return !!model.view?.ranks.some(r => r.phase === 'paused');
 }
 
@@ -73,14 +73,14 @@ function addLookCommand(parts: IDebugParts): void {
           if (args.pause) {
             await model.send('dtrain/pause', { ranks: [rank] });
           }
-          let stood: Promise<void> | undefined;
-          if (args.failed && (args.cell || !stands(model))) {
+          let paused: Promise<void> | undefined;
+          if (args.failed && (args.cell || !isAnyPaused(model))) {
             const { cell } = args;
             await model.send('dtrain/postmortem', { cell }); // throws with the reason if that is impossible
             // its response arrives once a rank has stopped, maybe before the event that says so
-            stood = untilStands(model, trans);
+            paused = untilPaused(model, trans);
           }
-          await Promise.all([model.focus(rank), stood]);
+          await Promise.all([model.focus(rank), paused]);
           return true;
         } catch (error) {
           return failed(error);
@@ -180,7 +180,7 @@ function addCompareCommand(parts: IDebugParts): void {
           return; // the reason was shown
         }
       }
-      if (stands(model) && !args.expression && !args.selected) {
+      if (isAnyPaused(model) && !args.expression && !args.selected) {
         app.shell.activateById('jp-debugger-sidebar');
         await model.compareVariables().catch(onError);
         return;

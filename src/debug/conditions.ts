@@ -50,7 +50,7 @@ export class Conditions {
     _debug.updateBreakpoints = async (code, points, path) => {
       const to = path || _debug.getCodeId(code);
       const lines = points.map(point => point.line);
-      this._keepOnly(to, lines);
+      this._forgetRemoved(to, lines);
       const from = path ? null : this._carry(code, to, lines);
       if (from) {
         await this._clear(from).catch(() => undefined); // the session hasn't started, or has ended
@@ -187,7 +187,7 @@ export class Conditions {
   }
 
   /** Forget the conditions of removed breakpoints: a breakpoint that is set there later has none. */
-  private _keepOnly(
+  private _forgetRemoved(
     path: string,
     lines: readonly (number | undefined)[]
   ): void {

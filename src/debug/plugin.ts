@@ -24,8 +24,8 @@ import { addDebugJob } from './debugJob';
 import { ExceptionFilters } from './exceptionFilters';
 import { highlightCurrentLine } from './marks/currentLine';
 import { RankMarks } from './marks/rankMarks';
-import { keptPoints } from './model/breakpoints';
-import { KeptExpressions } from './model/keptExpressions';
+import { pointsWithConditions } from './model/breakpoints';
+import { ExpressionStore } from './model/expressionStore';
 import { DebugModel, SetBreakpoint } from './model/model';
 import { codeOf } from './model/notebookOf';
 import { CellNames } from './model/cellNames';
@@ -79,12 +79,14 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     const args = { model, debug, clusters, names: ours, trans, onError };
     new NotebookBreakpoints(debug);
     new ExceptionFilters(debug, sidebar);
-    const kept = (): SetBreakpoint[] =>
-      keptPoints(debug.model.breakpoints, (...at) => conditions.given(...at));
-    new RankMarks(model, debug, tracker, trans, kept);
+    const unreported = (): SetBreakpoint[] =>
+      pointsWithConditions(debug.model.breakpoints, (...at) =>
+        conditions.given(...at)
+      );
+    new RankMarks(model, debug, tracker, trans, unreported);
     const { contents } = app.serviceManager;
     const expressions =
-      state && new KeptExpressions(model, state, debug, contents);
+      state && new ExpressionStore(model, state, debug, contents);
     expressions?.load().catch(onError);
     const gutters = files && new FileGutters(debug, model, files, serverRoot);
     const queue = new SessionQueue(
@@ -99,7 +101,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
       }
     );
     holdClicks(queue);
-    addSections(sidebar, { ...args, kept });
+    addSections(sidebar, { ...args, unreported });
     // the latest registration is used: JupyterLab's own returns "Cell [*]" for a running cell
     void app.restored.then(() => names?.register(ours));
 

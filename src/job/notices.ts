@@ -24,8 +24,8 @@ export function announceJobs(
       const before = states.get(job.id);
       states.set(job.id, job.state);
       // a sweep has many trials, which its view shows
-      const untold = first || before === undefined || !!job.sweep;
-      if (untold || before === job.state) {
+      const silent = first || before === undefined || !!job.sweep;
+      if (silent || before === job.state) {
         continue;
       }
       if ((job.state === 'running' || hasEnded(job)) && !inView(job.id)) {

@@ -6,7 +6,7 @@ import { KernelUse } from '../tokens';
 import { isNotebook, labPath } from './location';
 
 /** Panel → its kernel, and the path that the notebook had when this kernel was first seen. */
-const known = new WeakMap<NotebookPanel, { kernel: string; path: string }>();
+const paths = new WeakMap<NotebookPanel, { kernel: string; path: string }>();
 
 /** Id of a kernel → what it has recorded at the server: its notebook, and the cluster that it used last. */
 const recorded = new Map<string, KernelUse>();
@@ -57,11 +57,11 @@ export function kernelPath(panel: NotebookPanel): string {
   if (notebook) {
     return labPath(notebook, serverRoot()) ?? notebook;
   }
-  const found = known.get(panel);
+  const found = paths.get(panel);
   if (found?.kernel === kernel) {
     return found.path;
   }
-  known.set(panel, { kernel, path });
+  paths.set(panel, { kernel, path });
   return path;
 }
 

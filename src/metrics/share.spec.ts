@@ -1,18 +1,18 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { errorOfParts, shareAsKnown, shareInText } from './share';
+import { errorOfParts, shareWithoutError, shareInText } from './share';
 
 const trans = nullTranslator.load('dtrain_lab');
 
 it('says a share as well as it is known', () => {
-  expect(shareAsKnown(0.44, null)).toBe('44\u00a0%');
-  expect(shareAsKnown(0.44, 0.06)).toBe('44\u00a0%');
-  expect(shareAsKnown(0.44, 0.2)).toBe('44\u00a0%');
-  expect(shareAsKnown(0.58, 0.4)).toBe('');
-  expect(shareAsKnown(0.1, 0.2)).toBe('≤\u00a030\u00a0%');
-  expect(shareAsKnown(0.9, 0.2)).toBe('≥\u00a070\u00a0%');
-  expect(shareAsKnown(null, null)).toBe('–');
+  expect(shareWithoutError(0.44, null)).toBe('44\u00a0%');
+  expect(shareWithoutError(0.44, 0.06)).toBe('44\u00a0%');
+  expect(shareWithoutError(0.44, 0.2)).toBe('44\u00a0%');
+  expect(shareWithoutError(0.58, 0.4)).toBe('');
+  expect(shareWithoutError(0.1, 0.2)).toBe('≤\u00a030\u00a0%');
+  expect(shareWithoutError(0.9, 0.2)).toBe('≥\u00a070\u00a0%');
+  expect(shareWithoutError(null, null)).toBe('–');
 });
 
 it('says it in running text with its error', () => {

@@ -51,7 +51,7 @@ export function errorOfParts(
  * A share without its error: "44 %", "≤ 30 %" for 10 ± 20, "–" if unknown. Empty if it is too uncertain: a sentence
  * says so instead, and a dash before it would look like a minus sign.
  */
-export function shareAsKnown(
+export function shareWithoutError(
   share: number | null,
   error: number | null
 ): string {
@@ -84,7 +84,7 @@ export function shareInText(
       ? trans.__('at most %1', `${bound.most}${NBSP}%`)
       : trans.__('at least %1', `${bound.least}${NBSP}%`);
   }
-  return [shareAsKnown(share, error), plusMinus(share, error)]
+  return [shareWithoutError(share, error), plusMinus(share, error)]
     .filter(Boolean)
     .join(' ');
 }

@@ -5,10 +5,10 @@ import { formatRate, unbroken } from '../metrics/format';
 import { shareInText } from '../metrics/share';
 import { shownMetrics } from '../metrics/currentMetrics';
 import { sentence } from '../verdicts/sentence';
-import { foundIn, IOutcome } from './runs/outcome';
+import { interruptedOperations, IOutcome } from './runs/outcome';
 import {
   IRunStatus,
-  keepsVariables,
+  variablesSurvive,
   problemOf,
   problemText,
   timeText
@@ -115,8 +115,8 @@ function Interrupted(props: {
   const { head, rest } = props.outcome;
   const failure = rest ? `${head} ${rest}` : head;
   const left = [
-    foundIn(status.said, trans),
-    keepsVariables(status) ? trans.__('The ranks keep their variables.') : ''
+    interruptedOperations(status.said, trans),
+    variablesSurvive(status) ? trans.__('The ranks keep their variables.') : ''
   ];
   return (
     <Said

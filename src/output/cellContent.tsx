@@ -10,7 +10,7 @@ import { foldLines } from './lines/fold';
 import { ILine, linesOf } from './lines/lines';
 import { ICellOutput } from './runs/cellOutput';
 import { Area, ILeft, Lines, rowsOf } from './text/rows';
-import { IRunStatus, keepsVariables } from './runStatus';
+import { IRunStatus, variablesSurvive } from './runStatus';
 import { outcomeOf } from './runs/outcome';
 import { hintIn, parseTracebacks, tracebacksOf } from './lines/traceback';
 import { Choice } from './lines/parts';
@@ -115,7 +115,7 @@ export function CellView(props: {
     said,
     record?.result?.sentence || output.failure?.sentence || '',
     tracebacks.length > 0,
-    keepsVariables(status),
+    variablesSurvive(status),
     trans
   );
   return (

@@ -100,7 +100,7 @@ export class CellOutputView extends ReactWidget {
       trimOutputs(cell, runs.isShared);
     }
     const output = kept || magic ? readOutputs(cell) : null;
-    const found = output && runs.found(cell);
+    const found = output && runs.recordOf(cell);
     const status = output
       ? runStatusOf(cell, found, run, live, !!output.failure)
       : null;
@@ -117,7 +117,7 @@ export class CellOutputView extends ReactWidget {
       status.noEnd = runs.hasNoEnd(cell);
     }
     if (status && clusters.link === 'lost') {
-      status.unheard = { since: clusters.seen };
+      status.unheard = { since: clusters.lastFrameAt };
     }
     const over = !status?.state || isOver(status.state);
     const shown =
@@ -226,7 +226,7 @@ export class CellOutputView extends ReactWidget {
   /** Read the lines that the page has not kept from the journal. */
   private async _loadWhole(): Promise<void> {
     const { runs } = this._context;
-    const found = runs.found(this._cell);
+    const found = runs.recordOf(this._cell);
     this._wholeAt = Date.now();
     if (!found) {
       return;

@@ -100,7 +100,7 @@ export function runStatusOf(
 }
 
 /** Whether the ranks that were interrupted still have the processes, and so the variables, of that time. */
-export function keepsVariables({
+export function variablesSurvive({
   record
 }: Pick<IRunStatus, 'record'>): boolean {
   const taken = (record?.result?.failures ?? []).filter(

@@ -41,7 +41,7 @@ interface IViewProps {
   adviceState: IAdviceState;
   id: string;
   /** The latest data that came while the view was hidden; null if it was not. */
-  unseen: () => ISnapshot | null;
+  whileHidden: () => ISnapshot | null;
   model: ILiveState;
   site: ISite;
   selection: ISelection;
@@ -69,18 +69,18 @@ function View(props: IViewProps): JSX.Element {
     model.link === 'lost'
       ? null
       : (model.clusters.find(c => c.id === id) ?? null);
-  const unseen = props.unseen();
+  const whileHidden = props.whileHidden();
   if (live && !(choice.paused && frozen.current)) {
     frozen.current =
       frozen.current && ENDING.includes(live.state)
         ? atItsEnd(frozen.current, live)
         : { cluster: live, points: [...model.history(id)], at: Date.now() };
   } else if (
-    unseen &&
+    whileHidden &&
     !choice.paused &&
-    unseen.at > (frozen.current?.at ?? -Infinity)
+    whileHidden.at > (frozen.current?.at ?? -Infinity)
   ) {
-    frozen.current = unseen;
+    frozen.current = whileHidden;
   }
   const shown = frozen.current;
   if (!shown) {
@@ -184,12 +184,14 @@ function View(props: IViewProps): JSX.Element {
 
 /** The Ranks view of one cluster, in the main area. Drawn only while visible. */
 export class RanksView extends VisibleWidget {
-  constructor(private _props: Omit<IViewProps, 'unseen'> & { name: string }) {
+  constructor(
+    private _props: Omit<IViewProps, 'whileHidden'> & { name: string }
+  ) {
     super(
       (seen, viewer) => _props.model.setVisible(seen, viewer),
       _props.trans
     );
-    _props.model.changed.connect(this._keepUnseen, this);
+    _props.model.changed.connect(this._storeWhileHidden, this);
     const { trans, name, id } = _props;
     this.id = `dtrain-lab-ranks-${id}`;
     this.title.label = trans.__('Ranks: %1', name);
@@ -205,16 +207,16 @@ export class RanksView extends VisibleWidget {
   }
 
   override dispose(): void {
-    this._props.model.changed.disconnect(this._keepUnseen, this);
+    this._props.model.changed.disconnect(this._storeWhileHidden, this);
     super.dispose();
   }
 
   protected draw(): JSX.Element {
-    return <View {...this._props} unseen={() => this._unseen} />;
+    return <View {...this._props} whileHidden={() => this._whileHidden} />;
   }
 
   /** A cluster may end while this is hidden: its metrics are gone then, and shown when this is visible again. */
-  private _keepUnseen(): void {
+  private _storeWhileHidden(): void {
     const { id, model } = this._props;
     const cluster = model.clusters.find(c => c.id === id);
     if (this.drawn || !cluster) {
@@ -222,11 +224,11 @@ export class RanksView extends VisibleWidget {
     }
     // not copied: an ended cluster's points don't change any more
     const now = { cluster, points: model.history(id), at: Date.now() };
-    this._unseen =
-      this._unseen && ENDING.includes(cluster.state)
-        ? atItsEnd(this._unseen, cluster)
+    this._whileHidden =
+      this._whileHidden && ENDING.includes(cluster.state)
+        ? atItsEnd(this._whileHidden, cluster)
         : now;
   }
 
-  private _unseen: ISnapshot | null = null;
+  private _whileHidden: ISnapshot | null = null;
 }

@@ -112,7 +112,7 @@ function Body(props: IPanelProps): JSX.Element {
               trans={trans}
             />
           ) : lost ? (
-            <PastNoJobs seen={model.seen} trans={trans} />
+            <PastNoJobs lastFrameAt={model.lastFrameAt} trans={trans} />
           ) : (
             <NoJobs commands={commands} trans={trans} />
           )}
@@ -139,12 +139,12 @@ function Shown(props: IPanelProps): JSX.Element {
   const { model, site, selection, commands, trans } = props;
   const selected = selection.cluster;
   if (!selected && model.link === 'lost') {
-    return <PastEmpty seen={model.seen} trans={trans} />;
+    return <PastEmpty lastFrameAt={model.lastFrameAt} trans={trans} />;
   }
   if (!selected) {
     return (
       <Empty
-        site={model.seen ? site.facts : null}
+        site={model.lastFrameAt ? site.facts : null}
         profiles={site.profiles}
         commands={commands}
         trans={trans}
@@ -157,7 +157,7 @@ function Shown(props: IPanelProps): JSX.Element {
       <PastCard
         cluster={selected}
         history={history}
-        seen={model.seen}
+        lastFrameAt={model.lastFrameAt}
         trans={trans}
       />
     );
@@ -177,7 +177,9 @@ function Shown(props: IPanelProps): JSX.Element {
 }
 
 function asOf(model: ILiveState, trans: TranslationBundle): string {
-  return model.seen ? trans.__('as of %1', formatClock(model.seen, true)) : '';
+  return model.lastFrameAt
+    ? trans.__('as of %1', formatClock(model.lastFrameAt, true))
+    : '';
 }
 
 /** The sidebar. It requests and draws nothing while hidden. */

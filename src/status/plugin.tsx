@@ -96,12 +96,12 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       }
     });
     model.changed.connect(() => {
-      if (model.seen) {
+      if (model.lastFrameAt) {
         seen();
       }
       // nothing is left: the poll is sufficient from now on
       const idle = !model.clusters.length && !countActive(model.jobs);
-      if (idle && model.seen) {
+      if (idle && model.lastFrameAt) {
         model.setVisible(false, item.id);
       }
     });
@@ -172,7 +172,7 @@ class StatusItem extends ReactWidget {
       <>
         <button
           type="button"
-          data-trouble={needsAttention || undefined}
+          data-attention={needsAttention || undefined}
           title={says ? `${says} ${show}` : show}
           onClick={() => void this._commands.execute(CommandIDs.showPanel)}
         >

@@ -8,7 +8,7 @@ import { statusText } from './texts';
 
 /** The sidebar whose tab has the dot. */
 const PANEL = 'dtrain-lab-panel';
-const CLASS = 'jp-DtrainStatus-trouble';
+const CLASS = 'jp-DtrainStatus-attention';
 
 /** A red dot on the sidebar's tab, labelled with the problem, while a cluster needs attention. */
 export function markTab(

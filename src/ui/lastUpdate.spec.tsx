@@ -4,16 +4,16 @@ import { createRoot } from 'react-dom/client';
 import { expect, it, vi } from 'vitest';
 
 import { ILiveState } from '../tokens';
-import { JobsPast, knownUntil } from './lastUpdate';
+import { JobsPast, latestDataAt } from './lastUpdate';
 
 const trans = nullTranslator.load('dtrain_lab');
 const seen = new Date('2026-01-02T03:04:05');
 const model = (link: string): ILiveState =>
-  ({ link, seen }) as unknown as ILiveState;
+  ({ link, lastFrameAt: seen }) as unknown as ILiveState;
 
 it('knows nothing of later than the last word of a server that is away', () => {
-  expect(knownUntil(model('lost'))).toBe(seen.getTime());
-  expect(knownUntil(model('live'))).toBeGreaterThan(seen.getTime());
+  expect(latestDataAt(model('lost'))).toBe(seen.getTime());
+  expect(latestDataAt(model('live'))).toBeGreaterThan(seen.getTime());
 });
 
 it('says from when jobs are, only without a server', async () => {

@@ -5,9 +5,9 @@ import { ILiveState } from '../tokens';
 import { formatClock } from '../metrics/format';
 
 /** Time of the latest data, ms: now, or the time of the last frame if the server can't be reached. */
-export function knownUntil(model: ILiveState): number {
-  return model.link === 'lost' && model.seen
-    ? model.seen.getTime()
+export function latestDataAt(model: ILiveState): number {
+  return model.link === 'lost' && model.lastFrameAt
+    ? model.lastFrameAt.getTime()
     : Date.now();
 }
 
@@ -22,10 +22,10 @@ export function JobsPast(props: {
   }
   return (
     <p className="jp-DtrainUi-note" role="status">
-      {model.seen
+      {model.lastFrameAt
         ? trans.__(
             'No connection to the server. This is as of %1; jobs run without it.',
-            formatClock(model.seen, true)
+            formatClock(model.lastFrameAt, true)
           )
         : trans.__('No connection to the server. Jobs run without it.')}
     </p>

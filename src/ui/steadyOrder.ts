@@ -89,10 +89,10 @@ export function useSteadyOrder(
   reason: string,
   host: React.RefObject<HTMLElement>
 ): readonly number[] {
-  const kept = useRef<IOrder>({ reason: '', at: 0, keys: [] });
+  const order = useRef<IOrder>({ reason: '', at: 0, keys: [] });
   const busy = !!host.current?.matches(':hover, :focus-within');
-  kept.current = steady(kept.current, sort, reason, Date.now(), busy);
-  return kept.current.keys;
+  order.current = steady(order.current, sort, reason, Date.now(), busy);
+  return order.current.keys;
 }
 
 /** The order that applies from now on. */

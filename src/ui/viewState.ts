@@ -52,19 +52,19 @@ export function useViewState<T>(
   initial: T
 ): [T, (next: T | ((before: T) => T)) => void] {
   const [own] = useState(() => new ViewState());
-  const kept = useContext(ViewStateContext) ?? own;
-  const read = (): T => kept.get(name, initial);
-  const value = useSyncExternalStore(kept.follow, read, read);
+  const state = useContext(ViewStateContext) ?? own;
+  const read = (): T => state.get(name, initial);
+  const value = useSyncExternalStore(state.follow, read, read);
   const first = useRef(initial);
   const set = useCallback(
     (next: T | ((before: T) => T)): void =>
-      kept.set(
+      state.set(
         name,
         typeof next === 'function'
-          ? (next as (before: T) => T)(kept.get(name, first.current))
+          ? (next as (before: T) => T)(state.get(name, first.current))
           : next
       ),
-    [kept, name]
+    [state, name]
   );
   return [value, set];
 }

@@ -43,12 +43,12 @@ export abstract class VisibleWidget extends ReactWidget {
 
   /** Whether it is drawn now; a form stays drawn while it is hidden. */
   protected get drawn(): boolean {
-    return this._seen;
+    return this._shown;
   }
 
   protected render(): JSX.Element | null {
     return this.drawn ? (
-      <ViewStateContext.Provider value={this._kept}>
+      <ViewStateContext.Provider value={this._viewState}>
         <ErrorBoundary trans={this._words}>
           <Drawn node={this.node}>{this.draw()}</Drawn>
         </ErrorBoundary>
@@ -84,12 +84,12 @@ export abstract class VisibleWidget extends ReactWidget {
 
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
-    this._setSeen(true);
+    this._setShown(true);
   }
 
   protected override onAfterHide(message: Message): void {
     super.onAfterHide(message);
-    this._setSeen(false);
+    this._setShown(false);
   }
 
   protected override onCloseRequest(message: Message): void {
@@ -100,24 +100,24 @@ export abstract class VisibleWidget extends ReactWidget {
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    this._setSeen(this.isVisible);
+    this._setShown(this.isVisible);
   }
 
   protected override onBeforeDetach(message: Message): void {
-    this._setSeen(false);
+    this._setShown(false);
     super.onBeforeDetach(message);
   }
 
-  private _setSeen(seen: boolean): void {
-    this._seen = seen;
+  private _setShown(seen: boolean): void {
+    this._shown = seen;
     this._look(seen, this.id);
     this.update();
   }
 
   private _changes = new MutationObserver(() => this.onDrawn());
   private _focused: Element | null = null;
-  private _kept = new ViewState();
-  private _seen = false;
+  private _viewState = new ViewState();
+  private _shown = false;
 }
 
 /** The content of the widget, scrolled to its previous position. */

@@ -51,15 +51,15 @@ class Bridge:
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        ways = [
+        pumps = [
             asyncio.create_task(_pump(reader, process.stdin)),
             asyncio.create_task(_pump(process.stdout, writer)),
         ]
         try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for way in ways:
-                way.cancel()
+            for pump in pumps:
+                pump.cancel()
             writer.close()
             if process.returncode is None:
                 process.terminate()

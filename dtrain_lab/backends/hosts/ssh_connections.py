@@ -195,7 +195,7 @@ async def _connect(host: str, signin: SignIn) -> asyncssh.SSHClientConnection:
                 link.cancel()
                 raise TimeoutError
         made = await link
-        supervision.here().keep("ssh.cut", partial(ssh_liveness.drop_when_cut, made))
+        supervision.here().start_loop("ssh.cut", partial(ssh_liveness.drop_when_cut, made))
         return made
     except asyncssh.HostKeyNotVerifiable as error:
         raise SignInNeeded(

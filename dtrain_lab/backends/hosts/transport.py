@@ -14,12 +14,12 @@ def transport(login: str | None) -> Transport:
     return LocalTransport() if login is None else SshTransport(login)
 
 
-async def free_space(way: Transport, folder: str) -> FreeSpace:
+async def free_space(host: Transport, folder: str) -> FreeSpace:
     """Return the free space and quota at a folder, which need not exist yet.
 
     Args:
-        way: Transport to the machine.
+        host: Transport to the machine.
         folder: Absolute path of the folder.
     """
-    done = await way.run(["bash", "-c", quota.SCRIPT, "bash", folder])
+    done = await host.run(["bash", "-c", quota.SCRIPT, "bash", folder])
     return quota.read(done.out.decode(errors="replace"), folder)

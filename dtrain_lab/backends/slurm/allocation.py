@@ -76,12 +76,12 @@ def job_of(profile: Profile) -> str:
     return job
 
 
-async def start(cluster: Submission, way: Transport) -> Handle:
+async def start(cluster: Submission, commands: Transport) -> Handle:
     """Run a cluster's script as a step of the allocation, detached from this process.
 
     Args:
         cluster: Record of the cluster.
-        way: Transport to Slurm's commands.
+        commands: Transport to Slurm's commands.
 
     Raises:
         StartFailed: The scheduler refuses.
@@ -91,7 +91,7 @@ async def start(cluster: Submission, way: Transport) -> Handle:
     step += " --mem=0 --quiet --input=none"
     log = f"{job_files.LAUNCHER_LOG}.log"
     line = f'setsid {step} bash "$1/{job_files.BATCH}" >"$1/{log}" 2>&1 </dev/null & echo $! "$(began $!)"'
-    done = await way.run(["bash", "-c", BEGAN + line, "bash", cluster.directory])
+    done = await commands.run(["bash", "-c", BEGAN + line, "bash", cluster.directory])
     if done.code:
         raise StartFailed(*reasons.refusal(done.err), code="refused")
     pid, *known = done.out.decode().strip().split(maxsplit=2)
@@ -100,20 +100,20 @@ async def start(cluster: Submission, way: Transport) -> Handle:
     return Handle(cluster.id, host, int(pid), int(began) / 100, folder, job=job, system=system)
 
 
-async def end(cluster: Submission, way: Transport) -> None:
+async def end(cluster: Submission, commands: Transport) -> None:
     """Cancel a cluster's steps.
 
     A process that has its pid by now, or has it elsewhere, is left alone.
 
     Args:
         cluster: The cluster, which has a handle.
-        way: Transport to the machine from which the steps were started.
+        commands: Transport to the machine from which the steps were started.
     """
     handle = cluster.handle
     assert handle is not None
     line = '[ "$(began "$1")" = "$2" ] && kill -TERM -- "-$1"'
     known = f"{round(handle.started * 100)} {handle.system}"
-    await way.run(["bash", "-c", BEGAN + line, "bash", str(handle.pid), known])
+    await commands.run(["bash", "-c", BEGAN + line, "bash", str(handle.pid), known])
 
 
 def _number(text: str) -> str:

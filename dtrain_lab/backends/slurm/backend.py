@@ -51,7 +51,7 @@ class SlurmBackend(Backend):
     def __init__(self) -> None:
         self._queues: dict[str | None, Queue] = {}
         self._facts: dict[str | None, tuple[float, SchedulerFacts]] = {}
-        self._ways = Routes()
+        self._routes = Routes()
 
     async def facts(self, profile: Profile) -> SchedulerFacts:
         """Return partitions with their nodes; queried at most every five minutes.
@@ -130,23 +130,23 @@ class SlurmBackend(Backend):
             StartFailed: Slurm refuses the script; its folder is removed.
         """
         profile = submission.profile
-        way = transport(profile.ssh.login)
+        commands = transport(profile.ssh.login)
         folder = submission.directory
-        await way.write(folder, files)
+        await commands.write(folder, files)
         if allocation.runs(submission):
-            return await allocation.start(submission, way)
+            return await allocation.start(submission, commands)
         command = ["sbatch", "--parsable"]
         if submission.after is not None:
             command += [f"--dependency=afterok:{submission.after}", "--kill-on-invalid-dep=yes"]
         try:
-            done = await way.run([*command, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
+            done = await commands.run([*command, f"{folder}/{job_files.BATCH}"], within_s=SUBMIT_WITHIN_S)
         except Unreachable as error:
             return await self._maybe_submitted(submission, error)
         if done.code and reasons.is_unsure(done.err):
             why = f"Slurm did not answer: {reasons.last_line(done.err)}."
             return await self._maybe_submitted(submission, Unreachable(why, "Submit again in a minute."))
         if done.code:
-            await way.remove(folder)
+            await commands.remove(folder)
             raise StartFailed(*reasons.refusal(done.err), code="refused")
         self._queue(profile).hurry()
         return self._handle(submission, done.out.decode().strip().split(";")[0])
@@ -203,14 +203,14 @@ class SlurmBackend(Backend):
             Unreachable: The scheduler does not answer.
         """
         profile = submission.profile
-        way = transport(profile.ssh.login)
+        commands = transport(profile.ssh.login)
         if allocation.runs(submission):
-            await allocation.end(submission, way)
+            await allocation.end(submission, commands)
             return
         job = await self.find(submission)
         if job is None:
             return
-        done = await way.run(["scancel", job.job])
+        done = await commands.run(["scancel", job.job])
         self._queue(profile).hurry()
         if done.code:
             raise Unreachable(f"Slurm did not cancel it: {reasons.last_line(done.err)}.", "Try again.")
@@ -232,8 +232,8 @@ class SlurmBackend(Backend):
         if endpoints is None:
             raise Unreachable(f"The job {submission.handle.job} has no head yet.", "Wait until it runs.")
         if port:
-            return await self._ways.to_port(submission, endpoints, port)
-        return await self._ways.to_client(submission, endpoints)
+            return await self._routes.to_port(submission, endpoints, port)
+        return await self._routes.to_client(submission, endpoints)
 
     def files(self, submission: Submission) -> list[Place]:
         """Return the folder, which all nodes share."""
@@ -268,9 +268,9 @@ class SlurmBackend(Backend):
     async def forecast(self, submission: Submission) -> StartForecast:
         """Run `sbatch --test-only`, and query the account's remaining budget."""
         text = self.scripts(submission)[job_files.BATCH]
-        way = transport(submission.profile.ssh.login)
+        commands = transport(submission.profile.ssh.login)
         done, left = await asyncio.gather(
-            way.run(["sbatch", "--test-only"], text.encode()), account_hours.remaining(submission)
+            commands.run(["sbatch", "--test-only"], text.encode()), account_hours.remaining(submission)
         )
         if done.code:
             refused = Finding("problem", "refused", *reasons.refusal(done.err), field="profile")

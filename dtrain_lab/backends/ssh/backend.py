@@ -80,7 +80,7 @@ class SshBackend(Backend):
 
     async def facts(self, profile: Profile) -> HostsFacts:
         """Return the hosts' resources, and how many of their slots are in use now."""
-        checks = await self._known(profile)
+        checks = await self._cached_checks(profile)
         held = await asyncio.gather(*(_held(host, check) for host, check in checks.items()))
         interfaces = {host: check.interfaces for host, check in checks.items()}
         lacking = network.lacking(interfaces, profile.network.interface)
@@ -96,7 +96,7 @@ class SshBackend(Backend):
         )
         return HostsFacts(tuple(nodes), lacking={_name(host): names for host, names in lacking.items()})
 
-    async def _known(self, profile: Profile) -> dict[str, Check]:
+    async def _cached_checks(self, profile: Profile) -> dict[str, Check]:
         """Return the cached checks, which don't change fast."""
         of = (
             profile.ssh.hosts,

@@ -123,9 +123,9 @@ class Scripts:
 
 async def _write_too(host: str, record: JobRecord, files: dict[str, bytes]) -> None:
     """Write the folder, unless this host shares it with the first host."""
-    way = SshTransport(host)
-    if not await way.read_matching(record.directory, (job_files.JOB,)):
-        await way.write(record.directory, files)
+    transport = SshTransport(host)
+    if not await transport.read_matching(record.directory, (job_files.JOB,)):
+        await transport.write(record.directory, files)
 
 
 async def _start(host: str, record: JobRecord, name: str) -> int:

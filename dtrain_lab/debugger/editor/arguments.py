@@ -149,7 +149,7 @@ def valid(request: Dap) -> Dap:
     return plain
 
 
-def known(state: State, command: str, arguments: Dap) -> None:
+def check_target(state: State, command: str, arguments: Dap) -> None:
     """Check that the thread, frame or variable of a request belongs to a rank that is there.
 
     Args:

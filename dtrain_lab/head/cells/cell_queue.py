@@ -43,14 +43,14 @@ class CellQueue:
             elif begin := self._begin.get(entry.cell):  # None if the cell was withdrawn
                 begin()
 
-    def keep(self, name: str, ranks: set[int]) -> None:
+    def narrow(self, name: str, ranks: set[int]) -> None:
         """Reduce a cell to the ranks that it still needs; `go_on` starts those that this lets begin.
 
         Args:
             name: Id of the cell.
             ranks: Ranks that it still needs; the others are free for other cells.
         """
-        self._queue, begun = pure.keep(self._queue, name, frozenset(ranks))
+        self._queue, begun = pure.narrow(self._queue, name, frozenset(ranks))
         self._pending = [*self._pending, *begun]
 
     def end(self, name: str) -> None:

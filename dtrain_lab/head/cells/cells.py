@@ -8,9 +8,9 @@ from functools import partial
 
 from dtrain_lab.cells.errors import NO_ANSWER
 from dtrain_lab.head.cells.cell_queue import CellQueue
+from dtrain_lab.head.cells.cell_registry import CellRegistry
 from dtrain_lab.head.cells.client_queues import ClientQueues, Piece
 from dtrain_lab.head.cells.journal import Journal
-from dtrain_lab.head.cells.known_cells import KnownCells
 from dtrain_lab.head.cells.running_cell import RESTARTED, Running
 from dtrain_lab.wire import clients, links
 from dtrain_lab.wire.cells import Failure
@@ -19,7 +19,7 @@ from dtrain_lab.wire.metrics.collective import CollectiveCall
 from dtrain_lab.wire.metrics.diagnosis import Change
 
 
-class Cells(KnownCells):
+class Cells(CellRegistry):
     """All cells of a world: takes them in, and follows them to their end.
 
     Args:
@@ -125,7 +125,7 @@ class Cells(KnownCells):
         Returns:
             Whether the cell is known.
         """
-        cell = self.known(name)
+        cell = self.find(name)
         if cell is None:
             return False
         first = Piece(name, cell.ranks[0], shown, cell.first_seq)
@@ -141,7 +141,7 @@ class Cells(KnownCells):
             output: The decoded message.
             frame: The same message as it arrived, which is what clients get.
         """
-        cell = self.known(output.cell)
+        cell = self.find(output.cell)
         widget = output.kind.startswith("comm_")
         if cell is None:
             if not widget:
@@ -263,7 +263,7 @@ class Cells(KnownCells):
         self._tell(cell)
         self._abort_behind(cell)
         cell.client = None  # later output of the silent ranks goes to the journal only
-        self._queue.keep(cell.order.cell, cell.left)
+        self._queue.narrow(cell.order.cell, cell.left)
 
     def _end(self, cell: Running) -> None:
         ended = cell.result is None

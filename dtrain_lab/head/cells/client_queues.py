@@ -248,12 +248,12 @@ def _missing(following: Piece, number: int) -> bytes:
 
 def _drop_journaled(queue: _ClientQueue) -> None:
     """Drop queued output that the journal has; a cell's end waits for the replay of its output."""
-    kept = []
+    remaining = []
     for leaving in queue.leaving:
         if leaving.piece is not None:
             queue.behind.setdefault(leaving.piece.cell, _Replay(leaving.piece, widgets=True))
         elif leaving.ends is not None and leaving.ends[0] in queue.behind:
             queue.behind[leaving.ends[0]].end = (leaving.frame, leaving.ends[1])
         else:
-            kept.append(leaving)
-    queue.leaving = kept
+            remaining.append(leaving)
+    queue.leaving = remaining

@@ -66,7 +66,7 @@ class Diagnoses:
         cluster: Makes the current snapshot of the world.
         loop: The training loop that was seen last.
         advice: Returns the advice on it, with its changes.
-        found: Called when something was found.
+        on_result: Called when something was found.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Diagnoses:
         cluster: Callable[[], Cluster],
         loop: Loop,
         advice: Callable[[], tuple[Advice, ...]],
-        found: Callable[[], None],
+        on_result: Callable[[], None],
     ) -> None:
         self._requests = requests
         self._cells = cells
@@ -85,7 +85,7 @@ class Diagnoses:
         self._cluster = cluster
         self._loop = loop
         self._advice = advice
-        self._found = found
+        self._on_result = on_result
 
     async def diagnose(self, client: bytes, order: clients.Diagnose) -> Diagnosis:
         """Run both checks on idle ranks; while a training cell runs, conclude from its metrics instead.
@@ -101,7 +101,7 @@ class Diagnoses:
             BadRequest: No training has run yet, or the model can't be run again.
             Conflict: A cell that does not train is running, or the ranks failed.
         """
-        if self._cells.known(order.cell) is None:
+        if self._cells.find(order.cell) is None:
             info = self._cluster()
             if info.running:
                 if info.metrics.step_s is None:
@@ -124,7 +124,7 @@ class Diagnoses:
             return from_live(seen, note, of.asleep)
         diagnosis = conclude(timings, self._loop.slow, self._asleep)
         self._loop.diagnosed(diagnosis, len(timings))
-        self._found()
+        self._on_result()
         return diagnosis
 
     @property
@@ -166,19 +166,19 @@ class Diagnoses:
             raise BadRequest(
                 f'"{advice.change}" can\'t be tried by itself.', "Make the change in a cell, and compare."
             )
-        if info.running and self._cells.known(order.cell) is None:
+        if info.running and self._cells.find(order.cell) is None:
             raise Conflict("A cell is running.", "Try the change once the cell has ended.")
         timings = await self._measured(client, order.cell, "advice_trial", wanted)
         found = tried(timings, advice)
         self._loop.tried(found, len(timings))
-        self._found()
+        self._on_result()
         return found
 
     async def _measured(
         self, client: bytes, name: str, kind: CellKind, what: Change | None
     ) -> list[StepTimings]:
         """Have all ranks measure, once earlier cells have ended; returns their timings in order of ranks."""
-        cell = self._cells.known(name)
+        cell = self._cells.find(name)
         if cell is None:
             ranks = self._requests.usable(None)
             run = clients.Run(

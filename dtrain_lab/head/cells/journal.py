@@ -77,13 +77,13 @@ class Journal:
             piece: Number of the output in its cell, from 0; negative for a widget message.
         """
         packed = _encode(Entry(self.next, time.time(), label, output, piece))
-        if not self._kept(packed):
+        if not self._append(packed):
             while len(self._segments) > 1:
                 self._segments.popleft().path.unlink(missing_ok=True)
-            self._kept(packed)
+            self._append(packed)
         self.next += 1
 
-    def _kept(self, packed: bytes) -> bool:
+    def _append(self, packed: bytes) -> bool:
         try:
             if self._file is None or self._segments[-1].size > SEGMENT_BYTES:
                 self._begin_segment()

@@ -17,8 +17,8 @@ class OutputOffsets:
     """Number of bytes received of each rank's streams."""
 
     def __init__(self) -> None:
-        self._have: dict[tuple[int, str], int] = {}
-        self._told: dict[tuple[int, str], int] = {}
+        self._received: dict[tuple[int, str], int] = {}
+        self._confirmed: dict[tuple[int, str], int] = {}
         self._early: dict[tuple[int, str], int] = {}
         """Bytes that the agent delivered while the rank was blocked; the rank will send them again."""
 
@@ -31,10 +31,10 @@ class OutputOffsets:
         if not output.through:
             return None
         key = (output.rank, output.kind)
-        self._have[key] = max(output.through, self._have.get(key, 0))
-        if output.through - self._told.get(key, 0) < CONFIRM_EVERY:
+        self._received[key] = max(output.through, self._received.get(key, 0))
+        if output.through - self._confirmed.get(key, 0) < CONFIRM_EVERY:
             return None
-        self._told[key] = output.through
+        self._confirmed[key] = output.through
         stream: Literal["stdout", "stderr"] = "stderr" if output.kind == "stderr" else "stdout"
         return OutputConfirmed(stream, output.through)
 
@@ -49,34 +49,34 @@ class OutputOffsets:
         Yields:
             Stream and text.
         """
-        for kept in left:
-            count = kept.through - self._have.get((rank, kept.stream), 0)
-            tail = kept.text[-count:] if count > 0 else b""
-            text = (tail + kept.piped).decode("utf-8", "replace")
+        for part in left:
+            count = part.through - self._received.get((rank, part.stream), 0)
+            tail = part.text[-count:] if count > 0 else b""
+            text = (tail + part.piped).decode("utf-8", "replace")
             if text:
-                yield kept.stream, text
+                yield part.stream, text
         if fault:
             yield "stderr", fault + "\n"
 
     def lacks(self, stalled: OutputStalled) -> bool:
         """Whether a silent rank has printed output that the head has not received."""
         return any(
-            count > self._have.get((stalled.rank, stream), 0)
+            count > self._received.get((stalled.rank, stream), 0)
             for stream, count in (("stdout", stalled.stdout), ("stderr", stalled.stderr))
         )
 
-    def pending(self, told: PendingOutput) -> list[tuple[str, str]]:
+    def pending(self, output: PendingOutput) -> list[tuple[str, str]]:
         """Output of a blocked rank that the head has not received: pairs of stream and text."""
         found: list[tuple[str, str]] = []
-        for kept in told.words:
-            key = (told.rank, kept.stream)
-            count = kept.through - self._have.get(key, 0)
-            tail = kept.text[-count:] if count > 0 else b""
+        for part in output.words:
+            key = (output.rank, part.stream)
+            count = part.through - self._received.get(key, 0)
+            tail = part.text[-count:] if count > 0 else b""
             # the last character may be incomplete: its bytes come with the rank's own output
             whole = tail[: len(tail) - _half(tail)]
             if whole:
-                self._have[key] = self._early[key] = kept.through - (len(tail) - len(whole))
-                found.append((kept.stream, whole.decode("utf-8", "replace")))
+                self._received[key] = self._early[key] = part.through - (len(tail) - len(whole))
+                found.append((part.stream, whole.decode("utf-8", "replace")))
         return found
 
     def not_shown(self, output: CellOutput) -> CellOutput | None:
@@ -95,9 +95,9 @@ class OutputOffsets:
 
     def forget(self, rank: int) -> None:
         """Reset a rank's counts: its next process counts from 0."""
-        for known in (self._have, self._told, self._early):
-            for key in [key for key in known if key[0] == rank]:
-                del known[key]
+        for counts in (self._received, self._confirmed, self._early):
+            for key in [key for key in counts if key[0] == rank]:
+                del counts[key]
 
 
 def _half(data: bytes) -> int:

@@ -19,7 +19,7 @@ class AdviceDiffs:
     def __init__(self) -> None:
         self._cell = ""
         """Cell that ran last when the diffs were computed."""
-        self._known: dict[tuple[str, object], tuple[str, dict[str, str]]] = {}
+        self._cache: dict[tuple[str, object], tuple[str, dict[str, str]]] = {}
         """Id and variant of advice → its diff, and whose it is."""
 
     def given(self, advice: Sequence[Advice], orders: Sequence[clients.Run]) -> tuple[Advice, ...]:
@@ -35,7 +35,7 @@ class AdviceDiffs:
             return tuple(advice)
         if self._cell != orders[-1].cell:
             self._cell = orders[-1].cell
-            self._known.clear()
+            self._cache.clear()
         return tuple(self._with_change(a, orders) for a in advice)
 
     def shown(self, metrics: Metrics, orders: Sequence[clients.Run]) -> Metrics:
@@ -49,9 +49,9 @@ class AdviceDiffs:
 
     def _with_change(self, advice: Advice, orders: Sequence[clients.Run]) -> Advice:
         key = advice.id, advice.values.get("variant")
-        if key not in self._known:
-            self._known[key] = _found(advice, orders)
-        diff, place = self._known[key]
+        if key not in self._cache:
+            self._cache[key] = _change_in_cells(advice, orders)
+        diff, place = self._cache[key]
         advice = replace(advice, diff=diff, values={**advice.values, **place})
         if place.get("way") == "loop":
             gain, error = advice.values["in_loop"]
@@ -59,7 +59,7 @@ class AdviceDiffs:
         return advice
 
 
-def _found(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
+def _change_in_cells(advice: Advice, orders: Sequence[clients.Run]) -> tuple[str, dict[str, str]]:
     """The change in the last cell that it applies to; for accumulation, else one of the loop itself."""
     ran, orders = orders, _as_they_are_now(orders)
     model = next((name for o in reversed(orders) if (name := ddp_name(o.code))), None)

@@ -51,7 +51,7 @@ class MetricsCollector:
         """Metrics of the last completed steps."""
         self._trained = False
         """Whether steps were made since the last cell began."""
-        self._seen = False
+        self._steps_observed = False
         """Whether steps of the last user's cell were seen while they ran."""
         self._steady = VerdictHysteresis()
         self._slow_world = SlowWorld(self._steady)
@@ -105,7 +105,7 @@ class MetricsCollector:
         self.loops.begun(code, ranks, time.monotonic(), where)
         self._slow_world.cell_began()
         self._trained = False
-        self._seen = self._seen and self.loops.measures
+        self._steps_observed = self._steps_observed and self.loops.measures
         for rank in ranks:
             for found in (self.locations, self.source_lines, self.activities):
                 found.pop(rank, None)
@@ -160,9 +160,9 @@ class MetricsCollector:
             found = self._unhurried(state, samples, metrics, current=current)
         if found is None and self.unpointed and state.phase == "ready":
             found = left_behind(self.unpointed)
-        over = not self._seen and self._over(state) and not self.loops.ahead_of(samples)
+        over = not self._steps_observed and self._over(state) and not self.loops.ahead_of(samples)
         if current and metrics.step_s is not None:
-            self._trained = self._seen = True
+            self._trained = self._steps_observed = True
         if (current or over) and metrics.step_s is not None:
             self._last = diagnosis.last(metrics)
         advice = self._advised.update(
@@ -180,7 +180,7 @@ class MetricsCollector:
         taking = sum(1 for sample in samples if sample.step_s)
         sleeps = self._advised.asleep(self.loops.code).of_world(self.slow, taking)
         # a cell that hangs before its first training step has no pace to compare with
-        stands = found is not None and found.alarm and not self._trained
+        hung = found is not None and found.alarm and not self._trained
         return replace(
             metrics,
             asleep_s=part_s(sleeps, metrics.step_s, metrics.data_s, metrics.comm_overhead),
@@ -195,7 +195,7 @@ class MetricsCollector:
             current=current,
             loop=self.loops.where,
             even=self._slow_world.even,
-            last=None if current or stands else diagnosis.last_with_measured(self._last, diagnosed),
+            last=None if current or hung else diagnosis.last_with_measured(self._last, diagnosed),
         )
 
     @property
@@ -270,9 +270,9 @@ class MetricsCollector:
 
     def _steps_now(self, state: State, found: Verdict | None, step_s: float | None) -> bool:
         """Whether the metrics describe steps that run now."""
-        stands = self.paused or (found is not None and found.alarm)
+        halted = self.paused or (found is not None and found.alarm)
         moves = self.loops.moves(step_s, time.monotonic())
-        return state.phase == "ready" and moves and bool(state.busy) and not stands
+        return state.phase == "ready" and moves and bool(state.busy) and not halted
 
     def _over(self, state: State) -> bool:
         """Whether the metrics describe steps of a user's cell that has ended; a diagnosis may run now."""

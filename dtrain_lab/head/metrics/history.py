@@ -30,17 +30,17 @@ class History:
 
     Args:
         period_s: Seconds between two points.
-        keep: Called with each point.
+        record: Called with each point.
         idle_s: Seconds between two points without training, for charts: memory, and when the world's group
             was rebuilt. None for no such points. They are kept apart: exports have only training.
     """
 
-    def __init__(self, period_s: float, keep: Callable[[Point], None], idle_s: float | None = None) -> None:
+    def __init__(self, period_s: float, record: Callable[[Point], None], idle_s: float | None = None) -> None:
         self._points: deque[Point] = deque()
         self._own: deque[tuple[float, array[float]]] = deque()
         """Time of the point, and own time of each rank in seconds; NaN if unknown."""
         self._period_s = period_s
-        self._keep = keep
+        self._record = record
         self._idle: deque[Point] = deque(maxlen=MOST)
         self._idle_s = idle_s
         self._values: dict[str, object] = {}
@@ -73,7 +73,7 @@ class History:
         self._own.append((at, array("f", (nan if r.own_s is None else r.own_s for r in cluster.ranks))))
         while len(self._own) * len(cluster.ranks) > MOST_OWN:
             self._own.popleft()
-        self._keep(made)
+        self._record(made)
         if len(self._points) > MOST:
             self._points = deque(list(self._points)[::2])
             self._period_s *= 2

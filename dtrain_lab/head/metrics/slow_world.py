@@ -33,7 +33,7 @@ class SlowWorld:
     @property
     def even(self) -> bool:
         """Whether ranks have kept pace for long enough to say so."""
-        return self._pace.kept
+        return self._pace.steady
 
     def cell_began(self) -> None:
         """A cell begins: nothing is known of its ranks' pace."""

@@ -14,7 +14,7 @@ MOST_KEPT = 20
 SUFFIX = ".failed.log"
 
 
-def keep(settings: HeadSettings, node: int) -> str:
+def copy_log(settings: HeadSettings, node: int) -> str:
     """Copy a node agent's log to the folder of logs; return a sentence that names the copy.
 
     Args:
@@ -28,10 +28,10 @@ def keep(settings: HeadSettings, node: int) -> str:
             return "Its log is empty."
         beside = Path(settings.record).parent if settings.record else source.parent.parent
         folder = private(beside / "logs")
-        kept = shutil.copyfile(source, folder / f"{settings.id}.{name.removesuffix('.log')}{SUFFIX}")
+        copy = shutil.copyfile(source, folder / f"{settings.id}.{name.removesuffix('.log')}{SUFFIX}")
         for old in sorted(folder.glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime)[:-MOST_KEPT]:
             old.unlink(missing_ok=True)
     except OSError as error:
         log.warning("the log of node %s was not kept: %s", node, error)
         return "Its log could not be kept."
-    return f"Its log: {kept}"
+    return f"Its log: {copy}"

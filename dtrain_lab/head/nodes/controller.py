@@ -46,7 +46,7 @@ class Controller:
         self._send = send
         security = profile_dir / "security"
         self._files = security / "ipcontroller-engine.json", security / "ipcontroller-client.json"
-        self._known = profile_dir / "log" / "engines.json"
+        self._engines_file = profile_dir / "log" / "engines.json"
         self.log = str(log)
         public, secret = zmq.curve_keypair()
         # clients see an engine after two heartbeats; each takes time in the process that counts them
@@ -103,7 +103,7 @@ class Controller:
         From the file that lets a restarted controller know its engines; empty where there is none.
         """
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):  # or half written
-            known = json.loads(self._known.read_text())["engines"]
+            known = json.loads(self._engines_file.read_text())["engines"]
             return {int(rank): str(engine) for rank, engine in known.items()}
         return {}
 

@@ -112,7 +112,7 @@ class Engines:
                 "Views need it; cells don't. Allow more ports in the profile: ports under [network]",
             ) from None
         self._reports.clear()
-        self._start = supervision.here().keep("head.controller", partial(self._listen, controller))
+        self._start = supervision.here().start_loop("head.controller", partial(self._listen, controller))
         return controller
 
     async def _listen(self, controller: Controller) -> None:

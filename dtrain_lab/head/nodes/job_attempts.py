@@ -12,7 +12,7 @@ import msgspec
 
 from dtrain_lab.jobs import attempt
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs.attempt import RankSeen
+from dtrain_lab.jobs.attempt import RankReport
 from dtrain_lab.wire import links
 from dtrain_lab.wire.jobs import rank_ends
 from dtrain_lab.wire.jobs.job import JobError
@@ -30,14 +30,14 @@ class WatchedRank:
     pid: int
     peer: bytes
     """The agent's name on the link."""
-    seen: float = field(default_factory=time.monotonic)
+    reported_at: float = field(default_factory=time.monotonic)
     """When the agent last reported; monotonic seconds."""
     code: int | None = None
 
     @property
-    def end(self) -> RankSeen:
+    def end(self) -> RankReport:
         """The rank's outcome, by which its attempt is judged."""
-        return RankSeen(self.attempt, self.code, time.monotonic() - self.seen)
+        return RankReport(self.attempt, self.code, time.monotonic() - self.reported_at)
 
 
 class Attempts:
@@ -61,22 +61,22 @@ class Attempts:
         self._asking: dict[bytes, tuple[int, float]] = {}
         """Agent whose ranks all succeeded → the attempt, and since when it asks about the others."""
 
-    def joined(self, agent: bytes, told: links.RanksLaunched) -> None:
+    def joined(self, agent: bytes, launched: links.RanksLaunched) -> None:
         """An agent has connected; it may be too late to have heard that a rank of its attempt failed.
 
         Args:
             agent: Socket identity of the agent.
-            told: Its message: the node, the attempt and the ranks that it has started.
+            launched: Its message: the node, the attempt and the ranks that it has started.
         """
-        for rank, _, pid in told.ranks:
-            self._ranks[rank] = WatchedRank(told.name, told.attempt, pid, agent)
-        if told.attempt in self._failed:
+        for rank, _, pid in launched.ranks:
+            self._ranks[rank] = WatchedRank(launched.name, launched.attempt, pid, agent)
+        if launched.attempt in self._failed:
             self._send(agent, links.LeaveWorld())
 
     def note_alive(self, rank: int) -> None:
         """The agent of a rank has sent its periodic report."""
         if rank in self._ranks:
-            self._ranks[rank].seen = time.monotonic()
+            self._ranks[rank].reported_at = time.monotonic()
 
     def ended(self, rank: int, pid: int, code: int) -> bool:
         """A rank has ended. On failure its peers are ended too: without a shared folder they can't see it.
@@ -118,14 +118,16 @@ class Attempts:
         ends = {rank: watched.end for rank, watched in self._ranks.items()}
         waited_s = time.monotonic() - since
         failed = number in self._failed
-        stand = attempt.stand(ends, self._size, number, waited_s, failed=failed, serving=self._serving)
+        state = attempt.attempt_state(
+            ends, self._size, number, waited_s, failed=failed, serving=self._serving
+        )
         for rank in attempt.lost(ends, number):
             self._note_lost(rank)
-        if stand != "runs":
+        if state != "runs":
             del self._asking[agent]
         elif unasked:
             return
-        self._send(agent, links.Attempt(number, stand))
+        self._send(agent, links.Attempt(number, state))
 
     def _note_lost(self, rank: int) -> None:
         """Record the error of a rank whose node is gone and can't write it itself."""
@@ -137,9 +139,11 @@ class Attempts:
         if path.exists():  # the rank has written an error of its own
             return
         message = f"was not heard from for {attempt.SILENT_S:.0f} s: {watched.name} is gone"
-        told = JobError(rank, None, None, None, rank_ends.ENDED, message, time=time.time(), node=watched.name)
+        error = JobError(
+            rank, None, None, None, rank_ends.ENDED, message, time=time.time(), node=watched.name
+        )
         with contextlib.suppress(OSError):  # as on a full disk
-            path.write_bytes(msgspec.json.encode(told))
+            path.write_bytes(msgspec.json.encode(error))
 
     def _fail(self, watched: WatchedRank) -> None:
         self._failed.add(watched.attempt)

@@ -61,7 +61,7 @@ class Agents:
         assert process.stdin is not None
         process.stdin.close()
         self._processes[node] = process
-        supervision.here().keep("head.agents", partial(self._watch, node, process))
+        supervision.here().start_loop("head.agents", partial(self._watch, node, process))
 
     async def close(self, within_s: float, *, handing_on: bool = False) -> None:
         """Wait for agents that were told to leave; kill those still running after `within_s` seconds.

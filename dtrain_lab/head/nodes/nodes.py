@@ -253,7 +253,7 @@ class Nodes:
             self._report_lost(node, text)
             self.start(node, *self._started[node])
             return
-        self._world.happened(on.NodeFailed(node, text, agent_logs.keep(self._settings, node)))
+        self._world.happened(on.NodeFailed(node, text, agent_logs.copy_log(self._settings, node)))
 
     def _report_lost(self, node: int, why: str) -> tuple[int, ...]:
         """Report all ranks of a node as exited; returns those that had a process."""

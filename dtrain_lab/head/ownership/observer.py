@@ -31,7 +31,7 @@ from dtrain_lab.wire import links
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.jobs.folder import Live
 from dtrain_lab.wire.jobs.job import JobRecord
-from dtrain_lab.wire.loop_failures import Trouble, merged
+from dtrain_lab.wire.loop_failures import InternalFailure, merged
 from dtrain_lab.wire.metrics.history import Point
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.processes.endpoints import Keys
@@ -75,7 +75,7 @@ class Observer:
         framework = record.framework
         serving = frozenset(r for r in range(plan.size) if framework is not None and framework.serves(r))
         self._attempts = Attempts(folder, plan.size, self._routes.to_peer, serving)
-        self._troubles: dict[int, tuple[Trouble, ...]] = {}
+        self._agent_failures: dict[int, tuple[InternalFailure, ...]] = {}
         """Node → failures inside its agents."""
         self._values_at = 0
         self._done = asyncio.Event()
@@ -111,7 +111,7 @@ class Observer:
     def cluster(self) -> Cluster:
         """Current snapshot of the job's world."""
         made = self._parts.snapshot.cluster(self.state)
-        return replace(made, troubles=merged(supervision.here().troubles, *self._troubles.values()))
+        return replace(made, troubles=merged(supervision.here().failures, *self._agent_failures.values()))
 
     def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:
         """Notebook and cell id for a stack frame."""
@@ -140,8 +140,8 @@ class Observer:
                     self._parts.mark_changed()
             case links.AskEnd(attempt):
                 self._attempts.asked(peer, attempt)
-            case links.LoopFailed(node, troubles):
-                self._troubles[node] = troubles
+            case links.LoopFailed(node, failures):
+                self._agent_failures[node] = failures
                 self._parts.mark_changed()
 
     def _launched(self, peer: bytes, message: links.RanksLaunched) -> None:
@@ -178,7 +178,7 @@ class Observer:
         self._attempts.check()
         self._write()
 
-    def keep(self, point: Point) -> None:
+    def record_point(self, point: Point) -> None:
         """Append a point of the history to the job's folder."""
         with self._full_disk(), open(self._folder / job_files.HISTORY, "ab") as file:
             file.write(msgspec.json.encode(point) + b"\n")

@@ -27,7 +27,7 @@ from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster
 from dtrain_lab.wire.endings import Ending
 from dtrain_lab.wire.kinds import WorldPhase
-from dtrain_lab.wire.loop_failures import Trouble, merged
+from dtrain_lab.wire.loop_failures import InternalFailure, merged
 from dtrain_lab.wire.plan import Plan
 from dtrain_lab.wire.processes.head_record import Server
 from dtrain_lab.wire.processes.settings import HeadSettings
@@ -77,7 +77,7 @@ class OwnedWorld:
         self.ranks = Ranks(settings.id, parts, self.membership, self.cells, self.nodes)
         self._former: Plan | None = None
         """While the world shrinks: the plan in which the ending ranks still are."""
-        self._troubles: dict[int, tuple[Trouble, ...]] = {}
+        self._agent_failures: dict[int, tuple[InternalFailure, ...]] = {}
         """Node → failures inside its agent."""
         self._phase = ""
         self._server = Server(settings.server, settings.server_started)
@@ -125,17 +125,17 @@ class OwnedWorld:
             lost=self._losses.all,
             has_run=self.cells.has_run,
             usual_start_s=None if self._was_ready else self._starts.usual_s,
-            troubles=merged(supervision.here().troubles, *self._troubles.values()),
+            troubles=merged(supervision.here().failures, *self._agent_failures.values()),
         )
 
-    def troubled(self, node: int, troubles: tuple[Trouble, ...]) -> None:
+    def agent_failed(self, node: int, failures: tuple[InternalFailure, ...]) -> None:
         """A node's agent has reported the failures inside it.
 
         Args:
             node: Number of the node.
-            troubles: All failures of its agent until now.
+            failures: All failures of its agent until now.
         """
-        self._troubles[node] = troubles
+        self._agent_failures[node] = failures
         self._parts.mark_changed()
 
     def paused(self) -> bool:

@@ -81,7 +81,7 @@ class Owner:
     async def run(self, keys: Keys | None) -> None:
         """Own the ranks until the world has ended."""
         loop = asyncio.get_running_loop()
-        kept = supervision.here()
+        supervisor = supervision.here()
         world, lifetime, nodes = self.world, self.world.lifetime, self._nodes
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, lifetime.end_by_signal)
@@ -96,7 +96,7 @@ class Owner:
             world.launch(remote.launch)
         lifetime.leases.expect()
         world.publish()
-        limit = kept.keep("head.limit", lifetime.limit.watch)
+        limit = supervisor.start_loop("head.limit", lifetime.limit.watch)
         try:
             await world.over.wait()
         finally:
@@ -164,7 +164,7 @@ class Owner:
         if stuck is not None:
             self.world.limits.check_hang(stuck)
 
-    def keep(self, point: Point) -> None:
+    def record_point(self, point: Point) -> None:
         """Does nothing: a cluster's history ends with its head."""
 
     def _moved(self) -> None:
@@ -196,7 +196,7 @@ class Owner:
                 self._engines.received(message)
             case links.Registered() | links.Forked(links.CONTROLLER) | links.Exited(links.CONTROLLER):
                 self._engines.received(message)
-            case links.LoopFailed(node, troubles):
-                self.world.troubled(node, troubles)
+            case links.LoopFailed(node, failures):
+                self.world.agent_failed(node, failures)
             case _:
                 self._ranks.received(peer, message, frame)

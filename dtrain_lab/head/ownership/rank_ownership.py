@@ -89,7 +89,7 @@ class RankOwnership(Protocol):
     def tick(self, stuck: Verdict | None) -> None:
         """Called on each tick; `stuck`: the verdict on a hang, if there is one."""
 
-    def keep(self, point: Point) -> None:
+    def record_point(self, point: Point) -> None:
         """Keep a point of the history beyond the head's lifetime, where the policy does so."""
 
     def locate(self, rank: int, frame: Frame) -> tuple[str | None, str | None]:

@@ -13,7 +13,7 @@ class RankRoutes:
 
     Args:
         send: Sends frames to one peer of the link.
-        read_last: Reads what a peer has sent, and closes the way to it.
+        read_last: Reads what a peer has sent, and closes the connection to it.
     """
 
     def __init__(
@@ -22,7 +22,7 @@ class RankRoutes:
         self._send = send
         self._read_last = read_last
         self._peers: dict[int, bytes] = {}
-        self._seen: set[int] = set()
+        self._joined: set[int] = set()
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ class RankRoutes:
             peer: Socket identity under which it is reached: its own, or its agent's.
         """
         self._peers[rank] = peer
-        self._seen.add(rank)
+        self._joined.add(rank)
 
     def gone(self, rank: int) -> None:
         """A rank can't be reached any more."""
@@ -55,7 +55,7 @@ class RankRoutes:
 
     def absent(self, rank: int) -> str:
         """Why a rank can't be reached, as a phrase to follow its name."""
-        return "has ended" if rank in self._seen else NOT_YET
+        return "has ended" if rank in self._joined else NOT_YET
 
     def to_rank(self, rank: int, message: links.Message) -> None:
         """Send a message to a rank; dropped where the rank is gone."""

@@ -50,7 +50,7 @@ def never_loaded(parsed: Sequence[Parsed], files: Sequence[Parsed] = ()) -> list
     return []
 
 
-def told(findings: Iterable[Finding]) -> bool:
+def any_never_loaded(findings: Iterable[Finding]) -> bool:
     """Whether the check found checkpoints that are never loaded."""
     return any(finding.code == NEVER_LOADED for finding in findings)
 

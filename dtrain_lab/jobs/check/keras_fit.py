@@ -48,15 +48,15 @@ def calls(cells: Sequence[Parsed], files: Sequence[Module] = ()) -> list[Fit]:
     given: Given = {}
     known: dict[str, frozenset[str]] = {}
     while True:  # files import one another
-        known = {f.name: _known(of_files[f.name], given, f.package) for f in files}
+        known = {f.name: _keras_names(of_files[f.name], given, f.package) for f in files}
         found = {f.name: known[f.name] & _names_at_top(f.tree) for f in files}
         if found == given:
             break
         given = found
-    scopes = [(one, _known(nodes, given, "")) for one in cells]
+    scopes = [(one, _keras_names(nodes, given, "")) for one in cells]
     scopes += [(file.parsed, known[file.name]) for file in files]
     return [
-        Fit(one, node, _stands_for(node.func.value, names))
+        Fit(one, node, _is_keras_object(node.func.value, names))
         for one, names in scopes
         for node in ast.walk(one.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FAILING
@@ -84,7 +84,7 @@ def _is_keras(name: str) -> bool:
     return "keras" in name.split(".")
 
 
-def _known(nodes: Sequence[ast.AST], given: Given, package: str) -> frozenset[str]:
+def _keras_names(nodes: Sequence[ast.AST], given: Given, package: str) -> frozenset[str]:
     """Return the names that refer to Keras: modules, classes, models, and functions that return a model.
 
     Args:
@@ -117,29 +117,29 @@ def _names_given(node: ast.AST, known: frozenset[str], given: Given, package: st
                 else:  # a module of a package
                     inner = given.get(f"{module}.{alias.name}".strip("."), ())
                     yield from (f"{alias.asname or alias.name}.{name}" for name in inner)
-        case ast.Assign(targets, value) if _stands_for(value, known):
+        case ast.Assign(targets, value) if _is_keras_object(value, known):
             yield from filter(None, map(dotted, targets))
         case ast.AnnAssign(target, annotation, value):
-            if _stands_for(annotation, known) or (value is not None and _stands_for(value, known)):
+            if _is_keras_object(annotation, known) or (value is not None and _is_keras_object(value, known)):
                 yield dotted(target)
-        case ast.NamedExpr(target, value) if _stands_for(value, known):
+        case ast.NamedExpr(target, value) if _is_keras_object(value, known):
             yield target.id
-        case ast.arg(name, annotation) if annotation is not None and _stands_for(annotation, known):
+        case ast.arg(name, annotation) if annotation is not None and _is_keras_object(annotation, known):
             yield name
-        case ast.ClassDef(name, bases) if any(_stands_for(base, known) for base in bases):
+        case ast.ClassDef(name, bases) if any(_is_keras_object(base, known) for base in bases):
             yield name
         case ast.FunctionDef(name):
             returned = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return)]
-            if any(value is not None and _stands_for(value, known) for value in returned):
+            if any(value is not None and _is_keras_object(value, known) for value in returned):
                 yield name
 
 
-def _stands_for(value: ast.expr, known: frozenset[str]) -> bool:
+def _is_keras_object(value: ast.expr, known: frozenset[str]) -> bool:
     """Whether an expression refers to Keras or its objects, or calls them."""
     if isinstance(value, ast.Call):
-        return _stands_for(value.func, known)
+        return _is_keras_object(value.func, known)
     if isinstance(value, ast.IfExp):
-        return _stands_for(value.body, known) or _stands_for(value.orelse, known)
+        return _is_keras_object(value.body, known) or _is_keras_object(value.orelse, known)
     name = dotted(value)
     parts = name.split(".")
     return _is_keras(name) or any(".".join(parts[:count]) in known for count in range(1, len(parts) + 1))

@@ -65,14 +65,14 @@ def modules(parsed: Sequence[Parsed], read: Read) -> tuple[Module, ...]:
     read = cache(read)
     folders = ("", *search(parsed).folders)
     while True:  # files add folders, too
-        found = _found(parsed, folders, read)
+        found = _imported_modules(parsed, folders, read)
         more = ("", *search([*parsed, *(file.parsed for file in found)]).folders)
         if more == folders:
             return found
         folders = more
 
 
-def _found(parsed: Sequence[Parsed], folders: Sequence[str], read: Read) -> tuple[Module, ...]:
+def _imported_modules(parsed: Sequence[Parsed], folders: Sequence[str], read: Read) -> tuple[Module, ...]:
     found: dict[str, Module] = {}
     waiting = [(_asked(one.tree), "", one.name, 0) for one in parsed]
     while waiting:

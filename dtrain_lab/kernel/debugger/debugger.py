@@ -187,7 +187,7 @@ class KernelDebugger:
             if new:
                 self._stop_reattaching()
                 again = Reattach(self._debugging, cluster.connection, None, lambda _: None, lambda: None)
-                self._again = again.keep()
+                self._again = again.start()
         except DtrainError as error:
             self._say(str(error))
             return str(error)
@@ -212,13 +212,15 @@ class KernelDebugger:
 
     async def _learn_conditions(self, message: Dap) -> Dap:
         """Take over the conditions that the front end has shown since before this kernel."""
-        for arguments in self._earlier.told(message["arguments"]["points"], self._debugging.state):
+        for arguments in self._earlier.conditions_received(
+            message["arguments"]["points"], self._debugging.state
+        ):
             await self._debugging.request({"command": "dtrain/breakpoint", "arguments": arguments})
         return done(message)
 
     def _say(self, note: str) -> None:
         self._debugging.state = replace(self._debugging.state, notes=(note,))
-        self._emit(events.told(self._debugging.state))
+        self._emit(events.state_event(self._debugging.state))
 
     # ---- requests
 

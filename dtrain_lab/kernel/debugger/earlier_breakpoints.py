@@ -16,7 +16,7 @@ from dtrain_lab.debugger.state import Breakpoint, Dap, State
 
 ASKS: Dap = {"event": "dtrain/conditions", "body": {}}
 """The event that asks front ends for the conditions that they have shown so far."""
-TOLD_WITHIN_S = 3.0
+ANSWER_WITHIN_S = 3.0
 """Seconds that a front end has to answer. One without our panel does not, and has set no condition."""
 
 At = tuple[str, int]
@@ -30,27 +30,27 @@ class EarlierBreakpoints:
     has shown them all the time. Lives in the portal's loop, but for its creation.
 
     Args:
-        known: The own debugger's breakpoints: path → points.
+        own: The own debugger's breakpoints: path → points.
         emit: Sends an event to the front end.
     """
 
-    def __init__(self, known: Callable[[], Mapping[str, Sequence[Dap]]], emit: Callable[[Dap], None]) -> None:
-        self._known = known
+    def __init__(self, own: Callable[[], Mapping[str, Sequence[Dap]]], emit: Callable[[Dap], None]) -> None:
+        self._own = own
         self._emit = emit
         self._conditions: dict[At, Breakpoint] = {}
-        self._told = asyncio.Event()
-        if any(known().values()):  # the answer is here before the first cell of ranks, then
+        self._answered = asyncio.Event()
+        if any(own().values()):  # the answer is here before the first cell of ranks, then
             emit(ASKS)
 
     async def answered(self, state: State) -> None:
         """Wait for the conditions of breakpoints that `adopt` will take over, if there are any."""
-        if self._told.is_set() or not self._new(state):
+        if self._answered.is_set() or not self._new(state):
             return
         self._emit(ASKS)
         try:
-            await asyncio.wait_for(self._told.wait(), TOLD_WITHIN_S)
+            await asyncio.wait_for(self._answered.wait(), ANSWER_WITHIN_S)
         except TimeoutError:  # asked once only
-            self._told.set()
+            self._answered.set()
 
     def adopt(self, state: State) -> State:
         """Return the state with breakpoints of `%%distributed` cells and of files that it lacks."""
@@ -61,7 +61,7 @@ class EarlierBreakpoints:
             state = replace(state, points={**state.points, path: asked})
         return state
 
-    def told(self, points: Sequence[Dap], state: State) -> list[dict[str, Any]]:
+    def conditions_received(self, points: Sequence[Dap], state: State) -> list[dict[str, Any]]:
         """Called with the front end's answer.
 
         Args:
@@ -73,7 +73,7 @@ class EarlierBreakpoints:
         """
         new = {_at(point["path"], int(point["line"])): given(point) for point in points}
         self._conditions |= new
-        self._told.set()
+        self._answered.set()
         return [
             {"path": path, "line": p.line, "condition": p.condition, "hit": p.hit, "log": p.log}
             for path, adopted in state.points.items()
@@ -83,7 +83,7 @@ class EarlierBreakpoints:
 
     def _new(self, state: State) -> dict[str, Sequence[Dap]]:
         known = {**state.points, **state.cells}
-        found = {path: points for path, points in self._known().items() if points and path not in known}
+        found = {path: points for path, points in self._own().items() if points and path not in known}
         return {path: points for path, points in found.items() if _of_ranks(path)}
 
 

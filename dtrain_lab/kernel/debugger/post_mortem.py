@@ -14,7 +14,7 @@ from dtrain_lab.services.debugger.debug_session import DebugSession
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, Failure
 
-STANDS_WITHIN_S = 10.0
+PAUSED_WITHIN_S = 10.0
 POLL_S = 0.05
 GONE = "The ranks no longer have the error of {} cell: {}"
 SINCE = "another cell has run since, or they were restarted."
@@ -66,7 +66,7 @@ class PostMortem:
             await self._debugging.begin(target.connection)
         last = self._debugging.state.outcome
         size = len(self._debugging.state.ranks)
-        outcome = await _found(target, cell, size) if cell not in ("", last.cell) else last
+        outcome = await _earlier_outcome(target, cell, size) if cell not in ("", last.cell) else last
         if not outcome.unfinished:
             text = f"{which.capitalize()} cell has not failed."
             raise BadRequest(text, "Run a cell that does, then look at it.")
@@ -89,15 +89,15 @@ class PostMortem:
             self._ended(outcome, last)
             raise
         supervision.here().once("debug.postmortem", self._follow(target, order.cell, outcome, last))
-        await self._stands(which)
+        await self._wait_until_paused(which)
 
-    async def _stands(self, which: str) -> None:
+    async def _wait_until_paused(self, which: str) -> None:
         """Wait until a rank has stopped.
 
         Raises:
             BadRequest: No rank could.
         """
-        until = asyncio.get_running_loop().time() + STANDS_WITHIN_S
+        until = asyncio.get_running_loop().time() + PAUSED_WITHIN_S
         while not self._debugging.state.paused and asyncio.get_running_loop().time() < until:
             if self._over:
                 raise BadRequest(GONE.format(which, self._over), AGAIN)
@@ -139,7 +139,7 @@ def outcome_of(cell: str, failures: Sequence[Failure], *, failed: bool) -> Outco
     return Outcome(failed, raised, unfinished, cell)
 
 
-async def _found(target: Cluster, cell: str, size: int) -> Outcome:
+async def _earlier_outcome(target: Cluster, cell: str, size: int) -> Outcome:
     """Ask the head how an earlier cell has ended on the ranks that are left, which are `size`.
 
     Raises:

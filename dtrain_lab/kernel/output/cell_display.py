@@ -91,19 +91,19 @@ class CellDisplay:
             ended.cancel()
             self._portal.loop.call_soon_threadsafe(sent[0].cancel)
 
-        return self._wait(ended, leave, keep=False, begin=begin, begun=lambda: bool(sent))
+        return self._wait(ended, leave, wait_only=False, begin=begin, begun=lambda: bool(sent))
 
     def until_end(
-        self, begin: Callable[[OnOutput], Coroutine[Any, Any, Result]], *, keep: bool = False
+        self, begin: Callable[[OnOutput], Coroutine[Any, Any, Result]], *, wait_only: bool = False
     ) -> Result:
         """Show output until the end of the cell.
 
         Args:
             begin: Starts or follows the cell, and passes its output to the given callback.
-            keep: Whether an interrupt ends only the wait, not the cell.
+            wait_only: Whether an interrupt ends only the wait, not the cell.
 
         Raises:
-            KeyboardInterrupt: The user interrupted with `keep`; or again `PATIENT_S` after the first
+            KeyboardInterrupt: The user interrupted with `wait_only`; or again `PATIENT_S` after the first
                 interrupt, because the cell does not end (its head may hang).
         """
 
@@ -115,14 +115,14 @@ class CellDisplay:
                 await self._emitter.sent()
 
         future = asyncio.run_coroutine_threadsafe(shown(), self._portal.loop)
-        return self._wait(future, future.cancel, keep=keep)
+        return self._wait(future, future.cancel, wait_only=wait_only)
 
     def _wait(
         self,
         future: concurrent.futures.Future[Result],
         leave: Callable[[], object],
         *,
-        keep: bool,
+        wait_only: bool,
         begin: Callable[[], None] = lambda: None,
         begun: Callable[[], bool] = lambda: True,
     ) -> Result:
@@ -131,7 +131,7 @@ class CellDisplay:
         Args:
             future: The cell's end.
             leave: Ends the wait only.
-            keep: Whether an interrupt ends only the wait, not the cell.
+            wait_only: Whether an interrupt ends only the wait, not the cell.
             begin: Begins the cell; called here, so that an interrupt finds no cell, or one that it can end.
             begun: Whether the cell has begun.
         """
@@ -147,7 +147,7 @@ class CellDisplay:
                 first = min(first, time.monotonic())
                 self._portal.loop.call_soon_threadsafe(self._emitter.hurry)
                 patient = time.monotonic() - first < PATIENT_S
-                if keep or not patient:
+                if wait_only or not patient:
                     leave()
                     if not patient:
                         print(f"{self._target.name} {LEFT}", file=sys.stderr)

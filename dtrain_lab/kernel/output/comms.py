@@ -134,7 +134,7 @@ class Comms:
             self._open.add(comm_id)
         elif comm_id in self._open:
             self.forget(comm_id)
-        self.target.connection.keep(output.cell, self._put if self._open else None)
+        self.target.connection.keep_output(output.cell, self._put if self._open else None)
 
     def forget(self, comm_id: str) -> None:
         """Remove a comm that was closed or whose process is gone."""

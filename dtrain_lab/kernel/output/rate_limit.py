@@ -139,20 +139,20 @@ class Backlog:
             self._ends = message.text.endswith("\n")
         return message, 0.0
 
-    def shorten(self, keep: int = 0) -> None:
-        """Omit the oldest queued text, in whole lines, until at most `keep` characters are left."""
-        kept: deque[Message] = deque()
+    def shorten(self, most: int = 0) -> None:
+        """Omit the oldest queued text, in whole lines, until at most `most` characters are left."""
+        remaining: deque[Message] = deque()
         last: Message | None = None
         """The previous message if all of its text is omitted: its line count is added to the next message."""
         cut = ""
         for message in self._waiting:
             if last is not None and not (message.stream and message.parent is last.parent):
-                kept.append(last)
+                remaining.append(last)
                 last, cut = None, ""
             if not message.stream:
-                kept.append(message)
+                remaining.append(message)
                 continue
-            if self._held > keep:
+            if self._held > most:
                 gone = message.text
             elif cut and not cut.endswith("\n"):  # the rest of a line whose beginning was left out
                 gone = message.text[: message.text.find("\n") + 1 or len(message.text)]
@@ -163,10 +163,10 @@ class Backlog:
             message.left += gone.count("\n") + (last.left if last is not None else 0)
             last, cut = (None, "") if message.text else (message, gone)
             if message.text:
-                kept.append(message)
+                remaining.append(message)
         if last is not None:
-            kept.append(last)
-        self._waiting = kept
+            remaining.append(last)
+        self._waiting = remaining
 
 
 def chunks(text: str) -> list[str]:

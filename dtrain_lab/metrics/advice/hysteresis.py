@@ -8,7 +8,7 @@ ENTER_S = 4.0
 """Seconds for which advice must be found before it is shown, and before it moves to the first place."""
 LEAVE_S = 10.0
 """Seconds for which advice must be missing before it is removed, or another variant found to replace it."""
-TOLD_S = 5.0
+UPDATE_S = 5.0
 """Minimum time between two changes of the displayed metrics, seconds."""
 
 
@@ -17,9 +17,9 @@ class AdviceHysteresis:
 
     def __init__(self) -> None:
         self._shown: tuple[Advice, ...] = ()
-        self._told_at = 0.0
+        self._updated_at = 0.0
         """When metrics were last updated."""
-        self._seen_at: dict[str, float] = {}
+        self._found_at: dict[str, float] = {}
         """When each shown piece of advice was last found."""
         self._since: dict[str, float] = {}
         """Since when each piece of advice has been found in every evaluation."""
@@ -32,7 +32,7 @@ class AdviceHysteresis:
         """Show no advice, because nothing runs or the metrics aren't reliable."""
         self._shown, self._first = (), None
         self._since.clear()
-        self._seen_at.clear()
+        self._found_at.clear()
         self._other.clear()
 
     def update(self, found: tuple[Advice, ...], now: float) -> tuple[Advice, ...]:
@@ -44,24 +44,24 @@ class AdviceHysteresis:
 
         Returns:
             Advice that has been found for `ENTER_S`, until it has not been found for `LEAVE_S`. Another one
-            comes first where it has been the best for `ENTER_S`. Metrics change every `TOLD_S` at most.
+            comes first where it has been the best for `ENTER_S`. Metrics change every `UPDATE_S` at most.
         """
         latest = {a.id: a for a in found}
         self._since = {key: self._since.get(key, now) for key in latest}
         for key in latest:
-            if key in self._seen_at:
-                self._seen_at[key] = now
-        known = {a.id for a in self._shown}
-        kept = [a for a in self._shown if now - self._seen_at[a.id] < LEAVE_S]
-        new = [a for a in found if a.id not in known and now - self._since[a.id] >= ENTER_S]
-        tell = now - self._told_at >= TOLD_S
-        shown = [self._updated(a, latest.get(a.id), now, tell=tell) for a in kept]
+            if key in self._found_at:
+                self._found_at[key] = now
+        shown_ids = {a.id for a in self._shown}
+        lasting = [a for a in self._shown if now - self._found_at[a.id] < LEAVE_S]
+        new = [a for a in found if a.id not in shown_ids and now - self._since[a.id] >= ENTER_S]
+        tell = now - self._updated_at >= UPDATE_S
+        shown = [self._updated(a, latest.get(a.id), now, tell=tell) for a in lasting]
         if new or tell:
-            self._told_at = now
-        shown = _ordered([*shown, *new], self._leads(found, {a.id for a in [*kept, *new]}, now))
+            self._updated_at = now
+        shown = _ordered([*shown, *new], self._leads(found, {a.id for a in [*lasting, *new]}, now))
         self._shown = tuple(shown)
-        self._seen_at = {a.id: self._seen_at.get(a.id, now) for a in shown}
-        self._other = {key: since for key, since in self._other.items() if key in self._seen_at}
+        self._found_at = {a.id: self._found_at.get(a.id, now) for a in shown}
+        self._other = {key: since for key, since in self._other.items() if key in self._found_at}
         return self._shown
 
     def _updated(self, shown: Advice, found: Advice | None, now: float, *, tell: bool) -> Advice:

@@ -67,24 +67,24 @@ class Measured(Struct, frozen=True, kw_only=True):
     diagnosed: bool = False
 
 
-def known(value: float | None) -> float | None:
+def valid(value: float | None) -> float | None:
     """The value if it is finite and not negative; else None."""
     return value if value is not None and math.isfinite(value) and value >= 0 else None
 
 
 def clean(of: Measured) -> Measured:
     """Replace invalid metrics by None, and an invalid error by the largest."""
-    error, data_error = known(of.error), known(of.data_error)
+    error, data_error = valid(of.error), valid(of.data_error)
     return replace(
         of,
-        step_s=known(of.step_s) or None,
-        data_s=known(of.data_s),
+        step_s=valid(of.step_s) or None,
+        data_s=valid(of.data_s),
         data_error=1.0 if data_error is None else data_error,
-        transfer_s=known(of.transfer_s),
+        transfer_s=valid(of.transfer_s),
         error=1.0 if error is None else error,
-        share=known(of.share),
-        averaging_s=known(of.averaging_s),
-        utilization=known(of.utilization),
+        share=valid(of.share),
+        averaging_s=valid(of.averaging_s),
+        utilization=valid(of.utilization),
     )
 
 
@@ -117,9 +117,9 @@ def measured(
         slow: the verdict on a slow rank; None without one.
     """
     nodes = list(hosts)
-    step, rate = known(metrics.step_s), known(metrics.samples_per_s)
+    step, rate = valid(metrics.step_s), valid(metrics.samples_per_s)
     passes = _same([s.batches for s in samples]) or 1
-    averaging = [s for sample in samples if (s := known(sample.averaging_s))]
+    averaging = [s for sample in samples if (s := valid(sample.averaging_s))]
     return clean(
         Measured(
             ranks=size,
@@ -147,7 +147,7 @@ def measured(
             stream=metrics.epoch is not None and metrics.epoch.total is None,
             workers=_same([s.loader_workers for s in samples]),
             utilization=_utilization(nodes, samples),
-            crowd=max([1.0, *((known(n.runnable) or 0.0) / n.cores for n in nodes)]),
+            crowd=max([1.0, *((valid(n.runnable) or 0.0) / n.cores for n in nodes)]),
             cores=min((n.cores for n in nodes), default=0) * len(nodes) / size or None if size else None,
             gpu=any(s.device_memory_bytes is not None for s in samples),
             slow=slow,
@@ -227,7 +227,7 @@ def link_share(sent: int | None, step_s: float | None, size: int, link: float | 
         size: number of ranks.
         link: bytes per second of the slowest node's network.
     """
-    step, speed = known(step_s), known(link)
+    step, speed = valid(step_s), valid(link)
     if not sent or not step or not speed or size < 2:
         return None
     return 2 * (size - 1) / size * sent / step / speed
@@ -237,13 +237,13 @@ def _utilization(hosts: Sequence[HostUse], samples: Sequence[RankSample]) -> flo
     """Share of the busiest node's available cores that training already uses; None if unknown."""
     shares = []
     for host in hosts:
-        busy = known(host.cpu_utilization)
+        busy = valid(host.cpu_utilization)
         if busy is None:
             continue
         mine = host.cores * busy
         others = 0.0
         # on one node, without workers, the ranks' own processes are all that training has there
-        own = [known(s.cpu_utilization) for s in samples if s.loader_workers == 0]
+        own = [valid(s.cpu_utilization) for s in samples if s.loader_workers == 0]
         if len(hosts) == 1 and own and len(own) == len(samples) and None not in own:
             others = max(0.0, mine - sum(each or 0.0 for each in own))
             mine -= others

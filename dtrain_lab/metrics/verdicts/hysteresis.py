@@ -68,13 +68,13 @@ class VerdictHysteresis:
         """The collective that the shown verdict is about."""
         self._changed: tuple[str, float] | None = None
         """Code that the verdict on that collective would change to, and since when."""
-        self._found: deque[tuple[float, Verdict]] = deque()
+        self._explanations: deque[tuple[float, Verdict]] = deque()
         """Time and verdict of the latest evaluations that found one."""
 
     def forget(self) -> None:
         """Forget all evaluations, because nothing runs any more, or something else."""
         self._evaluations.clear()
-        self._found.clear()
+        self._explanations.clear()
         self._latest.clear()
         self._last.clear()
         self._shown = self._changed = None
@@ -116,9 +116,9 @@ class VerdictHysteresis:
         key = found.id if found is not None else ""
         if found is not None:
             self._latest[key] = found
-            self._found.append((now, found))
-        while self._found and self._found[0][0] < now - EXPLAINED_S:
-            self._found.popleft()
+            self._explanations.append((now, found))
+        while self._explanations and self._explanations[0][0] < now - EXPLAINED_S:
+            self._explanations.popleft()
         self._evaluations.append((now, key))
         while len(self._evaluations) > 2 and self._evaluations[1][0] < now - KEPT_S:
             self._evaluations.popleft()
@@ -128,8 +128,8 @@ class VerdictHysteresis:
         busy = self._share(TOO_BUSY, now, BUSY.leave_s) > BUSY.leave
         best = max(self._latest, key=lambda k: self._share(k, now, _rule(k, busy).enter_s), default="")
         rule = _rule(best, busy)
-        known_s = now - self._evaluations[0][0]
-        enters = best and known_s >= rule.enter_s and self._share(best, now, rule.enter_s) >= rule.enter
+        evaluated_s = now - self._evaluations[0][0]
+        enters = best and evaluated_s >= rule.enter_s and self._share(best, now, rule.enter_s) >= rule.enter
         current = self._key
         if enters and best != current:
             self._begin(self._usual(best), now - rule.enter_s, SAME_EPISODE_S if busy else 0.0)
@@ -151,15 +151,15 @@ class VerdictHysteresis:
         cause = _cause(found)
         if cause == _cause(shown):
             return found
-        causes = [_cause(verdict) for _, verdict in self._found if verdict.id == found.id]
-        known_s = now - self._found[0][0]
+        causes = [_cause(verdict) for _, verdict in self._explanations if verdict.id == found.id]
+        evaluated_s = now - self._explanations[0][0]
         share = causes.count(cause) / len(causes)
-        lasts = known_s >= EXPLAINED_S * EXPLAINED_SHARE and share >= EXPLAINED_SHARE
+        lasts = evaluated_s >= EXPLAINED_S * EXPLAINED_SHARE and share >= EXPLAINED_SHARE
         return found if lasts else shown
 
     def _usual(self, key: str) -> Verdict:
         """The latest verdict of an id with the cause that was found most often."""
-        alike = [verdict for _, verdict in self._found if verdict.id == key]
+        alike = [verdict for _, verdict in self._explanations if verdict.id == key]
         usual = Counter(_cause(verdict) for verdict in alike).most_common(1)
         return next((v for v in reversed(alike) if _cause(v) == usual[0][0]), self._latest[key])
 

@@ -29,17 +29,17 @@ class Pace:
 
     def __init__(self) -> None:
         self._evaluations: deque[tuple[float, bool]] = deque()
-        self._keeps = False
+        self._steady = False
 
     @property
-    def kept(self) -> bool:
+    def steady(self) -> bool:
         """Whether the ranks have kept pace for long enough."""
-        return self._keeps
+        return self._steady
 
     def forget(self) -> None:
         """Forget everything, because nothing trains any more, or something else."""
         self._evaluations.clear()
-        self._keeps = False
+        self._steady = False
 
     def update(self, even: bool, now: float) -> None:
         """Add an evaluation of enough steps.
@@ -51,11 +51,11 @@ class Pace:
         self._evaluations.append((now, even))
         while len(self._evaluations) > 1 and self._evaluations[1][0] <= now - USUAL.leave_s:
             self._evaluations.popleft()
-        known_s = now - self._evaluations[0][0]
-        if self._keeps:
-            self._keeps = known_s < USUAL.leave_s or self._share(now - USUAL.leave_s) > USUAL.leave
+        evaluated_s = now - self._evaluations[0][0]
+        if self._steady:
+            self._steady = evaluated_s < USUAL.leave_s or self._share(now - USUAL.leave_s) > USUAL.leave
         else:
-            self._keeps = known_s >= USUAL.enter_s and self._share(now - USUAL.enter_s) >= USUAL.enter
+            self._steady = evaluated_s >= USUAL.enter_s and self._share(now - USUAL.enter_s) >= USUAL.enter
 
     def _share(self, since: float) -> float:
         found = [even for at, even in self._evaluations if at >= since]

@@ -35,7 +35,7 @@ async def run(folder: Path, node: int | None) -> int:
     """
     record = lenient.decode((folder / job_files.JOB).read_bytes(), JobRecord)
     script = os.getppid()
-    supervision.here().keep("admission.end", partial(_end_with, script))
+    supervision.here().start_loop("admission.end", partial(_end_with, script))
     ticket = HostTicket(record, folder, node, script)
     mine: FirstHost | OtherHost
     try:

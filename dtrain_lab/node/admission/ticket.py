@@ -55,7 +55,7 @@ class HostTicket:
             living = slot_tickets.living()
             mine = next(ticket for ticket in living if ticket.id == self._record.id)
             if mine.holds:
-                return wire.Reserved(self._node, self._hold, slots.keeps_earlier_waiting(living, mine))
+                return wire.Reserved(self._node, self._hold, slots.delays_earlier_world(living, mine))
             answer = slots.admit(living, mine.id, self._facts, gpus.usable(), gpus.processes())
             if isinstance(answer, Reason):
                 return wire.Queued(self._node, answer)

@@ -68,8 +68,8 @@ class ForkSource:
     async def run(self) -> int:
         """Serve the head until it sends `LeaveWorld` or is gone."""
         loop = asyncio.get_running_loop()
-        kept = supervision.here()
-        kept.own_loop()
+        supervisor = supervision.here()
+        supervisor.own_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._done.set)
         if self._settings.lifeline is not None:
@@ -77,7 +77,7 @@ class ForkSource:
         log_file = os.path.join(self._settings.directory, f"forks.{self.node}.log")
         if self._settings.inherits:
             path = os.path.join(self._settings.directory, HEIR)
-            kept.once("node.task", self._forks.take_over(path, log_file))
+            supervisor.once("node.task", self._forks.take_over(path, log_file))
         else:
             self._forks.start(log_file)
         if not self._settings.link:
@@ -87,8 +87,8 @@ class ForkSource:
                 return 0
             self._settings = msgspec.json.decode(line, type=AgentSettings)
         self._agent.join(self._settings.link, self._settings.keys)
-        link = kept.keep("node.link", self._end_with_head)
-        unsaid = kept.keep("node.unsaid", self._report_unsent)
+        link = supervisor.start_loop("node.link", self._end_with_head)
+        unsaid = supervisor.start_loop("node.unsaid", self._report_unsent)
         log.info("began: node %s, pid %s", self.node, os.getpid())
         try:
             await self._done.wait()
@@ -191,10 +191,10 @@ class ForkSource:
             await asyncio.sleep(UNSAID_S)
             now = time.monotonic()
             for rank in self._ranks:
-                kept = self._forks.crash_outputs.get(rank)
-                if kept is None:
+                crash_output = self._forks.crash_outputs.get(rank)
+                if crash_output is None:
                     continue
-                out, err = kept.written("stdout"), kept.written("stderr")
+                out, err = crash_output.written("stdout"), crash_output.written("stderr")
                 before = self._printed.get(rank)
                 if before is None or before[:2] != (out, err):
                     self._printed[rank] = (out, err, now)
@@ -230,11 +230,13 @@ class ForkSource:
         self._send(last)
 
     def _with_crash_output(self, last: links.Exited, rank: Process) -> links.Exited:
-        kept = self._forks.crash_outputs.pop(last.key)
+        crash_output = self._forks.crash_outputs.pop(last.key)
         try:
-            return replace(last, words=kept.read(), fault=kept.fault(), calls=tuple(rank.ring.calls()))
+            return replace(
+                last, words=crash_output.read(), fault=crash_output.fault(), calls=tuple(rank.ring.calls())
+            )
         finally:
-            kept.close()
+            crash_output.close()
 
     def _server_gone(self) -> None:
         self._send(links.Preloaded(node=self.node, error="the fork server has ended"))

@@ -38,15 +38,15 @@ class Output:
         path = folder / job_files.log(node)
         self._log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
-    async def until_end(self, kept: SpawnedRank) -> int:
+    async def until_end(self, child: SpawnedRank) -> int:
         """Copy the output of a rank until it has ended; returns its exit code."""
-        process = kept.process
+        process = child.process
         assert process is not None
         assert process.stdout is not None
         assert process.stderr is not None
         # restarted after an error: a rank whose pipes are not read blocks forever
         readers = [
-            supervision.here().keep("node.output", partial(self._copy, kept.rank, stream, kind))
+            supervision.here().start_loop("node.output", partial(self._copy, child.rank, stream, kind))
             for stream, kind in ((process.stdout, "o"), (process.stderr, "e"))
         ]
         code = await exit_code(process)

@@ -26,7 +26,7 @@ host that is cut off for some minutes costs no training."""
 class Head(Protocol):
     """The job's head, as its agents see it."""
 
-    stand: AttemptState | None
+    attempt_state: AttemptState | None
     """Its latest report on this attempt."""
     heard_at: float
     """Time of that report, monotonic seconds; 0 before the first."""
@@ -49,9 +49,9 @@ class Serving:
 
     def end(self) -> None:
         """The chief has succeeded, and with it the ranks that serve it."""
-        for kept in self._living():
-            kept.served = True
-            signal_all(kept, signal.SIGKILL)
+        for child in self._living():
+            child.served = True
+            signal_all(child, signal.SIGKILL)
 
     async def wait_for_chief(self, head: Head) -> bool:
         """Wait for a chief on another node, with which this one shares no folder.
@@ -68,20 +68,22 @@ class Serving:
         began = time.monotonic()
         while True:
             await head.others_end(JOIN_S)
-            if head.stand == "done":
+            if head.attempt_state == "done":
                 self.end()
                 return True
-            if head.stand == "failed":  # the agent ends these ranks like all others
+            if head.attempt_state == "failed":  # the agent ends these ranks like all others
                 return True
             # before its first word the head may be waiting for a copy of the data
             heard = head.heard_at or (began if self._attempt else time.monotonic())
             if time.monotonic() - heard > GONE_S:
                 why = f"was ended, as the job's head was not heard from for {GONE_S / 60:.0f} minutes"
-                for kept in self._living():
-                    kept.why = why
+                for child in self._living():
+                    child.why = why
                 return False
             await asyncio.sleep(POLL_S)
 
     def _living(self) -> list[SpawnedRank]:
         """Ranks that still run."""
-        return [kept for kept in self.ranks if kept.process is not None and kept.process.returncode is None]
+        return [
+            child for child in self.ranks if child.process is not None and child.process.returncode is None
+        ]

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dtrain_lab.machine.cgroup import OutOfMemory
 
 
-def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, memory: OutOfMemory) -> None:
+def write_error(folder: Path, child: SpawnedRank, code: int, never: str | None, memory: OutOfMemory) -> None:
     """Write the error of a rank that could not write it itself.
 
     Args:
         folder: The job's folder.
-        kept: The rank.
+        child: The rank.
         code: Its exit code; negative for a signal.
         never: Why ranks can't start on this node, if so.
         memory: Tells whether the kernel killed the rank for its memory.
@@ -32,9 +32,9 @@ def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, m
     kind: rank_ends.RankEnd
     if never is not None:
         kind, message = rank_ends.ENDED, f"could not start: {never}"
-    elif kept.why:
-        kind, message = rank_ends.ENDED, kept.why
-    elif kept.stopped:
+    elif child.why:
+        kind, message = rank_ends.ENDED, child.why
+    elif child.stopped:
         kind, message = rank_ends.STOPPED, "was ended with the others"
     elif code < 0:
         name = (
@@ -46,8 +46,8 @@ def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, m
         kind, message = rank_ends.KILLED, f"was {how}" if how else f"was killed by {name}"
     else:
         kind, message = rank_ends.ENDED, f"ended with code {code}"
-    told = {
-        "rank": kept.rank,
+    record = {
+        "rank": child.rank,
         "cell": None,
         "cell_id": None,
         "line": None,
@@ -58,9 +58,9 @@ def write_error(folder: Path, kept: SpawnedRank, code: int, never: str | None, m
         "signal": -code if code < 0 else None,
     }
     try:
-        (folder / job_files.error(kept.rank)).write_text(json.dumps(told))
+        (folder / job_files.error(child.rank)).write_text(json.dumps(record))
     except OSError as error:
-        complain(f"rank {kept.rank} {message}; {error.strerror}")
+        complain(f"rank {child.rank} {message}; {error.strerror}")
 
 
 def complain(text: str) -> None:

@@ -111,10 +111,10 @@ class JobRanks:
 
         self._memory = OutOfMemory()
         supervisor = supervision.here()
-        supervisor.keep("node.look", self._poll)
+        supervisor.start_loop("node.look", self._poll)
         if self._apart and self._serving.ranks and not any(child.rank == 0 for child in self.children):
             supervisor.once("node.task", self._wait_for_chief(head))
-        await asyncio.gather(*(self._keep(child, head) for child in self.children))
+        await asyncio.gather(*(self._wait_for_rank(child, head) for child in self.children))
         if self._first is not None and self._size > len(self.children):
             # its peers on other nodes end when the head tells them: wait until the head knows. It may still
             # start, and on a busy node a closing link would be given up before it is connected
@@ -128,8 +128,8 @@ class JobRanks:
 
     async def _wait_for_others(self, head: Head) -> int:
         """Wait for ranks on other nodes; returns 0 if they succeed, or no head knows of them."""
-        told = head.others_end(TELL_WITHIN_S)
-        await _first((told, self._peer_failed.wait(), self._cancelled.wait()))
+        reported = head.others_end(TELL_WITHIN_S)
+        await _first((reported, self._peer_failed.wait(), self._cancelled.wait()))
         if self._cancelled.is_set():
             return 128 + signal.SIGTERM
         return int(self._peer_failed.is_set())
@@ -195,7 +195,7 @@ class JobRanks:
             # for the next trials; late, as these ranks are loading torch now
             asyncio.get_running_loop().call_later(START_AFTER_S, trials.start, self._forkserver)
 
-    async def _keep(self, child: SpawnedRank, head: Head) -> None:
+    async def _wait_for_rank(self, child: SpawnedRank, head: Head) -> None:
         code = await self._output.until_end(child)
         if child.served:
             code = 0
@@ -257,11 +257,11 @@ class JobRanks:
         asyncio.get_running_loop().call_later(GRACE_S, self._end_soon)
 
     async def _poll(self) -> None:
-        told = False
+        peer_ended = False
         while True:
             await asyncio.sleep(POLL_S)
-            if not told and (self.folder / job_files.failed(self.attempt)).exists():
-                told = True
+            if not peer_ended and (self.folder / job_files.failed(self.attempt)).exists():
+                peer_ended = True
                 self.end_with_peers()
             if self._serving.ranks and (self.folder / job_files.finished(self.attempt)).exists():
                 self._serving.end()

@@ -48,11 +48,11 @@ async def exit_code(process: asyncio.subprocess.Process | ForkedRank) -> int:
     return process.returncode
 
 
-def signal_all(kept: SpawnedRank, number: signal.Signals) -> None:
+def signal_all(child: SpawnedRank, number: signal.Signals) -> None:
     """Signal a rank and its children; no effect if none is left, or only those that run as root (sudo).
 
     Args:
-        kept: The rank, which leads its session.
+        child: The rank, which leads its session.
         number: The signal.
     """
-    processes.signal_group(kept.pid, kept.began, number)
+    processes.signal_group(child.pid, child.began, number)

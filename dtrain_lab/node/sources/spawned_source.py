@@ -26,7 +26,7 @@ from dtrain_lab.machine import gpus, supervision
 from dtrain_lab.machine.net.framing import framed, messages
 from dtrain_lab.metrics import ring
 from dtrain_lab.node.agent import Agent, Process
-from dtrain_lab.node.link import way
+from dtrain_lab.node.link import head_url
 from dtrain_lab.node.sources.spawn import Head
 from dtrain_lab.node.sources.spawned_rank import SpawnedRank
 from dtrain_lab.node.stacks.stacks import ask
@@ -91,7 +91,7 @@ class SpawnedRanksSource:
         """When the head last reported the state of the attempt, in monotonic seconds; 0 before."""
         self._over = asyncio.Event()
         """Set once the head has reported the end of the attempt, or that it can't know it."""
-        self.stand: links.AttemptState | None = None
+        self.attempt_state: links.AttemptState | None = None
         """The head's latest report on this attempt."""
 
     def attach(self, agent: Agent) -> None:
@@ -102,22 +102,22 @@ class SpawnedRanksSource:
     async def run(self) -> int:
         """Run the ranks to their end, in contact with their head; returns their exit code."""
         supervisor = supervision.here()
-        supervisor.keep("node.head", self._follow_head)
+        supervisor.start_loop("node.head", self._follow_head)
         for child in self._ranks.children:
-            supervisor.keep("node.debugger", partial(self._pass_on, child))
+            supervisor.start_loop("node.debugger", partial(self._pass_on, child))
         return await self._ranks.run(self)
 
     async def _follow_head(self) -> None:
         """Connect to the head, and to any that replaces it."""
-        known: Endpoints | None = None
+        joined: Endpoints | None = None
         path = self._ranks.folder / job_files.ENDPOINTS
         while True:
             with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
-                found = decode(path.read_bytes())
-                url = await way(found) if found != known else None
+                endpoints = decode(path.read_bytes())
+                url = await head_url(endpoints) if endpoints != joined else None
                 if url is not None:
-                    known = found
-                    self._agent.join(url, None if url.startswith("ipc://") else found.keys)
+                    joined = endpoints
+                    self._agent.join(url, None if url.startswith("ipc://") else endpoints.keys)
                     for message in self._ended:
                         self._agent.link.send(message)
             await asyncio.sleep(POLL_S)
@@ -164,7 +164,7 @@ class SpawnedRanksSource:
         except TimeoutError:
             return
         began = time.monotonic()
-        if self.stand == "unknown":
+        if self.attempt_state == "unknown":
             self._over.clear()
         while not self._over.is_set() and time.monotonic() - max(began, self.heard_at) < SILENT_S:
             self._agent.link.send(links.AskEnd(self._ranks.attempt))
@@ -180,12 +180,12 @@ class SpawnedRanksSource:
             case links.LeaveWorld():
                 self._over.set()
                 self._ranks.end_with_peers()
-            case links.Attempt(attempt, stand) if attempt == self._ranks.attempt:
+            case links.Attempt(attempt, state) if attempt == self._ranks.attempt:
                 self.heard_at = time.monotonic()
-                self.stand = stand
-                if stand == "failed":
+                self.attempt_state = state
+                if state == "failed":
                     self._ranks.end_with_peers()
-                if stand != "runs":
+                if state != "runs":
                     self._over.set()
 
     async def _debug(self, order: links.DebugRequest) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-KEPT = "_format_exception_for_storage"
+STORED_FORMATTER = "_format_exception_for_storage"
 SHELL = "IPython.core.interactiveshell"
 
 
@@ -54,9 +54,9 @@ def quiet(shell: Any) -> Iterator[ShellErrors]:
     for name in replaced:
         setattr(shell, name, shown.wrap(getattr(shell, name)))
     # IPython stores each failure's formatted traceback, half a second for the first one through torch
-    if hasattr(shell, KEPT):
-        setattr(shell, KEPT, _name_only)
-        replaced.append(KEPT)
+    if hasattr(shell, STORED_FORMATTER):
+        setattr(shell, STORED_FORMATTER, _name_only)
+        replaced.append(STORED_FORMATTER)
     try:
         yield shown
     finally:

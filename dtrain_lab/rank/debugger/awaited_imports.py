@@ -30,7 +30,7 @@ class AwaitedImports:
         self._failed = failed
         self._files: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._known = 0
+        self._module_count = 0
         """Number of modules at the last check."""
 
     def await_file(self, name: str, path: str) -> None:
@@ -41,7 +41,7 @@ class AwaitedImports:
             path: path of the file on this host.
         """
         self._files[name] = path
-        self._known = 0
+        self._module_count = 0
         self._check_later()
 
     def forget(self, name: str) -> None:
@@ -64,8 +64,8 @@ class AwaitedImports:
     def _check(self) -> None:
         self._timer = None
         try:
-            if len(sys.modules) != self._known:
-                self._known = len(sys.modules)
+            if len(sys.modules) != self._module_count:
+                self._module_count = len(sys.modules)
                 for name in [name for name, path in self._files.items() if loaded(path)]:
                     del self._files[name]
                     self._imported(name)

@@ -187,10 +187,10 @@ class RankDebugger:
         self._failure.cell_ended(error)
         has_stopped = self._stops.cell_ended()
         if self.attached:
-            tracing.keep_tracing()
+            tracing.restore_tracing()
         if self.attached and self._points.files and not has_stopped and tracing.compiled():
             self._note(COMPILED)
-        if self.attached and (wrong := self._conditions.note(self._sources.told)):
+        if self.attached and (wrong := self._conditions.note(self._sources.line_name)):
             self._note(wrong)
         if error is not None:
             self.failed(error)

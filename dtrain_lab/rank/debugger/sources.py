@@ -131,7 +131,7 @@ class Sources:
         name = self._cells.name(file)
         return f"{CELL}{name}" if name else file
 
-    def told(self, file: str, line: int) -> str:
+    def line_name(self, file: str, line: int) -> str:
         """Name a line for the user: "line 3 of cell [7]", "train.py:3".
 
         Args:

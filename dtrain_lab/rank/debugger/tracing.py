@@ -98,7 +98,7 @@ def trace_again() -> None:
     database.set_tracing_for_untraced_contexts()
 
 
-def keep_tracing() -> None:
+def restore_tracing() -> None:
     """Trace this thread again if an interrupt has ended that.
 
     Python drops the trace function that an exception leaves: an interrupt does so where it comes while

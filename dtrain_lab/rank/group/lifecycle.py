@@ -18,9 +18,9 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from dtrain_lab.rank.group.gloo_sockets import GlooSockets
-from dtrain_lab.rank.group.kept_groups import KeptGroups
 from dtrain_lab.rank.group.link_store import LinkStore, PendingCalls
 from dtrain_lab.rank.group.resize import resize
+from dtrain_lab.rank.group.retained_groups import RetainedGroups
 from dtrain_lab.rank.group.sequence_numbers import begun
 from dtrain_lab.rank.torch import ddp, fsdp, group_backends, groups, names, nccl
 from dtrain_lab.wire.links import FormGroup, GroupSpec
@@ -50,7 +50,7 @@ class Group:
         self._store = LinkStore(calls)
         """Referenced here because torch holds the C++ half only, and that fails without the Python half."""
         self._sockets = GlooSockets()
-        self._kept = KeptGroups()
+        self._retained = RetainedGroups()
         self._models: weakref.WeakSet[Any] = weakref.WeakSet()
         self._slot = FIRST_FREE_SLOT
         self._remakes = 0
@@ -70,7 +70,7 @@ class Group:
         with self._sockets.watch():
             group = make()
         if group is not None:
-            self._kept.keep(group)
+            self._retained.add(group)
 
     def form(self, order: FormGroup) -> tuple[str, ...]:
         """Form the group of a generation; a collective over all ranks.

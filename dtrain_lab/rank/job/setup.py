@@ -99,18 +99,18 @@ class Setup:
         """
         import torch.distributed as dist
 
-        from dtrain_lab.rank.group.kept_groups import KeptGroups
+        from dtrain_lab.rank.group.retained_groups import RetainedGroups
         from dtrain_lab.rank.notes import Notes
         from dtrain_lab.rank.setup import install_group_hooks
 
         local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         self._tell_frameworks(size, local)
         collectives = _collectives(local)
-        KeptGroups().watch()
+        RetainedGroups().watch()
         store = job_store.init(dist.init_process_group, collectives, "first")
         if self.monitor is not None:
-            keeps = self.rank == 0 and not job_store.under_torchrun()
-            self.monitor.begin_cell("job", size, store, keeps_store=keeps)
+            hosts = self.rank == 0 and not job_store.under_torchrun()
+            self.monitor.begin_cell("job", size, store, hosts_store=hosts)
         install_group_hooks(_Group(self.rank, size, collectives, store), Notes())
 
     def _begin_framework(self, name: Framework, metrics: str) -> None:

@@ -83,7 +83,7 @@ class MainSelector(selectors.EpollSelector):
 
     def __init__(self) -> None:
         super().__init__()
-        self._turns: SocketHandoff | None = None
+        self._handoff: SocketHandoff | None = None
         self._read: Callable[[], object] = lambda: None
         self._refused = False
         """Whether the IOPub thread is handling an order that it has read; it then continues to read."""
@@ -97,19 +97,19 @@ class MainSelector(selectors.EpollSelector):
             handoff: Which thread reads.
             read: Reads what has arrived; returns False if the IOPub thread is reading.
         """
-        self._turns, self._read = handoff, read
+        self._handoff, self._read = handoff, read
         self.register(handoff.for_main, selectors.EVENT_READ)
         handoff.tell_signals()
 
     def share(self) -> None:
         """Let the IOPub thread read what the caller waits for: the call may come during this thread's
         wait."""
-        if self._turns is not None:
-            self._turns.to_both()
+        if self._handoff is not None:
+            self._handoff.to_both()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for events."""
-        handoff = self._turns
+        handoff = self._handoff
         if handoff is None:
             return super().select(timeout)
         waits = (timeout is None or timeout > 0) and not self._refused

@@ -117,10 +117,10 @@ class Loop(Waits):
         self._entered = bool(self._passes or self._forwards)
         self._between = not self._entered
         if self._between and not self._aside and self._fetches.trains(iterator):
-            self._keep_rest(began, self._data, self.exposed)
+            self._carry_over(began, self._data, self.exposed)
 
-    def _keep_rest(self, ended: int, data: int, exposed: int) -> None:
-        """Keep what the loop has done since its last step for the next step.
+    def _carry_over(self, ended: int, data: int, exposed: int) -> None:
+        """Carry what the loop has done since its last step over to the next step.
 
         Args:
             ended: when the loop ended, ns.
@@ -136,7 +136,7 @@ class Loop(Waits):
         """Set the start of the current step, and clear its sums, except for the rest of the last pass."""
         asked = self._fetches.asked_between(self._began, began)
         if asked:  # a batch that the loop left with `break`; its waits until then are not known apart
-            self._keep_rest(asked, 0, 0)
+            self._carry_over(asked, 0, 0)
         rest = self._body_rest
         self._began, self._ran = began, time.thread_time_ns()
         self._clear()

@@ -57,7 +57,7 @@ class Models:
     """
 
     def __init__(self, first_probe: Callable[[], int]) -> None:
-        self._known: weakref.WeakKeyDictionary[Any, Model] = weakref.WeakKeyDictionary()
+        self._models: weakref.WeakKeyDictionary[Any, Model] = weakref.WeakKeyDictionary()
         self._last: Model | None = None
         self._first_probe = first_probe
         self._cell = 0
@@ -70,7 +70,7 @@ class Models:
     def end_cell(self) -> None:
         """Called when a cell has ended: a rebuild of the world replaces the back-ends."""
         self._last = None
-        for model in self._known.values():
+        for model in self._models.values():
             model.cell, model.begun = -1, int
 
     def of(self, module: Any) -> Model:
@@ -78,9 +78,9 @@ class Models:
         last = self._last
         if last is not None and last.ref() is module:
             return last
-        known = self._known.get(module)
+        known = self._models.get(module)
         if known is None:
-            known = self._known[module] = Model(module)
+            known = self._models[module] = Model(module)
             if names.has(names.BACKWARD):
                 known.gradient_bytes, known.item = ddp.gradient_sizes(module)  # takes 1 ms for a large model
         if known.cell != self._cell:

@@ -95,9 +95,9 @@ class Monitor:
         last = self._reader.last(min(loop, TYPICAL)) if loop >= ENOUGH else []
         return median(record.wall for record in last) / 1e9 if last else None
 
-    def _step_ended(self, known: int) -> None:
+    def _step_ended(self, hooked: int) -> None:
         # the guard's own collectives would be taken for unseen ones
-        if not self.guard.on and self._unseen_collectives.step_ended(known):
+        if not self.guard.on and self._unseen_collectives.step_ended(hooked):
             self.missing_sync.elements_sent = EVERYTHING
         if not self.missing_sync.finished:
             self.missing_sync.step_ended()
@@ -115,7 +115,7 @@ class Monitor:
         self.probes.end_cell()
 
     def begin_cell(
-        self, cell: str = "", ranks: int = 0, store: Any = None, *, keeps_store: bool = False
+        self, cell: str = "", ranks: int = 0, store: Any = None, *, hosts_store: bool = False
     ) -> None:
         """Called when a cell begins. Its collectives are compared with the same cell's on other ranks only.
 
@@ -123,11 +123,11 @@ class Monitor:
             cell: id of the cell, the same on all ranks.
             ranks: number of ranks that run it.
             store: the ranks' rendezvous store.
-            keeps_store: whether this process keeps the store, which then ends with it.
+            hosts_store: whether this process hosts the store, which then ends with it.
         """
         with self.recorder.harmless():
             self._unseen_collectives.begin_cell()
-            self.missing_sync.begin_cell(cell, ranks, store, keeps_store=keeps_store)
+            self.missing_sync.begin_cell(cell, ranks, store, hosts_store=hosts_store)
             self.shared_start.begin_cell(cell, ranks, store)
             self.shards.begin_cell()
         cells = self.recorder.writer.cells

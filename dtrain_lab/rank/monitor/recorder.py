@@ -54,7 +54,7 @@ class Recorder(Loop):
         self._clear()
 
     def _clear(self) -> None:
-        self.exposed = self._data = self._calls = self._known = 0
+        self.exposed = self._data = self._calls = self._hooked_collectives = 0
         self._forward = self._backward = self._optimizer = 0
         self._loader_samples = self._forward_samples = self._tokens = 0
         self._flags = self._probe = 0
@@ -73,7 +73,7 @@ class Recorder(Loop):
             self._depth = before
             self._began, self._ran = now(), time.thread_time_ns()
             self._clear()
-            self._known = ANY  # collectives made meanwhile don't belong to the next step
+            self._hooked_collectives = ANY  # collectives made meanwhile don't belong to the next step
 
     @contextmanager
     def averaging(self, operation: int) -> Iterator[None]:
@@ -204,7 +204,7 @@ class Recorder(Loop):
         self._averages = everywhere
         self._gradients += model.gradient_bytes
         self._synced += 1
-        self._known += ANY
+        self._hooked_collectives += ANY
         cells = self._cells  # advice can say what fewer bytes would save
         cells[ring.GRADIENT_ITEM] = model.item
         cells[ring.HOOKED] = HOOKED if model.hooks else PLAIN
@@ -291,7 +291,7 @@ class Recorder(Loop):
         )  # fmt: skip
         self.last_wall = wall
         try:
-            self.step_ended(self._known)
+            self.step_ended(self._hooked_collectives)
         except Exception as error:  # noqa: BLE001 # hooks never break training
             self.broke(error)
         self._began, self._ran = ended, ran

@@ -51,7 +51,7 @@ class Waits:
         self.stream: StreamClock | None = None
         """Clock of the GPU's compute stream; None while no GPU trains."""
         self.find_stream: Callable[[], StreamClock | None] = lambda: None
-        self.exposed = self._calls = self._known = 0
+        self.exposed = self._calls = self._hooked_collectives = 0
         """This step's time in collectives, their calls, and how many the hooks know of."""
 
     def at_barrier(self) -> None:
@@ -108,7 +108,9 @@ class Waits:
         if operation == BARRIER:
             self.at_barrier()
         entered = now()
-        self._known += ANY if operation in SEVERAL else 1  # a wait, too: its operation may be unseen
+        self._hooked_collectives += (
+            ANY if operation in SEVERAL else 1
+        )  # a wait, too: its operation may be unseen
         if counts:
             self._calls += 1
             cells[ring.SEQUENCE] += 1

@@ -50,7 +50,7 @@ class ExecutedNotebook:
             cell["outputs"], cell["execution_count"] = [], None
             cell.get("metadata", {}).pop(RUN_KEY, None)
             self._cells[f"[{count}]"] = cell
-        threading.Thread(target=self._keep, name="dtrain-executed", daemon=True).start()
+        threading.Thread(target=self._write_changes, name="dtrain-executed", daemon=True).start()
 
     def begin(self, name: str, source: str) -> None:
         """Start a cell; "parameters" is the cell that the submission has inserted.
@@ -149,7 +149,7 @@ class ExecutedNotebook:
         at = cells.index(self._cell) + 1 if self._cell in cells else 0
         cells.insert(at, made)
 
-    def _keep(self) -> None:
+    def _write_changes(self) -> None:
         while True:
             self._changed.wait()
             self._changed.clear()

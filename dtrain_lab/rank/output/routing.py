@@ -79,7 +79,7 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
         return True
 
     RankStream.straight = straight
-    RankStream.in_turn = outbox.write_out
+    RankStream.write_serially = outbox.write_out
     session.send = send
 
 
@@ -101,7 +101,7 @@ def _through(kind: str, content: Any, *, lost: bool) -> int:
         return 0
     through = stream.sent(content["text"])
     if lost:
-        stream.seen(through)
+        stream.confirm(through)
     return through
 
 

@@ -54,7 +54,7 @@ class RankStream(OutStream):  # type: ignore[misc]
     straight: ClassVar[Callable[[str, dict[str, Any], str], bool]] = lambda *_: False
     """Sends text of a cell to the head, given the stream's name, the parent's header and the text; false for
     other text, which becomes a message of Jupyter."""
-    in_turn: ClassVar[Callable[[Callable[[], None]], None]] = lambda write: write()
+    write_serially: ClassVar[Callable[[Callable[[], None]], None]] = lambda write: write()
     """Calls a function that passes text on, after all earlier messages; one call at a time."""
     timer: ClassVar[FlushTimer | None] = None
     """Flushes written text later; None if the IOPub thread has to be woken for that instead."""
@@ -118,16 +118,16 @@ class RankStream(OutStream):  # type: ignore[misc]
         """
         self._flush()
         self._sent = self._region.written
-        self._region.seen(self._sent)
+        self._region.confirm(self._sent)
         self._counts = True
 
-    def seen(self, through: int) -> None:
+    def confirm(self, through: int) -> None:
         """Free the memory of text that the head has confirmed.
 
         Args:
             through: bytes confirmed since the start.
         """
-        self._region.seen(through)
+        self._region.confirm(through)
         # not an `Event`: a waiter may hold its internal lock while its signal handler waits for this thread
         with contextlib.suppress(IndexError):  # no thread is left
             while True:
@@ -184,10 +184,10 @@ class RankStream(OutStream):  # type: ignore[misc]
         if os.getpid() != self._master_pid:  # a forked child, which has no thread to process the outbox
             super()._flush()
         else:
-            RankStream.in_turn(self.write_out)
+            RankStream.write_serially(self.write_out)
 
     def write_out(self) -> None:
-        """Pass on what was written; called through `in_turn` only."""
+        """Pass on what was written; called through `write_serially` only."""
         if not _QUICK:
             super()._flush()
             return

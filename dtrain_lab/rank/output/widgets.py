@@ -46,7 +46,7 @@ class Widgets:
         """Whether messages wait for the main thread."""
         return bool(self._queued)
 
-    def keep(self, order: Comm, done: Callable[[], None]) -> None:
+    def enqueue(self, order: Comm, done: Callable[[], None]) -> None:
         """Keep a message that came while no cell ran, until `take`. Called on the IOPub thread.
 
         Args:

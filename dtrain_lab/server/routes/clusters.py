@@ -56,13 +56,13 @@ class ClustersHandler(BaseHandler):
             self.below_root(request.notebook)
         except DtrainError:  # it names no notebook of this server
             return
-        notebook = await self._told(request.notebook)
+        notebook = await self._path_in_kernel(request.notebook)
         used = await asyncio.to_thread(notebook_clusters.last, notebook)
         if used is None or not await self._runs(used.cluster):
             begun = notebook_clusters.UsedCluster(started, request.monitor, begun=True)
             await asyncio.to_thread(notebook_clusters.remember, notebook, begun)
 
-    async def _told(self, notebook: str) -> str:
+    async def _path_in_kernel(self, notebook: str) -> str:
         """Return a notebook's path as its kernel was told of it: before a rename, without links followed."""
         for session in await ensure_async(self.session_manager.list_sessions()):
             if session["path"] == notebook and session["kernel"]:
@@ -73,7 +73,7 @@ class ClustersHandler(BaseHandler):
 
     async def _runs(self, cluster: str) -> bool:
         """Return whether a cluster can run cells, or soon can."""
-        found = await asyncio.to_thread(self.ours.worlds.found)
+        found = await asyncio.to_thread(self.ours.worlds.running)
         record = next((record for record in found if record.id == cluster), None)
         info = await self.ours.worlds.info(record) if record is not None else None
         return info is not None and info.state not in ENDING
@@ -279,7 +279,7 @@ class KernelHandler(BaseHandler):
     @authorized
     async def get(self, identity: str) -> None:
         """Return what a kernel calls its notebook, and which cluster it used last; it may be busy."""
-        running = {record.id for record in await asyncio.to_thread(self.ours.worlds.found)}
+        running = {record.id for record in await asyncio.to_thread(self.ours.worlds.running)}
         use = await asyncio.to_thread(notebook_clusters.of_kernel, identity, running)
         if use.notebook is not None:
             await self._note_path(identity, use.notebook)

@@ -57,7 +57,7 @@ class LiveHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         """Start sending frames."""
         super().open(*args, **kwargs)
         self._app.hub.sockets.add(self)
-        self._pump = supervision.here().keep("server.panel", self._send)
+        self._pump = supervision.here().start_loop("server.panel", self._send)
 
     async def on_message(self, message: str | bytes) -> None:
         """Ignore messages of clients."""

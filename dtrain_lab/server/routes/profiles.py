@@ -75,7 +75,7 @@ class SiteHandler(BaseHandler):
         facts = await asyncio.to_thread(local_facts)
         self.answer(
             Site(
-                troubles=supervision.here().troubles,
+                troubles=supervision.here().failures,
                 node=facts.name,
                 cpus=facts.cpus,
                 gpus=facts.gpus,

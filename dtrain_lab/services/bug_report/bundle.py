@@ -47,7 +47,7 @@ def write(file: Path, report: Any, states: dict[str, Any]) -> list[str]:
         heads = head_records.living()
     except (OSError, DtrainError):  # the folder can't be used, which the report says
         heads = []
-    known = _known(heads)
+    known = _secrets_of_user(heads)
     names = []
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
@@ -111,7 +111,7 @@ def _end_of(path: Path) -> str:
         return f"[can't be read: {error.strerror}]\n"
 
 
-def _known(heads: list[HeadRecord]) -> set[str]:
+def _secrets_of_user(heads: list[HeadRecord]) -> set[str]:
     """Collect this user's known secrets, so that they can be removed from every log."""
     found = redact.secrets_of(dict(os.environ))
     for path in paths.profiles().glob("*.toml"):

@@ -20,11 +20,11 @@ import msgspec
 from dtrain_lab.errors import DtrainError
 from dtrain_lab.machine import atomic_files, logs, supervision
 from dtrain_lab.services import paths
-from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.loop_failures import InternalFailure
 
 LOGGER = "dtrain_lab"
 KEPT_S = 7 * 86400.0
-TROUBLES = "troubles."
+FAILURES = "troubles."
 log = logging.getLogger("dtrain_lab.reporting")
 
 
@@ -83,35 +83,35 @@ def _behind(file: logging.Handler) -> logging.Handler:
 def watch(kind: str) -> None:
     """Record failures of the running loop's tasks where `doctor` finds them."""
     loop = asyncio.get_running_loop()
-    supervision.here().on_trouble.append(lambda told: _soon(loop, partial(_keep, kind, told)))
+    supervision.here().on_failure.append(lambda failures: _soon(loop, partial(_save, kind, failures)))
 
 
 def _soon(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
     loop.run_in_executor(None, work)
 
 
-def troubles(since: float) -> dict[str, tuple[Trouble, ...]]:
-    """Return recent failures in this user's processes: "server 1234" → its troubles.
+def recent_failures(since: float) -> dict[str, tuple[InternalFailure, ...]]:
+    """Return recent failures in this user's processes: "server 1234" → its failures.
 
     Args:
         since: Seconds since 1970.
     """
     found = {}
-    for path in sorted(paths.logs().glob(f"{TROUBLES}*.json")):
+    for path in sorted(paths.logs().glob(f"{FAILURES}*.json")):
         try:
-            told = msgspec.json.decode(path.read_bytes(), type=tuple[Trouble, ...])
+            failures = msgspec.json.decode(path.read_bytes(), type=tuple[InternalFailure, ...])
         except (OSError, msgspec.DecodeError):  # removed meanwhile, or written by another version
             continue
-        late = tuple(t for t in told if t.at >= since)
+        late = tuple(t for t in failures if t.at >= since)
         if late:
-            found[path.name.removeprefix(TROUBLES).removesuffix(".json").replace(".", " ")] = late
+            found[path.name.removeprefix(FAILURES).removesuffix(".json").replace(".", " ")] = late
     return found
 
 
-def _keep(kind: str, told: tuple[Trouble, ...]) -> None:
+def _save(kind: str, failures: tuple[InternalFailure, ...]) -> None:
     try:
-        path = paths.logs() / f"{TROUBLES}{kind}.{os.getpid()}.json"
-        atomic_files.swap(path, msgspec.json.encode(told))
+        path = paths.logs() / f"{FAILURES}{kind}.{os.getpid()}.json"
+        atomic_files.swap(path, msgspec.json.encode(failures))
     except (OSError, DtrainError) as error:  # the disk is full; the log has the failure
         log.warning("what failed can't be kept for doctor: %s", error)
 

@@ -126,13 +126,13 @@ class Cells:
         if shows is not None:
             shows(output)
 
-    def missing(self, told: clients.OutputMissing) -> None:
+    def missing(self, gap: clients.OutputMissing) -> None:
         """Show a notice where pieces of a cell's output are missing."""
-        if told.cell in self.running:
-            self.shown[told.cell] += told.pieces
-            text = _missing(told.pieces)
-            output = CellOutput(cell=told.cell, rank=told.rank, kind="stderr", text=text)
-            self.running[told.cell].on_output(output)
+        if gap.cell in self.running:
+            self.shown[gap.cell] += gap.pieces
+            text = _missing(gap.pieces)
+            output = CellOutput(cell=gap.cell, rank=gap.rank, kind="stderr", text=text)
+            self.running[gap.cell].on_output(output)
 
     def ended(self, result: CellResult) -> None:
         """Resolve the future of a cell that has ended."""

@@ -26,8 +26,8 @@ class ClientSocket:
 
     Args:
         received: Called with the frames that have arrived.
-        broken: Called when the head has closed a stream, with the way that led to it. ZeroMQ reconnects by
-            itself.
+        broken: Called when the head has closed a stream, with the address that led to it. ZeroMQ reconnects
+            by itself.
     """
 
     def __init__(
@@ -44,28 +44,28 @@ class ClientSocket:
         """Whether a stream leads to the head, so that a thread can send without the loop."""
         return self._stream is not None
 
-    def connect(self, way: HeadAddress, *, stream: bool = False) -> None:
+    def connect(self, address: HeadAddress, *, stream: bool = False) -> None:
         """Connect to the head; its messages are received in the running loop.
 
         Args:
-            way: Address of the head.
+            address: Address of the head.
             stream: Use a stream where the head has one. A stream doesn't connect again, so its head's process
                 has to be watched; ZeroMQ finds a head that takes the place of this one.
         """
-        near = listener.connect(way.url) if stream else None
+        near = listener.connect(address.url) if stream else None
         if near is not None:
-            self._stream = Stream(near, self._received, partial(self._broken, way))
+            self._stream = Stream(near, self._received, partial(self._broken, address))
             return
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.linger = LINGER_MS
         self.socket.sndhwm = 0
         self.socket.rcvhwm = HIGH_WATER_MARK
-        if way.keys is not None:
-            introduce(self.socket, way.url, way.keys)
+        if address.keys is not None:
+            introduce(self.socket, address.url, address.keys)
             # a dead network sends no error, so heartbeats detect it; missed messages are requested again
             self.socket.heartbeat_ivl = HEARTBEAT_MS
             self.socket.heartbeat_timeout = self.socket.heartbeat_ttl = SILENT_MS
-        self.socket.connect(way.url)
+        self.socket.connect(address.url)
         self._drain = Drain(self.socket, self._received)
 
     def send(self, frame: bytes) -> bool:

@@ -70,10 +70,10 @@ class Connection:
         """
         await self.presence.open()
 
-    def connect(self, way: HeadAddress, *, stream: bool = False) -> None:
+    def connect(self, address: HeadAddress, *, stream: bool = False) -> None:
         """Connect to the head; arguments as those of `ClientSocket.connect`."""
         self._loop = asyncio.get_running_loop()
-        self._transport.connect(way, stream=stream)
+        self._transport.connect(address, stream=stream)
 
     async def ask(self, body: clients.AnyBody, within_s: float | None = ANSWER_WITHIN_S) -> Any:
         """Send a request to the head, or to its stand-in while the head is not up.
@@ -87,7 +87,7 @@ class Connection:
             Unreachable: The head ended, or did not answer in time.
         """
         if not self.closed and not self.presence.up:
-            return await self.presence.stand_in(body)
+            return await self.presence.answer_for_head(body)
         if isinstance(body, clients.ReadHistory):
             body = replace(body, since=body.since + self.presence.ahead)
         return clock.by_ours(await self.ask_head(body, within_s), self.presence.ahead)
@@ -193,7 +193,7 @@ class Connection:
 
     async def _needs_head(self, order: clients.Run | clients.Follow) -> None:
         if not self.closed and not self.presence.up:
-            await self.presence.stand_in(order)  # refuses it
+            await self.presence.answer_for_head(order)  # refuses it
 
     def watch(self, changed: Callable[[Cluster], None], period_s: float) -> None:
         """Call `changed` on changes, at most every `period_s` seconds, until the connection closes."""
@@ -216,16 +216,16 @@ class Connection:
         """Return a local address and port for a port of the head's node; on this machine, the same ones."""
         return await self.presence.forward(address, port)
 
-    def _broken(self, way: HeadAddress) -> None:
+    def _broken(self, address: HeadAddress) -> None:
         """The head has closed its end: as it ends, or after a failed send, with which it lives on."""
-        asyncio.get_running_loop().call_later(LOST_S, self._reconnect, way)
+        asyncio.get_running_loop().call_later(LOST_S, self._reconnect, address)
 
-    def _reconnect(self, way: HeadAddress) -> None:
+    def _reconnect(self, address: HeadAddress) -> None:
         if self.closed:
             return
         log.warning("the connection to %s was lost; reconnecting", self.name)
         self.disconnect()
-        self.connect(way, stream=True)
+        self.connect(address, stream=True)
         self.resend_or_fail()
         supervision.here().once("client.task", self.catch_up())
 
@@ -275,7 +275,7 @@ class Connection:
         """Return what a request asks for; None if its answer is not awaited any more."""
         return self._pending.body(number)
 
-    def keep(self, cell: str, on_output: OnOutput | None) -> None:
+    def keep_output(self, cell: str, on_output: OnOutput | None) -> None:
         """Keep receiving a cell's output after its end, because it has widgets.
 
         Args:

@@ -23,7 +23,7 @@ class Client(Protocol):
 
     @property
     def socket(self) -> Any: ...
-    def connect(self, way: HeadAddress, *, stream: bool = False) -> None: ...
+    def connect(self, address: HeadAddress, *, stream: bool = False) -> None: ...
     def disconnect(self) -> None: ...
     def close(self) -> None: ...
     def has_ended(self) -> None: ...
@@ -46,7 +46,7 @@ class Presence:
 
     Args:
         connection: The connection to the head.
-        way: Address of the head.
+        address: Address of the head.
     """
 
     ahead = 0.0
@@ -54,9 +54,9 @@ class Presence:
     sees_clients = False
     """Whether the head sees the processes of this machine, and so notices their end."""
 
-    def __init__(self, connection: Client, way: HeadAddress) -> None:
+    def __init__(self, connection: Client, address: HeadAddress) -> None:
         self._connection = connection
-        self._way = way
+        self._address = address
 
     @property
     def up(self) -> bool:
@@ -65,9 +65,9 @@ class Presence:
 
     async def open(self) -> None:
         """Connect, or start connecting in the background."""
-        self._connection.connect(self._way)
+        self._connection.connect(self._address)
 
-    async def stand_in(self, body: clients.AnyBody) -> Any:
+    async def answer_for_head(self, body: clients.AnyBody) -> Any:
         """Answer a request in place of a head that is not up.
 
         Raises:
@@ -112,7 +112,7 @@ class LocalHead(Presence):
         except ProcessLookupError:
             raise self.gone() from None
         asyncio.get_running_loop().add_reader(self._death, self._died)
-        self._connection.connect(self._way, stream=True)
+        self._connection.connect(self._address, stream=True)
 
     def gone(self) -> Unreachable:
         """Return the error for requests after the head has ended."""

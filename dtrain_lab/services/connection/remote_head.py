@@ -63,8 +63,8 @@ class RemoteHeadPresence(Presence):
         self._monitor: supervision.BackgroundTask | None = None
 
     async def open(self) -> None:
-        """Start looking for the head; until it is found, `stand_in` answers requests."""
-        self._coming = supervision.here().keep("client.reach", self._come_up)
+        """Start looking for the head; until it is found, `answer_for_head` answers requests."""
+        self._coming = supervision.here().start_loop("client.reach", self._come_up)
         if self._remote.handle.endpoints is not None and self._remote.problem is None:
             # a network may be slow or gone: the search continues
             with contextlib.suppress(TimeoutError):
@@ -76,7 +76,7 @@ class RemoteHeadPresence(Presence):
         """Whether the head itself answers, as far as is known."""
         return self._up.is_set()
 
-    async def stand_in(self, body: clients.AnyBody) -> Any:
+    async def answer_for_head(self, body: clients.AnyBody) -> Any:
         """Answer a request in place of a head that does not listen yet.
 
         Raises:
@@ -98,8 +98,8 @@ class RemoteHeadPresence(Presence):
     async def forward(self, address: str, port: int) -> tuple[str, int]:
         """Return a local address and port that lead to a port of the head's node."""
         known = self._remote.handle.endpoints
-        way = await self._backend.reach(of_head(self._record), known, f"{address}:{port}")
-        mine, _, number = way.url.removeprefix("tcp://").rpartition(":")
+        reached = await self._backend.reach(of_head(self._record), known, f"{address}:{port}")
+        mine, _, number = reached.url.removeprefix("tcp://").rpartition(":")
         return mine, int(number)
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class RemoteHeadPresence(Presence):
         while self._remote.problem is None:
             problem: DtrainError | None = None
             try:
-                if await self._found():
+                if await self._connect_if_listening():
                     return
             except DtrainError as error:
                 self._disconnect()
@@ -138,14 +138,14 @@ class RemoteHeadPresence(Presence):
             self._connection.notify(self._cluster())
             await asyncio.sleep(POLL_S)
 
-    async def _found(self) -> bool:
+    async def _connect_if_listening(self) -> bool:
         """Connect to the head if it listens; returns whether it answers."""
         found = self._remote.handle.endpoints or await self._written() or self._from_record()
         if found is None:
             return False
-        self._keep(found)
-        way = await self._backend.reach(of_head(self._record), found)
-        self._connection.connect(way)
+        self._save_endpoints(found)
+        address = await self._backend.reach(of_head(self._record), found)
+        self._connection.connect(address)
         self._watch_link()
         if not await self._reachable():
             self._disconnect()
@@ -176,7 +176,9 @@ class RemoteHeadPresence(Presence):
 
     def _watch_link(self) -> None:
         self._monitored = self._connection.socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
-        self._monitor = supervision.here().keep("client.link", partial(self._link_lost, self._monitored))
+        self._monitor = supervision.here().start_loop(
+            "client.link", partial(self._link_lost, self._monitored)
+        )
 
     async def _link_lost(self, monitor: Any) -> None:
         """Restore a lost connection, unless the world has ended."""
@@ -232,7 +234,7 @@ class RemoteHeadPresence(Presence):
         record = head_records.read(self._record.id)
         return record.remote.handle.endpoints if record is not None and record.remote is not None else None
 
-    def _keep(self, found: Endpoints) -> None:
+    def _save_endpoints(self, found: Endpoints) -> None:
         """Save the endpoints in the record: the head removes their file once all agents have joined."""
         if self._remote.handle.endpoints is None:
             self._remote = replace(self._remote, handle=replace(self._remote.handle, endpoints=found))

@@ -44,7 +44,7 @@ class Watchers:
         """Call `changed` on changes, at most every `period_s` seconds, until the connection closes."""
         self._called.append(changed)
         if self._renewer is None:
-            self._renewer = supervision.here().keep("client.watch", partial(self._renew, period_s))
+            self._renewer = supervision.here().start_loop("client.watch", partial(self._renew, period_s))
 
     async def remove(self, changed: Callable[[Cluster], None] | None = None) -> None:
         """Remove this watcher, or all watchers; without any, the head sends no more."""

@@ -86,11 +86,11 @@ class DebugSession:
                 self.state = replace(self.state, texts=code.texts, folders=code.folders)
                 holder = DebuggerLock(self, connection, order, self._ended, self._lost)
                 supervisor = supervision.here()
-                self._renewer = supervisor.keep("debug.hold", holder.renew)
-                self._looker = supervisor.keep("debug.look", self._poll_others)
+                self._renewer = supervisor.start_loop("debug.hold", holder.renew)
+                self._looker = supervisor.start_loop("debug.look", self._poll_others)
             self.state = sized(self.state, size)  # the world may have been resized meanwhile
             if self.state.attaching:  # what was said of the world before is not true of this one
-                self._emit(events.told(self.state))
+                self._emit(events.state_event(self.state))
             try:
                 await self._attach()
             finally:
@@ -122,11 +122,13 @@ class DebugSession:
             body = answer.get("body", {})
             if body.get("operation") is not None:
                 held[rank] = body["operation"]["name"]
-            self.state = events.stands(self.state.rank(rank, attached=True, phase="idle"), rank, body)
+            self.state = events.record_location(
+                self.state.rank(rank, attached=True, phase="idle"), rank, body
+            )
         self.state = replace(self.state, on=True, notes=(), held=held, ended=False, attaching=False)
         for order in requests.catch_up(self.state, missing):
             await self.ask(order)
-        self._emit(events.told(self.state))
+        self._emit(events.state_event(self.state))
 
     async def _detach(self) -> None:
         connection, self._connection = self._connection, None
@@ -149,7 +151,7 @@ class DebugSession:
         """Forget ranks that a change of size has ended: nothing is lost with them; new ranks attach later."""
         if size < len(self.state.ranks):
             self.state = sized(self.state, size)
-            self._emit(events.told(self.state))
+            self._emit(events.state_event(self.state))
 
     def _closed(self) -> None:
         """Called when the connection is closed: by the end of the world, or by that of this process."""
@@ -244,7 +246,7 @@ class DebugSession:
     def cell_began(self, ranks: Sequence[int]) -> None:
         """Called when a cell of this client starts."""
         self.state = events.cell_began(self.state, ranks)
-        self._emit(events.told(self.state))
+        self._emit(events.state_event(self.state))
 
     def cell_ended(self, ranks: Sequence[int], outcome: Outcome) -> None:
         """Called when a cell of this client has ended.
@@ -294,6 +296,6 @@ class DebugSession:
                 continue
             for rank, answer in answers.items():
                 if answer.get("success"):
-                    self.state = events.stands(self.state, rank, answer["body"])
+                    self.state = events.record_location(self.state, rank, answer["body"])
             if self.state != before:
-                self._emit(events.told(self.state))
+                self._emit(events.state_event(self.state))

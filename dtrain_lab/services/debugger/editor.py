@@ -133,12 +133,12 @@ class EditorSession:
             raise Conflict("No cluster and no job is attached.", "Send attach first.")
         if self._state.ended and command not in dialect.ALSO_AT_THE_END:
             raise Conflict("The ranks have ended.", "")
-        asked_for.known(self._state, command, arguments)
+        asked_for.check_target(self._state, command, arguments)
         match command:
             case "setBreakpoints":
                 return await self._breakpoints(request)
             case "loadedSources":
-                return _ok(request, {"sources": self._sources.known(self._state)})
+                return _ok(request, {"sources": self._sources.listing(self._state)})
             case "source":
                 return await self._text(request)
             case "pause":
@@ -178,7 +178,7 @@ class EditorSession:
         self._debugging = debugging
         for note in notes(debugging.state):
             self._print(note)
-        Reattach(debugging, connection, job, self._threads_began, self._over).keep()
+        Reattach(debugging, connection, job, self._threads_began, self._over).start()
 
     def _threads_began(self, ranks: Sequence[int]) -> None:
         for rank in ranks:
@@ -230,7 +230,7 @@ class EditorSession:
         order = requests.Order("where", {r: {} for r in self._state.running})
         for rank, answer in (await self._debugging.ask(order)).items():
             if answer.get("success"):
-                self._debugging.state = events.stands(self._state, rank, answer["body"])
+                self._debugging.state = events.record_location(self._state, rank, answer["body"])
         row = await self._debugging.across(expression)
         if not row.groups:
             raise Conflict("The ranks are running.", "Pause them to look at their variables.")

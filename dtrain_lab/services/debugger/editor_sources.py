@@ -17,7 +17,7 @@ class EditorSources:
         self._shown: dict[str, str] = {}
         """Path → name."""
 
-    def known(self, state: State) -> list[Dap]:
+    def listing(self, state: State) -> list[Dap]:
         """Return a job's cells, and all sources that were displayed."""
         return [self.source(state, {"path": path}) for path in {**dialect.sources(state), **self._shown}]
 

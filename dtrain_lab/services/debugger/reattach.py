@@ -44,11 +44,11 @@ class Reattach:
         self._over = over
         self._polls = 0
 
-    def keep(self) -> supervision.BackgroundTask:
+    def start(self) -> supervision.BackgroundTask:
         """Poll every second, until the debugger is released or the returned task is cancelled."""
-        return supervision.here().keep("debug.again", self._keep)
+        return supervision.here().start_loop("debug.again", self._poll)
 
-    async def _keep(self) -> None:
+    async def _poll(self) -> None:
         while self._holds:
             await asyncio.sleep(POLL_S)
             try:

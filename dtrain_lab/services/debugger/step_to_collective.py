@@ -13,7 +13,7 @@ from dtrain_lab.debugger.state import FIRST_THREAD, Dap, State
 
 GATHER_STEPS = 200
 MEET_STEPS = 50
-STOOD_S, STOOD_LOOKS = 0.01, 200
+PAUSE_POLL_S, PAUSE_POLLS = 0.01, 200
 
 
 class DebugTarget(Protocol):
@@ -43,12 +43,12 @@ class Gathering:
         for _ in range(GATHER_STEPS):
             if self._world.state.ranks[rank].phase != "running" or not self._world.state.paused:
                 break
-            stood = tuple(r for r in self._world.state.paused if r != rank)
+            paused = tuple(r for r in self._world.state.paused if r != rank)
             self._world.state, orders = requests.orders(self._world.state, message, None)
             self._world.state = replace(self._world.state, step=None)  # a step of this class, not of the user
             for order in orders:
                 await self._world.ask(order)
-            if not await self._waits_still(stood, rank, begun):
+            if not await self._waits_still(paused, rank, begun):
                 break
 
     async def meet(self) -> None:
@@ -61,8 +61,8 @@ class Gathering:
         message = {"command": "next", "arguments": {"threadId": FIRST_THREAD}}
         stepped: tuple[int, ...] = ()
         for _ in range(MEET_STEPS):
-            for _ in range(STOOD_LOOKS):
-                await asyncio.sleep(STOOD_S)
+            for _ in range(PAUSE_POLLS):
+                await asyncio.sleep(PAUSE_POLL_S)
                 if not self._world.state.running or (self._world.state.paused and await self._all_wait()):
                     break
             if not self._world.state.running:
@@ -97,33 +97,33 @@ class Gathering:
             begun: process group → number of the collective in which it waits. A rank that has no reason to
                 stop soon waits in its next one.
         """
-        for _ in range(STOOD_LOOKS):
-            await asyncio.sleep(STOOD_S)
+        for _ in range(PAUSE_POLLS):
+            await asyncio.sleep(PAUSE_POLL_S)
             if self._world.state.ranks[rank].phase == "paused":
                 return False
             if set(others) <= set(self._world.state.paused):
                 break
-        stand = await self._where([rank, *others])
-        peers = {r: stand[r] for r in others if r in stand}
-        mine = stand.get(rank, {})
+        positions = await self._where([rank, *others])
+        peers = {r: positions[r] for r in others if r in positions}
+        mine = positions.get(rank, {})
         numbers = mine.get("sequences", {})
         return all(numbers.get(g) == n for g, n in begun.items()) and collective_waits.waits_for(mine, peers)
 
     async def _behind(self, rank: int) -> Dap:
         """Process groups in which paused ranks have begun fewer collectives than a rank → its number."""
-        stand = await self._where([rank, *self._world.state.paused])
-        numbers = stand.pop(rank, {}).get("sequences", {})
+        positions = await self._where([rank, *self._world.state.paused])
+        numbers = positions.pop(rank, {}).get("sequences", {})
         return {
             g: n
             for g, n in numbers.items()
-            if any(s.get("sequences", {}).get(g, n) < n for s in stand.values())
+            if any(s.get("sequences", {}).get(g, n) < n for s in positions.values())
         }
 
     async def _wait_for(self, ranks: Sequence[int], others: Sequence[int]) -> list[bool]:
         """Return, for each rank, whether it waits for one of the others."""
-        stand = await self._where([*ranks, *others])
-        peers = {r: stand[r] for r in others if r in stand}
-        return [collective_waits.waits_for(stand.get(r, {}), peers) for r in ranks]
+        positions = await self._where([*ranks, *others])
+        peers = {r: positions[r] for r in others if r in positions}
+        return [collective_waits.waits_for(positions.get(r, {}), peers) for r in ranks]
 
     async def _where(self, ranks: Sequence[int]) -> dict[int, Dap]:
         """Positions of ranks: their answers to `where`, by rank."""

@@ -68,9 +68,9 @@ class AsyncJobIndex:
         """Change fields of the record of the job `identity` as `changes` says; returns the record."""
         return await self._ask(self._store.change, identity, **changes)
 
-    async def see(self, record: JobRecord, seen: Job) -> None:
+    async def save_state(self, record: JobRecord, seen: Job) -> None:
         """Save the state in which a job was `seen`, unless its `record` has changed since."""
-        await self._ask(self._store.see, record, seen)
+        await self._ask(self._store.save_state, record, seen)
 
     async def remove(self, identity: str) -> None:
         """Remove a job."""
@@ -98,9 +98,9 @@ class AsyncJobIndex:
         """Return jobs that were last seen as lost, oldest first."""
         return await self._ask(self._store.lost)
 
-    async def seen(self, most: int) -> list[Job]:
+    async def last_states(self, most: int) -> list[Job]:
         """Return jobs in their last seen state, newest first."""
-        return await self._ask(self._store.seen, most)
+        return await self._ask(self._store.last_states, most)
 
     async def find(self, name: str) -> tuple[JobRecord, Job | None] | None:
         """Find a job by its id, a prefix of its id, or its name: its record, and its state as last seen."""

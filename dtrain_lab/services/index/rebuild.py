@@ -122,14 +122,14 @@ def bases() -> list[Path]:
 
 async def far() -> tuple[list[Filed], list[str]]:
     """Return jobs in the folders of other machines that profiles name, and what could not be read."""
-    asked = {(way.host, p.workdir): way for p in _profiles() for way in _logins(p)}
+    asked = {(transport.host, p.workdir): transport for p in _profiles() for transport in _logins(p)}
     found: dict[str, Filed] = {}
     problems = []
-    for (host, workdir), way in sorted(asked.items(), key=str):
+    for (host, workdir), transport in sorted(asked.items(), key=str):
         try:
             base = f"{workdir or '.dtrain-lab'}/jobs"
-            base = base if base.startswith("/") else f"{await way.home()}/{base}"
-            files = await way.read_matching(base, (f"*/{job_files.JOB}",)) or {}
+            base = base if base.startswith("/") else f"{await transport.home()}/{base}"
+            files = await transport.read_matching(base, (f"*/{job_files.JOB}",)) or {}
         except DtrainError as error:
             problems.append(str(error))
             continue
@@ -151,6 +151,6 @@ def _profiles() -> list[Profile]:
 def _logins(profile: Profile) -> list[SshTransport]:
     """Return the other machines that have jobs of a profile; empty if the profile is unusable."""
     with suppress(DtrainError):
-        ways = backends.backend(profile.backend).roots(profile)
-        return [way for way in ways if isinstance(way, SshTransport)]
+        transports = backends.backend(profile.backend).roots(profile)
+        return [transport for transport in transports if isinstance(transport, SshTransport)]
     return []

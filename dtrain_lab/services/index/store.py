@@ -134,7 +134,7 @@ class JobIndex:
 
         return self._file.write(change)
 
-    def see(self, record: JobRecord, seen: Job) -> None:
+    def save_state(self, record: JobRecord, seen: Job) -> None:
         """Save a job's last seen state, unless its record has changed since: then it must be read again."""
         ended = LOST if seen.state == "lost" else ENDED if seen.state in JOB_ENDED else ACTIVE
         data = msgspec.json.encode(seen)
@@ -198,7 +198,7 @@ class JobIndex:
         """Return jobs that were last seen as lost, oldest first."""
         return self._file.read(lambda base: self._unended(base, ENDED, ACTIVE))
 
-    def seen(self, most: int = 1000) -> list[Job]:
+    def last_states(self, most: int = 1000) -> list[Job]:
         """Return jobs in their last seen state, newest first."""
         rows = self._file.read(
             lambda base: base.execute(

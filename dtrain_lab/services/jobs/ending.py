@@ -39,8 +39,8 @@ class JobEnder:
             self._ended[record.id] = time.monotonic()
             await backend.cancel(record)
         elif backend.traits.schedules and not self._records.is_submitting(record.id):
-            way = backend.files(record)[0].transport
-            await way.replace(f"{record.directory}/{job_files.WITHDRAWN}", b"")
+            transport = backend.files(record)[0].transport
+            await transport.replace(f"{record.directory}/{job_files.WITHDRAWN}", b"")
 
     async def end_again(self, record: JobRecord) -> None:
         """End a job that was cancelled and still runs: a host may not have heard it, or not had it yet."""

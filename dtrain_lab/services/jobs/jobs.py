@@ -37,7 +37,7 @@ from dtrain_lab.wire.jobs.finding import Finding
 from dtrain_lab.wire.jobs.job import Job, JobPlan, JobRecord, JobRequest, StoppedBy
 from dtrain_lab.wire.kinds import JOB_ENDED
 
-Told = Callable[[Job], None]
+OnJobState = Callable[[Job], None]
 Warned = Callable[[tuple[Finding, ...]], None]
 Named = Callable[[str], None]
 log = logging.getLogger(__name__)
@@ -196,18 +196,18 @@ class Jobs:
             return seen
         return await self._states.read_or_last_seen(record, seen)
 
-    async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Job:
+    async def wait(self, name: str, on_state: OnJobState | None = None, every_s: float = 0.5) -> Job:
         """Wait for a job's end, and return its final state.
 
         Args:
             name: Name or id of the job.
-            told: Called with the job's state at each poll.
+            on_state: Called with the job's state at each poll.
             every_s: Polling interval in seconds.
         """
         while True:
             made = await self.job(name)
-            if told is not None:
-                told(made)
+            if on_state is not None:
+                on_state(made)
             if made.state in JOB_ENDED:
                 return made
             await asyncio.sleep(every_s)

@@ -147,8 +147,8 @@ class JobReader:
             raise Conflict(f"{name} has not started yet.", "Try again once it runs.", code="not_running")
         if found is None:
             raise Unreachable(f"{name} has no running head.", "See head.log in its folder.")
-        way = await backends.backend(record.plan.backend).reach(record, found)
-        connection = Connection(record.id, name, record.directory, lambda c: Presence(c, way))
+        address = await backends.backend(record.plan.backend).reach(record, found)
+        connection = Connection(record.id, name, record.directory, lambda c: Presence(c, address))
         await connection.open()
         return connection
 

@@ -65,11 +65,11 @@ class JobRecords:
             Unreachable: The index can't be written.
         """
         record = await self._index.change(identity, **changes)
-        way = backends.backend(record.plan.backend).files(record)[0].transport
+        transport = backends.backend(record.plan.backend).files(record)[0].transport
         data = await self._index.data(identity)
         try:
             while data is not None:
-                await way.replace(f"{record.directory}/{job_files.JOB}", data)
+                await transport.replace(f"{record.directory}/{job_files.JOB}", data)
                 again = await self._index.data(identity)
                 if again == data:  # otherwise another process has changed it meanwhile: write the newer one
                     break

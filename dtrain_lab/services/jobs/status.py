@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dtrain_lab.backends.hosts.local_transport import LocalTransport
 from dtrain_lab.errors import Conflict, DtrainError
 from dtrain_lab.jobs import file_names as job_files
-from dtrain_lab.jobs.folder import found_in
+from dtrain_lab.jobs.folder import read_folder_state
 from dtrain_lab.jobs.state import NOT_ASKED, job
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.jobs import folder_reads
@@ -93,20 +93,25 @@ class JobStates:
             if not isinstance(there, DtrainError):
                 files |= there.files
                 ahead |= dict.fromkeys(there.files, there.ahead)
-        found = found_in(files, ahead)
-        if status is not None and status.fate == "ended" and found.exit is None and record.handle is not None:
+        folder = read_folder_state(files, ahead)
+        if (
+            status is not None
+            and status.fate == "ended"
+            and folder.exit is None
+            and record.handle is not None
+        ):
             # the exit file may have been written between the two reads
             files |= await folder_reads.exit_file(record, places[0])
             ahead[job_files.EXIT] = await places[0].transport.clock_offset_s()
-            found = found_in(files, ahead)
-        if status is not None and status.fate in ("pending", "running") and found.exit is None:
+            folder = read_folder_state(files, ahead)
+        if status is not None and status.fate in ("pending", "running") and folder.exit is None:
             await self._ender.end_again(record)
         # records of earlier versions have no traits
         planned = replace(record.plan, traits=backend.traits)
         here = backend.traits.one_machine and folder_reads.on_disk_here(record, places[0])
         made = job(
             replace(record, plan=planned),
-            found,
+            folder,
             status,
             time.time(),
             here=here,
@@ -193,14 +198,14 @@ class JobStates:
         self._checked_at |= {record.id: now for record in lost}
         looks = await asyncio.gather(*(self.quietly(record) for record in (*active, *lost)))
         looked = {made.id: made for made in looks if made is not None}
-        newest = [looked.pop(made.id, made) for made in await self._index.seen(most)]
+        newest = [looked.pop(made.id, made) for made in await self._index.last_states(most)]
         older = [looked[record.id] for record in active if record.id in looked]
         return newest + sorted(older, key=lambda made: made.created_at, reverse=True)
 
     async def _note(self, record: JobRecord, made: Job) -> None:
         """Save a job's state in the index; a failure is only logged."""
         try:
-            await self._index.see(record, made)
+            await self._index.save_state(record, made)
         except DtrainError as error:
             log.warning("job %s: what was seen is not kept: %s", record.id, error)
 

@@ -21,13 +21,13 @@ def shared(plan: Plan, facts: Facts, request: Request) -> tuple[Finding, ...]:
     if not isinstance(facts, NodeFacts):
         return ()
     # GPUs that the profile hides are no slots of this job, and without any of them it waits for none
-    room = slot_count(facts, plan.nodes[0].gpus)
-    if not 0 < room < plan.size:
+    slots = slot_count(facts, plan.nodes[0].gpus)
+    if not 0 < slots < plan.size:
         return ()
     kind, less = ("GPU", "avoid sharing") if facts.gpus else ("slot", "wait for fewer")
-    most = "1 rank" if room == 1 else f"at most {room} ranks"
+    most = "1 rank" if slots == 1 else f"at most {slots} ranks"
     have, are = (
-        (f"one {kind}", f"this {kind} is") if room == 1 else (f"{room} {kind}s", f"all {room} {kind}s are")
+        (f"one {kind}", f"this {kind} is") if slots == 1 else (f"{slots} {kind}s", f"all {slots} {kind}s are")
     )
     return (
         Finding(

@@ -71,17 +71,17 @@ def survey(folder: Path) -> Survey:
     return Survey(tuple(files), tuple(left))
 
 
-def pack(folder: Path, seen: Survey | None = None) -> Packed:
+def pack(folder: Path, surveyed: Survey | None = None) -> Packed:
     """Read the files of a folder that a job takes along.
 
     Args:
         folder: Folder of the notebook.
-        seen: A recent survey of it; made here by default.
+        surveyed: A recent survey of it; made here by default.
     """
-    seen = seen or survey(folder)
+    surveyed = surveyed or survey(folder)
     files: dict[str, bytes] = {}
-    left = list(seen.left)
-    for path, _, _ in seen.files:
+    left = list(surveyed.left)
+    for path, _, _ in surveyed.files:
         try:
             files[path] = (folder / path).read_bytes()
         except OSError:  # removed, or not readable

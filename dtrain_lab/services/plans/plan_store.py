@@ -99,12 +99,12 @@ class Plans:
         Raises:
             DtrainError: The job can't be planned; the details' `also` has what else is wrong.
         """
-        seen = await asyncio.to_thread(inputs.read, request, file)
+        plan_inputs = await asyncio.to_thread(inputs.read, request, file)
         now = time.monotonic()
         if now - self._asked_for.get(request.profile, -GOOD_FOR_S) >= GOOD_FOR_S:
             self._asked_for[request.profile] = now
             # counts as the user's attempt, but not at each keystroke
-            for host in backends.backend(seen.profile.backend).hosts(seen.profile):
+            for host in backends.backend(plan_inputs.profile.backend).hosts(plan_inputs.profile):
                 ssh_connections.forget_refusal(host)
         sound, refused = split(request)
         if isinstance(first, DtrainError):
@@ -112,7 +112,7 @@ class Plans:
             sound, first = replace(sound, after=None), None
         made = None
         try:
-            layout = await lay_out(sound, file, seen, self._recent, first)
+            layout = await lay_out(sound, file, plan_inputs, self._recent, first)
             if layout.refused is not None:
                 refused.append(layout.refused)
             made = await prepare(layout, self._recent)
@@ -181,16 +181,18 @@ class Plans:
         """Return the free space and quota at the job's folder."""
         record = made.record
         base = record.directory.rpartition("/")[0]
-        way = made.backend.files(record)[0].transport
-        return await self._recent.ask(("room", record.plan.profile, base), partial(free_space, way, base))
+        transport = made.backend.files(record)[0].transport
+        return await self._recent.ask(
+            ("room", record.plan.profile, base), partial(free_space, transport, base)
+        )
 
     async def _last_script(self, notebook: str) -> str | None:
-        for seen in await self._index.seen(200):
-            if seen.notebook == notebook:
-                known = await self._index.find(seen.id)
-                if known is None:
+        for job in await self._index.last_states(200):
+            if job.notebook == notebook:
+                entry = await self._index.find(job.id)
+                if entry is None:
                     continue
-                record = known[0]
+                record = entry[0]
                 place = backends.backend(record.plan.backend).files(record)[0]
                 if not isinstance(place.transport, LocalTransport):
                     return None

@@ -76,7 +76,7 @@ async def prepare(of: JobLayout, recent: AnswerCache) -> Planned:
         findings += node_findings.shared(of.plan, of.found.facts, of.wanted)
     if of.never is not None:
         findings = (as_finding(of.never), *findings)
-    record = replace(record, begins_again=checkpoints.told(findings))
+    record = replace(record, begins_again=checkpoints.any_never_loaded(findings))
     backend = of.settings.allowed.backend
     return Planned(
         record=record,

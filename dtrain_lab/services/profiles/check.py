@@ -43,7 +43,7 @@ async def check(name: str) -> dict[str, Any]:
         raise wrong
     between = await backend.speed(found, sys.executable, checks)
     if between is not None:
-        speeds.keep(found, between)
+        speeds.save(found, between)
     facts = await backend.facts(found)
     plan = allowed.plan(facts, Request(profile=name), python=sys.executable, directory="/")
     framework = found.framework or "torch"
@@ -57,7 +57,7 @@ async def check(name: str) -> dict[str, Any]:
         "memory_gib_per_rank": round(least.memory_bytes / 2**30 / per_node, 1),
     }
     warnings = compatibility.warnings(checks)
-    said = room(least, ask, plan.size, own=backend.traits.one_machine)
+    said = capacity_summary(least, ask, plan.size, own=backend.traits.one_machine)
     return {
         "name": name,
         "backend": found.backend,
@@ -74,7 +74,7 @@ async def check(name: str) -> dict[str, Any]:
     }
 
 
-def room(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> tuple[Summary, ...]:
+def capacity_summary(least: NodeFacts, ask: dict[str, Any], starts: int, *, own: bool) -> tuple[Summary, ...]:
     """Say how many ranks fit, in sentences that a page can translate.
 
     Args:

@@ -26,7 +26,7 @@ async def sign_in(request: SignIn) -> SignedIn:
         return SignedIn(await ssh_connections.answer(request.id, request.answers))
     if request.host is None:
         raise BadRequest("Neither a host nor an answer was given.", "Give host, or id and answers.")
-    if request.host not in _known():
+    if request.host not in _profile_hosts():
         raise NotFound(f'No profile names the host "{request.host}".', "Add it to [ssh] of a profile.")
     limits.allow_host(request.host)
     ssh_connections.forget_refusal(request.host)
@@ -34,6 +34,6 @@ async def sign_in(request: SignIn) -> SignedIn:
     return SignedIn(request.host)
 
 
-def _known() -> set[str]:
+def _profile_hosts() -> set[str]:
     usable = (listed.profile for listed in profiles.listing() if listed.profile is not None)
     return {host for profile in usable for host in backends.backend(profile.backend).hosts(profile)}

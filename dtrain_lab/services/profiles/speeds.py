@@ -24,7 +24,7 @@ class Measured(Struct, frozen=True):
     between: Between
 
 
-def keep(profile: Profile, between: Between) -> None:
+def save(profile: Profile, between: Between) -> None:
     """Store a measured speed; it replaces an earlier one.
 
     Args:
@@ -42,12 +42,12 @@ def of(profile: Profile) -> MeasuredSpeed | None:
     None if there is none, or if the profile's hosts or interface have changed since.
     """
     try:
-        kept = msgspec.json.decode(_file(profile).read_bytes(), type=Measured)
+        stored = msgspec.json.decode(_file(profile).read_bytes(), type=Measured)
     except (FileNotFoundError, msgspec.DecodeError, msgspec.ValidationError):
         return None
-    if kept.network != _network(profile):
+    if stored.network != _network(profile):
         return None
-    return MeasuredSpeed(kept.between.speed.round_trip_s, kept.between.speed.bytes_per_s, kept.at)
+    return MeasuredSpeed(stored.between.speed.round_trip_s, stored.between.speed.bytes_per_s, stored.at)
 
 
 def _network(profile: Profile) -> str:

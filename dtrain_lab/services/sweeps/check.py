@@ -137,7 +137,7 @@ def _total(request: SweepRequest, space: Space) -> int:
 
 
 def _name(request: SweepRequest, file: Path) -> str:
-    every = map(folders.known, folders.all_of())
+    every = map(folders.identify, folders.all_of())
     taken = {known.name for known in every if not known.ended}  # also of versions that can't be read
     of_name = {"field": "name"}
     if request.name is not None:

@@ -23,7 +23,7 @@ RECORD, ASKED, LOCK, CODE, LOG = "sweep.json", "asked.json", "lock", "code", "dr
 TAKE_EVERY_S = 0.05
 
 
-class Known(NamedTuple):
+class SweepIdentity(NamedTuple):
     """Facts about a sweep from a record of any version. `ended`: None if unknown."""
 
     id: str
@@ -158,38 +158,38 @@ def readable() -> Iterator[tuple[Path, SweepRecord]]:
             continue
 
 
-def unreadable() -> list[tuple[Known, DtrainError]]:
+def unreadable() -> list[tuple[SweepIdentity, DtrainError]]:
     """Return the sweeps whose records can't be read, and why."""
-    found: list[tuple[Known, DtrainError]] = []
+    found: list[tuple[SweepIdentity, DtrainError]] = []
     for folder in all_of():
         try:
             read(folder)
         except DtrainError as error:
-            found.append((known(folder), error))
+            found.append((identify(folder), error))
     return found
 
 
-def known(folder: Path) -> Known:
+def identify(folder: Path) -> SweepIdentity:
     """Return id and name of a sweep, whatever version wrote it; each version of a record is read once."""
     try:
         found = (folder / RECORD).stat()
     except OSError:
-        return Known(folder.name, "", None)
-    return _known(folder, found.st_mtime_ns, found.st_size)
+        return SweepIdentity(folder.name, "", None)
+    return _read_identity(folder, found.st_mtime_ns, found.st_size)
 
 
 # ----
 
 
 @lru_cache(maxsize=4096)
-def _known(folder: Path, _mtime_ns: int, _size: int) -> Known:
+def _read_identity(folder: Path, _mtime_ns: int, _size: int) -> SweepIdentity:
     try:
         said = msgspec.json.decode((folder / RECORD).read_bytes())
     except (OSError, msgspec.DecodeError):
         said = None
     name, state = (said.get("name"), said.get("state")) if isinstance(said, dict) else (None, None)
     ended = state in SWEEP_ENDED if isinstance(state, str) else None
-    return Known(folder.name, name if isinstance(name, str) else "", ended)
+    return SweepIdentity(folder.name, name if isinstance(name, str) else "", ended)
 
 
 def _with_summaries(data: bytes) -> bytes:

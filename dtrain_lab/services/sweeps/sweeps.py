@@ -35,7 +35,7 @@ from dtrain_lab.wire.sweeps import (
     Wish,
 )
 
-Told = Callable[[Sweep], None]
+OnSweep = Callable[[Sweep], None]
 START_EVERY_S = 5.0
 """Seconds within which a driver has to take its lock, before another one is started."""
 HEARD_WITHIN_S = 30.0
@@ -81,7 +81,7 @@ class Sweeps:
             DtrainError: Nothing was started; the message says why.
         """
         folder = await create(self._jobs, request, file, warned)
-        return await self._seen(folder)
+        return await self._read_view(folder)
 
     async def listing(self) -> list[Sweep]:
         """Return all sweeps, newest first; those that this version can't read are in `unreadable`."""
@@ -105,7 +105,7 @@ class Sweeps:
             NotFound: There is no such sweep.
             WireMismatch: Another version wrote it.
         """
-        return await self._seen(await self._find(name))
+        return await self._read_view(await self._find(name))
 
     async def stop(self, name: str) -> Sweep:
         """End all trials that run; their checkpoints are kept. A sweep that has ended stays as it is."""
@@ -147,19 +147,19 @@ class Sweeps:
         self._importances.pop(record.id, None)
         return replace(shown(record, str(folder), time.time()), may=())
 
-    async def wait(self, name: str, told: Told | None = None, every_s: float = 0.5) -> Sweep:
+    async def wait(self, name: str, on_sweep: OnSweep | None = None, every_s: float = 0.5) -> Sweep:
         """Wait for a sweep's end.
 
         Args:
             name: Name or id of the sweep.
-            told: Called with the sweep at each poll.
+            on_sweep: Called with the sweep at each poll.
             every_s: Polling interval in seconds.
         """
         folder = await self._find(name)
         while True:
-            made = await self._seen(folder)
-            if told is not None:
-                told(made)
+            made = await self._read_view(folder)
+            if on_sweep is not None:
+                on_sweep(made)
             if made.state in SWEEP_ENDED:
                 return made
             await asyncio.sleep(every_s)
@@ -170,14 +170,14 @@ class Sweeps:
         found = await asyncio.to_thread(lambda: list(folders.readable()))
         found.sort(key=lambda one: (one[1].id == name, one[1].created_at), reverse=True)
         for folder, record in found:
-            if folders.Known(record.id, record.name, None).is_called(name):
+            if folders.SweepIdentity(record.id, record.name, None).is_called(name):
                 return folder
         for known, error in await asyncio.to_thread(folders.unreadable):
             if known.is_called(name):
                 raise error
         raise NotFound(f'There is no sweep "{name}".', "List them: dtrain-lab sweep list", code="no_sweep")
 
-    async def _seen(self, folder: Path) -> Sweep:
+    async def _read_view(self, folder: Path) -> Sweep:
         record = await asyncio.to_thread(folders.read, folder)
         await self._drive_quietly(folder, record)
         return shown(record, str(folder), time.time(), await self._importance(record))

@@ -37,7 +37,7 @@ class Diff:
         self.first = comparison.first
         self.differing = comparison.differing
         self.total = comparison.total
-        self._known = comparison.total > len(comparison.opaque)
+        self._comparable = comparison.total > len(comparison.opaque)
         self.max_abs = tuple(max_abs)
         far = ["" if m is None else f"at most {m:.3g} apart" for m in max_abs]
         self.text = differences.sentence(name, self.ranks, comparison, far)
@@ -45,7 +45,7 @@ class Diff:
     @property
     def equal(self) -> bool:
         """Whether the variable is the same on all ranks; False if none of it can be compared."""
-        return self.first is None and (self._known or not self.total)
+        return self.first is None and (self._comparable or not self.total)
 
     def __bool__(self) -> bool:
         """Whether a difference was found."""

@@ -172,7 +172,7 @@ class Views:
         self._held.discard(lock)
         self._loop.post(self._connection.ask(clients.ReleaseRanks(lock)))
 
-    async def _keep(self, order: clients.AcquireRanks) -> None:
+    async def _renew(self, order: clients.AcquireRanks) -> None:
         """Renew a lock while it is held: a head on another machine can't watch this process."""
         while True:
             await asyncio.sleep(clients.RANKS_HELD_S / 4)
@@ -211,7 +211,7 @@ class Views:
             self._loop.call(self._connection.ask(order, None))
             if not self._connection.presence.sees_clients:
                 self._held.add(lock)
-                self._loop.post(self._keep(order))
+                self._loop.post(self._renew(order))
         except BaseException:  # also an interrupt: release the ranks
             self._loop.post(self._connection.ask(clients.ReleaseRanks(lock)))
             raise

@@ -100,7 +100,7 @@ async def spawn(plan: Plan, profile: Profile, *, server: Server, heir: str | Non
     except OSError as error:
         shutil.rmtree(folder / identity, ignore_errors=True)
         head_records.forget(identity)
-        raise paths.no_room(folder, error) from error
+        raise paths.not_writable(folder, error) from error
 
 
 async def _spawn(

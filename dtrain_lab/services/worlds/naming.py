@@ -83,7 +83,7 @@ def reserved(wanted: str | None, usual: str) -> Iterator[str]:
     try:
         name, path = _reserve(wanted, usual)
     except OSError as error:
-        raise paths.no_room(paths.records(), error) from error
+        raise paths.not_writable(paths.records(), error) from error
     try:
         yield name
     finally:

@@ -23,12 +23,12 @@ class WarmHeads:
 
     Args:
         server: The Jupyter server that this client belongs to, if any.
-        keep: Takes this client's lease on a head.
+        take_lease: Takes this client's lease on a head.
     """
 
-    def __init__(self, server: Server, keep: Callable[[HeadRecord], Awaitable[object]]) -> None:
+    def __init__(self, server: Server, take_lease: Callable[[HeadRecord], Awaitable[object]]) -> None:
         self._server = server
-        self._keep = keep
+        self._take_lease = take_lease
         self._coming: dict[str, asyncio.Future[None]] = {}
         """Environment key → done once its warm head can be claimed, or has failed to start."""
 
@@ -55,7 +55,7 @@ class WarmHeads:
             plan = backend.plan(
                 await backend.facts(profile), profile, Request(ranks=1), python=python, directory=os.getcwd()
             )
-            await self._keep(await spawn(plan, profile, server=self._server, heir=heir))
+            await self._take_lease(await spawn(plan, profile, server=self._server, heir=heir))
             return True
         finally:
             self._warmed(key)

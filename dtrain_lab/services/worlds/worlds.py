@@ -63,7 +63,7 @@ class Worlds:
         self._open: dict[str, ClusterConnection] = {}
         self.held: set[str] = set()
         """Ids of the worlds that this client has started or attached to."""
-        self.warm_heads = WarmHeads(self._server, self._keep)
+        self.warm_heads = WarmHeads(self._server, self._lease_warm_head)
 
     # ---- launch
 
@@ -93,7 +93,7 @@ class Worlds:
         plan = allowed.plan(facts, request, python=python, directory=_directory(directory or os.getcwd()))
         here = backend.traits.one_machine
         if here:
-            await asyncio.to_thread(paths.must_have_room)
+            await asyncio.to_thread(paths.check_writable)
         try:
             with contextlib.ExitStack() as reserved:
                 # in a thread: it waits for other starts, and for the disk
@@ -116,7 +116,7 @@ class Worlds:
 
     # ---- find and connect
 
-    def found(self) -> list[HeadRecord]:
+    def running(self) -> list[HeadRecord]:
         """Return the records of running worlds, oldest first, without warm heads."""
         return [r for r in head_records.living() if not r.warm]
 
@@ -126,7 +126,7 @@ class Worlds:
         Raises:
             NotFound: There is no such world.
         """
-        found = await asyncio.to_thread(self.found)  # the disk may be slow
+        found = await asyncio.to_thread(self.running)  # the disk may be slow
         for record in found:
             if name in (record.name, record.id):
                 return await self.reach(record)
@@ -149,7 +149,7 @@ class Worlds:
 
     async def clusters(self) -> list[Cluster]:
         """Return all clusters, except those whose head ends meanwhile."""
-        records_now = await asyncio.to_thread(self.found)
+        records_now = await asyncio.to_thread(self.running)
         found = await asyncio.gather(*(self.info(record) for record in records_now))
         return [cluster for cluster in found if cluster is not None]
 
@@ -245,7 +245,7 @@ class Worlds:
 
     # ----
 
-    async def _keep(self, record: HeadRecord) -> None:
+    async def _lease_warm_head(self, record: HeadRecord) -> None:
         await self.take_lease(await self.reach(record), warm=True)
 
     async def _take_lease(self, connection: ClusterConnection) -> None:

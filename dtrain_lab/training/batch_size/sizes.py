@@ -61,7 +61,7 @@ def global_batch(per_rank_batch: int | None = None) -> int:
         BadRequest: `per_rank_batch` is not a whole number of 1 or more, or is omitted and unknown.
     """
     if per_rank_batch is None:
-        per_rank_batch = _known()
+        per_rank_batch = _current_batch()
         if not per_rank_batch:
             raise BadRequest(
                 "dt.global_batch: no per-rank batch is known yet.",
@@ -72,7 +72,7 @@ def global_batch(per_rank_batch: int | None = None) -> int:
     return per_rank_batch * ranks.world_size()
 
 
-def _known() -> int:
+def _current_batch() -> int:
     """The batch of training since `per_rank_batch` was called, else what that returned; 0 if unknown."""
     return hooks.batch() or (_chosen[0] if _chosen else 0)
 

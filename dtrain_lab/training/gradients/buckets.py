@@ -17,15 +17,15 @@ from dtrain_lab.training.gradients import unused
 
 SIZES_MB = (None, 1.0, 5.0, 10.0, 50.0, 100.0)
 """Sizes to try, MB; None is torch's default: 25 MB, and 1 MB for the first bucket."""
-WARM = 3
+UNTIMED_STEPS = 3
 """Number of steps with a new size that are not timed: buckets are reordered after the first."""
 MOST_STEPS, FEWEST_STEPS = 20, 3
 BUDGET_S = 50.0
-KEPT_FROM = 0.02
+LEAST_GAIN = 0.02
 """Minimum gain over torch's default for another size to be kept."""
 
 
-KEPT = (
+SETTINGS = (
     "device_ids",
     "output_device",
     "dim",
@@ -52,7 +52,7 @@ def rebuild(model: DistributedDataParallel, cap_mb: float | None) -> Distributed
         cap_mb: size of a bucket in MiB; None for that of DDP.
     """
     known = inspect.signature(DistributedDataParallel.__init__).parameters
-    options = {name: getattr(model, name) for name in KEPT if name in known and hasattr(model, name)}
+    options = {name: getattr(model, name) for name in SETTINGS if name in known and hasattr(model, name)}
     # torch 2.13 warns of the old name, and gives the new one a meaning that differs only in the first sync
     buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
     options[buffers] = getattr(model, buffers)
@@ -102,7 +102,7 @@ class Tuning:
         self._name = f"dtrain/tuned/{self._cell}/{members}"
         _made[self._name] += 1
         self._name += f"/{_made[self._name]}"
-        self._skip = WARM
+        self._skip = UNTIMED_STEPS
         self._steps = MOST_STEPS
         self._index = 0
         if self.done:
@@ -156,9 +156,9 @@ class Tuning:
     def _plan(self) -> None:
         """Choose the number of steps that fits into the time, by the slowest rank's speed."""
         step_s = self._slowest()
-        fit = int(BUDGET_S / step_s / len(self._sizes)) - WARM
+        fit = int(BUDGET_S / step_s / len(self._sizes)) - UNTIMED_STEPS
         self._steps = max(FEWEST_STEPS, min(MOST_STEPS, fit))
-        most = max(2, int(BUDGET_S / step_s / (FEWEST_STEPS + WARM)))
+        most = max(2, int(BUDGET_S / step_s / (FEWEST_STEPS + UNTIMED_STEPS)))
         if most < len(self._sizes):
             self._sizes = self._sizes[:most]
             ranks.say(f"dt.optimize: a step takes {step_s:.1f} s, so only {most} bucket sizes are tried.")
@@ -174,7 +174,7 @@ class Tuning:
             self._begin(self._index + 1)
             return
         best = min(self.curve, key=lambda each: self.curve[each])
-        if self.curve[None] / self.curve[best] - 1 < KEPT_FROM:
+        if self.curve[None] / self.curve[best] - 1 < LEAST_GAIN:
             best = None
         if best != size:
             self._use(best)
@@ -187,7 +187,7 @@ class Tuning:
         self._use(self._sizes[index])
         self._index = index
         self._times.clear()
-        self._skip = WARM
+        self._skip = UNTIMED_STEPS
         self._ended = time.perf_counter()
 
     def _use(self, size: float | None) -> None:

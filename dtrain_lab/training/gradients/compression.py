@@ -51,7 +51,7 @@ class Compression:
         self._tells = tells
         self.error: float | None = None
         """Relative error of the compressed gradient, measured once; None before that."""
-        self._turn = self._buckets = 0
+        self._round = self._buckets = 0
         self._squares: list[tuple[torch.Tensor, torch.Tensor]] = []
         if kind == "powersgd":
             if not isinstance(powerSGD_hook.dist, _Waiting):
@@ -73,7 +73,7 @@ class Compression:
 
     def __call__(self, bucket: Any) -> torch.futures.Future[torch.Tensor]:
         """Average a bucket; once also without compression, to measure the error."""
-        measured = self._tells and self._turn == self._measured
+        measured = self._tells and self._round == self._measured
         exact = None
         if measured:
             exact = bucket.buffer().detach().clone()
@@ -82,7 +82,7 @@ class Compression:
         last = bucket.is_last()
         future = self._hook(self._state, bucket)
         if last:
-            self._turn += 1
+            self._round += 1
             self._buckets = bucket.index() + 1
         if exact is None:
             return future

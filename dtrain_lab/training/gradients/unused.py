@@ -98,25 +98,25 @@ def unfinished(model: Any, names: Sequence[str]) -> UnusedParameters:
     """
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     which = ", ".join(names[:NAMED]) + more if names else "Some parameters"
-    told = f"{which} got no gradient in the last step"
+    fact = f"{which} got no gradient in the last step"
     them = "it" if len(names) == 1 else "them"
     if getattr(model, "static_graph", False):
-        return _changed(f"{told}, and did before")
+        return _changed(f"{fact}, and did before")
     if getattr(model, "find_unused_parameters", False):
         return UnusedParameters(
-            f"{told}: forward returns an output that needs {them}, and the loss leaves it out.",
+            f"{fact}: forward returns an output that needs {them}, and the loss leaves it out.",
             "Return from forward only what the loss uses, as tensors, or in tuples and dicts.",
         )
     wrap = f"dt.optimize({WRAP}, optimizer, …)" if model in _optimized else WRAP
     return UnusedParameters(
-        f"{told}: the loss leaves {them} out.",
+        f"{fact}: the loss leaves {them} out.",
         f"Write {wrap}, or, for parameters that are never trained, requires_grad_(False) before.",
     )
 
 
-def _changed(told: str) -> UnusedParameters:
+def _changed(fact: str) -> UnusedParameters:
     return UnusedParameters(
-        f"{told}: static_graph=True needs the same parameters in each step.",
+        f"{fact}: static_graph=True needs the same parameters in each step.",
         f"Write {WRAP} instead of static_graph=True.",
     )
 

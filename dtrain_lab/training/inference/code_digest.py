@@ -47,7 +47,7 @@ def digest(*called: Any) -> str:
 class _Digest:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
-        self._seen: set[int] = set()
+        self._visited: set[int] = set()
 
     def value(self, value: Any) -> None:
         if isinstance(value, PLAIN):
@@ -56,10 +56,10 @@ class _Digest:
             self._add("tuple", str(len(value)))
             for part in value:
                 self.value(part)
-        elif id(value) in self._seen:
+        elif id(value) in self._visited:
             self._add("again")
         else:
-            self._seen.add(id(value))
+            self._visited.add(id(value))
             self._object(value)
 
     def classes(self, module: nn.Module) -> None:

@@ -91,7 +91,7 @@ def _file(here: Ranks, asked: InferenceArguments, name: str) -> Path:
     code = here.everyone(lambda: digest(asked.model, asked.collate_fn) if here.number == 0 else "")[0]
     store = Parts(folder, State(batches.samples, batches.size, mark, code), batches)
     done = here.everyone(lambda: store.open() if here.number == 0 else [])[0]
-    here.everyone(lambda: _check_seen(here, store))
+    here.everyone(lambda: _check_shared(here, store))
     if done and here.number == 0:
         there = sum(len(batches.span(span)) for span in done)
         print(f"dt.predict resumes {path.name}: {there} of {batches.samples} samples are already written.")
@@ -124,8 +124,8 @@ def _run(
         ).run()  # fmt: skip
 
 
-def _check_seen(here: Ranks, store: Parts) -> None:
-    if not store.seen():
+def _check_shared(here: Ranks, store: Parts) -> None:
+    if not store.is_shared():
         raise BadRequest(
             f"Rank {here.number} can't see {store.folder}, which rank 0 created.",
             "Choose an output in a folder that the nodes of all ranks share.",

@@ -37,7 +37,7 @@ def convert(value: Any, kind: type[T]) -> T:
     Raises:
         msgspec.ValidationError: a required field is missing or has another type.
     """
-    return msgspec.convert(_known(value, _shape(kind)), kind)  # type: ignore[arg-type]
+    return msgspec.convert(_without_unknown(value, _shape(kind)), kind)  # type: ignore[arg-type]
 
 
 @functools.cache
@@ -45,19 +45,21 @@ def _shape(kind: Any) -> inspect.Type:
     return inspect.type_info(kind)
 
 
-def _known(value: Any, shape: inspect.Type) -> Any:
+def _without_unknown(value: Any, shape: inspect.Type) -> Any:
     match shape:
         case inspect.Metadata():
-            return _known(value, shape.type)
+            return _without_unknown(value, shape.type)
         case inspect.UnionType():
             fitting = (t for t in shape.types if isinstance(t, inspect.StructType))
             struct = next(fitting, None)
-            return _known(value, struct) if struct is not None else value
+            return _without_unknown(value, struct) if struct is not None else value
         case inspect.StructType() if isinstance(value, dict):
             types = {field.encode_name: field.type for field in shape.fields}
-            return {name: _known(part, types[name]) for name, part in value.items() if name in types}
+            return {
+                name: _without_unknown(part, types[name]) for name, part in value.items() if name in types
+            }
         case inspect.VarTupleType() | inspect.ListType() if isinstance(value, list):
-            return [_known(part, shape.item_type) for part in value]
+            return [_without_unknown(part, shape.item_type) for part in value]
         case inspect.DictType() if isinstance(value, dict):
-            return {name: _known(part, shape.value_type) for name, part in value.items()}
+            return {name: _without_unknown(part, shape.value_type) for name, part in value.items()}
     return value

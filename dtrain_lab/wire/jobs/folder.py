@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dtrain_lab.wire.cluster import Rank, Reason
 from dtrain_lab.wire.jobs.job import JobError
-from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.loop_failures import InternalFailure
 from dtrain_lab.wire.metrics.world import Metrics
 from dtrain_lab.wire.node_use import Node
 
@@ -32,7 +32,7 @@ class Live(Struct, frozen=True):
     metrics: Metrics
     generation: int = 0
     values: dict[str, Any] = {}
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[InternalFailure, ...] = ()
     """Failures of its head's background work through bugs of ours; the head goes on."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dtrain_lab.wire import VERSION
 from dtrain_lab.wire.codec.encode import encode as encode
 from dtrain_lab.wire.links.base import Message
-from dtrain_lab.wire.loop_failures import Trouble
+from dtrain_lab.wire.loop_failures import InternalFailure
 from dtrain_lab.wire.node_check import Check
 
 # ---- node agent → head
@@ -57,4 +57,4 @@ class LoopFailed(Message, frozen=True, tag="troubled"):
     """All failures of an agent's background work so far, caused by bugs of ours."""
 
     node: int
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[InternalFailure, ...]

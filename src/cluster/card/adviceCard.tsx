@@ -38,7 +38,7 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
   const back = React.useRef<HTMLButtonElement>(null);
   const acted = React.useRef(false);
   const { advice, trans } = props;
-  const stays = useSeenUntried(props.cluster, advice);
+  const stays = useShownUntried(props.cluster, advice);
   const away = advice.filter(a => props.dismissed(a.id));
   React.useEffect(() => {
     // the pressed button is gone: focus its neighbour
@@ -126,15 +126,15 @@ export function AdviceCard(props: IAdviceProps): JSX.Element | null {
  * Ids of advice that this card showed before it was tried in vain: it must not move away from the pointer
  * when its measurement arrives.
  */
-function useSeenUntried(
+function useShownUntried(
   cluster: string,
   advice: readonly Advice[]
 ): ReadonlySet<string> {
-  const seen = React.useRef({ cluster, ids: new Set<string>() });
-  if (seen.current.cluster !== cluster) {
-    seen.current = { cluster, ids: new Set() };
+  const shown = React.useRef({ cluster, ids: new Set<string>() });
+  if (shown.current.cluster !== cluster) {
+    shown.current = { cluster, ids: new Set() };
   }
-  const { ids } = seen.current;
+  const { ids } = shown.current;
   advice.filter(a => !isVain(a)).forEach(a => ids.add(a.id));
   return ids;
 }

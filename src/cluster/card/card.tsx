@@ -53,7 +53,7 @@ export function ClusterCard(
   return (
     <div
       className="jp-DtrainCluster-card"
-      data-trouble={alarmOf(cluster.metrics) ? true : undefined}
+      data-attention={alarmOf(cluster.metrics) ? true : undefined}
     >
       <ClusterHead {...props} />
       {!dead && !isStarting(cluster) && (

@@ -17,7 +17,7 @@ import {
   isVague,
   lastShare,
   plusMinus,
-  shareAsKnown,
+  shareWithoutError,
   vagueText
 } from '../../metrics/share';
 import { SPARK, Sparkline } from '../../ui/charts/sparkline';
@@ -35,10 +35,10 @@ export function ClusterMetrics(props: {
   const { metrics } = cluster;
   const split = splitOf(metrics);
   const recent = history.slice(-SPARK);
-  const known = recent.some(p => p.samples !== null || p.overhead !== null);
-  const stands = alarmOf(metrics) !== null;
+  const measured = recent.some(p => p.samples !== null || p.overhead !== null);
+  const hung = alarmOf(metrics) !== null;
   // if the stopped cell has not trained, recent metrics are another cell's
-  if ((!known || stands) && metrics.step_s === null && metrics.last === null) {
+  if ((!measured || hung) && metrics.step_s === null && metrics.last === null) {
     return null;
   }
   const now = shownMetrics(metrics);
@@ -53,12 +53,12 @@ export function ClusterMetrics(props: {
         <span className="jp-DtrainCluster-name">{trans.__('Throughput')}</span>
         <span>
           <b data-metric="throughput">
-            {now.current ? formatRate(now.samples) : stands ? '0' : UNKNOWN}
+            {now.current ? formatRate(now.samples) : hung ? '0' : UNKNOWN}
           </b>{' '}
           <small>
             {now.current || now.samples === null
               ? trans.__('samples/s')
-              : stands
+              : hung
                 ? unbroken(
                     trans.__('was %1 samples/s', formatRate(now.samples))
                   )
@@ -120,7 +120,7 @@ export function ClusterMetrics(props: {
         <span>
           <b data-metric="overhead">
             {now.current
-              ? shareAsKnown(now.overhead, now.atLeast ? null : error)
+              ? shareWithoutError(now.overhead, now.atLeast ? null : error)
               : UNKNOWN}
           </b>{' '}
           <small>{communicationWords(now, metrics.measured, trans)}</small>

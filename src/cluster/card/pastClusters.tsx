@@ -9,14 +9,17 @@ import { ClusterMetrics } from './metrics';
 
 /** Text if there was no cluster when the server last answered; whether there is one now is unknown. */
 export function PastEmpty(props: {
-  seen: Date | null;
+  lastFrameAt: Date | null;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { seen, trans } = props;
+  const { lastFrameAt, trans } = props;
   return (
     <p className="jp-DtrainUi-note" role="status">
-      {seen
-        ? trans.__('At %1 no cluster was running.', formatClock(seen, true))
+      {lastFrameAt
+        ? trans.__(
+            'At %1 no cluster was running.',
+            formatClock(lastFrameAt, true)
+          )
         : trans.__('The running clusters are not known.')}
     </p>
   );
@@ -24,14 +27,14 @@ export function PastEmpty(props: {
 
 /** The same for jobs. */
 export function PastNoJobs(props: {
-  seen: Date | null;
+  lastFrameAt: Date | null;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { seen, trans } = props;
+  const { lastFrameAt, trans } = props;
   return (
     <p className="jp-DtrainUi-note">
-      {seen
-        ? trans.__('At %1 there was no job.', formatClock(seen, true))
+      {lastFrameAt
+        ? trans.__('At %1 there was no job.', formatClock(lastFrameAt, true))
         : trans.__('The jobs are not known.')}
     </p>
   );
@@ -41,11 +44,11 @@ export function PastNoJobs(props: {
 export function PastCard(props: {
   cluster: Cluster;
   history: readonly IPoint[];
-  seen: Date | null;
+  lastFrameAt: Date | null;
   trans: TranslationBundle;
 }): JSX.Element {
-  const { cluster, history, seen, trans } = props;
-  const at = seen ? formatClock(seen, true) : '';
+  const { cluster, history, lastFrameAt, trans } = props;
+  const at = lastFrameAt ? formatClock(lastFrameAt, true) : '';
   const { code } = cluster.summary;
   const known: Record<string, string> = {
     training: trans.__('Was training at %1.', at),

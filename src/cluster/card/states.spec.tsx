@@ -102,7 +102,7 @@ it('claims nothing about now without a server', () => {
         summary: { code: 'training', values: { total: 2 }, text: '' }
       })}
       history={[]}
-      seen={new Date(2026, 0, 5, 12, 6, 31)}
+      lastFrameAt={new Date(2026, 0, 5, 12, 6, 31)}
       trans={trans}
     />
   );

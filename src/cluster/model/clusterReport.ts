@@ -135,13 +135,13 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
   }
   const alarm = alarmOf(metrics);
   const blamed = alarm?.ranks ?? [];
-  const stands = (rank: Rank): boolean =>
+  const isConspicuous = (rank: Rank): boolean =>
     rank.slow ||
     blamed.includes(rank.rank) ||
     ['lost', 'stuck', 'failed'].includes(rank.state);
   const shown = [
-    ...ranks.filter(stands),
-    ...ranks.filter(rank => !stands(rank))
+    ...ranks.filter(isConspicuous),
+    ...ranks.filter(rank => !isConspicuous(rank))
   ].slice(0, MOST_ROWS);
   // as on the card: a stuck rank's own state says less than the verdict
   const at = (rank: Rank): string => {

@@ -97,7 +97,7 @@ export class IgnoredVerdicts {
   }
 
   /** Forget episodes of these clusters that have ended or changed; others are unknown. */
-  keep(clusters: readonly Cluster[]): void {
+  prune(clusters: readonly Cluster[]): void {
     if (!this._all.length) {
       return;
     }

@@ -53,8 +53,8 @@ export class LiveState implements ILiveState, IDisposable {
     return this._link;
   }
 
-  get seen(): Date | null {
-    return this._seen;
+  get lastFrameAt(): Date | null {
+    return this._lastFrameAt;
   }
 
   get retryAt(): number | null {
@@ -81,7 +81,7 @@ export class LiveState implements ILiveState, IDisposable {
     }
     if (this._viewers.size && !this._live) {
       const live = (this._live = new Live(this._settings));
-      this._seen = null;
+      this._lastFrameAt = null;
       live.frame.connect((_, frame) => this.receive(frame));
       live.link.connect((_, link) => this._setLink(link));
       void this._site.load();
@@ -99,7 +99,7 @@ export class LiveState implements ILiveState, IDisposable {
 
   /** Handle a frame; frames that arrive sooner than the user's update period are skipped. */
   receive(sent: Frame): void {
-    this._ignored.keep(sent.clusters);
+    this._ignored.prune(sent.clusters);
     const whole = sent.clusters;
     const frame = { ...sent, clusters: whole.map(c => this._shown(c)) };
     const now = Date.now();
@@ -110,7 +110,7 @@ export class LiveState implements ILiveState, IDisposable {
       frame.clusters.every((c, i) => isSame(c, this._clusters[i])) &&
       jobs.length === this._jobs.length &&
       jobs.every((j, i) => isSameJob(j, this._jobs[i]));
-    const early = now - (this._seen?.getTime() ?? 0);
+    const early = now - (this._lastFrameAt?.getTime() ?? 0);
     // the server's ticks are not quite even: nine tenths of the period count as a period
     if (
       this._link === 'open' &&
@@ -124,14 +124,14 @@ export class LiveState implements ILiveState, IDisposable {
     this._clusters = frame.clusters;
     this._endings = sent.ended ?? {};
     this._jobs = jobs;
-    this._seen = new Date();
+    this._lastFrameAt = new Date();
     for (const cluster of frame.clusters) {
       if (!this._history.has(cluster.id)) {
         void this._loadPast(cluster.id);
       }
       this._history.add(cluster);
     }
-    this._history.keep(new Set(frame.clusters.map(c => c.id)));
+    this._history.prune(new Set(frame.clusters.map(c => c.id)));
     this.changed.emit();
   }
 
@@ -213,7 +213,7 @@ export class LiveState implements ILiveState, IDisposable {
   private _history = new MetricsHistory();
   private _link: Link = 'connecting';
   private _live: Live | null = null;
-  private _seen: Date | null = null;
+  private _lastFrameAt: Date | null = null;
   private _viewers = new Set<string>();
   /** Clusters with their ignored verdicts. */
   private _whole: readonly Cluster[] = [];

@@ -49,7 +49,7 @@ export class MetricsHistory {
   }
 
   /** Forget clusters that are gone. */
-  keep(alive: ReadonlySet<string>): void {
+  prune(alive: ReadonlySet<string>): void {
     for (const id of this._points.keys()) {
       if (!alive.has(id)) {
         this._points.delete(id);
@@ -72,18 +72,18 @@ export function thinned(points: IPoint[], most: number): IPoint[] {
   const recent = points.length - Math.floor(most / 4);
   const apart = HOUR_MS / (most * 0.7);
   let last = -Infinity;
-  const kept = points.filter((point, i) => {
+  const thin = points.filter((point, i) => {
     const marked =
       point.slowed.length > 0 ||
       (i > 0 && point.generation !== points[i - 1].generation);
-    const keep =
+    const stays =
       point.at >= oldest && (i >= recent || marked || point.at - last >= apart);
-    if (keep) {
+    if (stays) {
       last = point.at;
     }
-    return keep;
+    return stays;
   });
-  return kept.slice(-most);
+  return thin.slice(-most);
 }
 
 /** Returns the value if it is a number: NaN and infinity are sent as text. */

@@ -131,7 +131,7 @@ export class Selection implements ISelection {
     const left = this._among(this._before)?.id ?? null;
     const before = new Set(this._before.map(c => c.id));
     const now = Date.now() / 1000;
-    noteRuns(this._ran, this._seen, clusters);
+    noteRuns(this._ran, this._endingsShown, clusters);
     const known = this._ended;
     const { endings } = this._clusters;
     const gone = this._before;
@@ -167,6 +167,6 @@ export class Selection implements ISelection {
   private _own: string | null = null;
   private _ran = new Set<string>();
   private _rank: number | null = null;
-  private _seen = new Set<string>();
+  private _endingsShown = new Set<string>();
   private _selected: string | null = null;
 }

@@ -50,7 +50,7 @@ class Editor extends Widget implements Dialog.IBodyWidget<string> {
 /** The name of an existing profile, or of a new one. */
 export class NameBody extends FormBody<string> {
   constructor(
-    private _known: readonly string[],
+    private _names: readonly string[],
     private _trans: TranslationBundle
   ) {
     super();
@@ -67,7 +67,7 @@ export class NameBody extends FormBody<string> {
     if (!name) {
       return { name: this._trans.__('Enter a name.') };
     }
-    const wrong = this._known.includes(name)
+    const wrong = this._names.includes(name)
       ? null
       : nameFault(name, this._trans);
     return wrong ? { name: wrong } : {};

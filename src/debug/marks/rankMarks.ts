@@ -59,14 +59,14 @@ export function asksOf(
 /** Marks the positions of the debugged notebook's ranks beside the lines of its cells. */
 export class RankMarks {
   /**
-   * @param _kept - returns the breakpoints that ask something, while no kernel reports them.
+   * @param _unreported - returns the breakpoints that ask something, while no kernel reports them.
    */
   constructor(
     private _model: DebugModel,
     private _debug: IDebugger,
     private _tracker: INotebookTracker,
     private _trans: TranslationBundle,
-    private _kept: () => readonly SetBreakpoint[]
+    private _unreported: () => readonly SetBreakpoint[]
   ) {
     _model.changed.connect(this._draw, this);
     const { changed, restored } = _debug.model.breakpoints;
@@ -82,7 +82,7 @@ export class RankMarks {
       p => p.sessionContext.session?.path === path
     );
     const { view } = this._model;
-    const points = view?.on ? view.points : this._kept();
+    const points = view?.on ? view.points : this._unreported();
     if (panel !== this._last) {
       this._each(this._last, () => []);
       this._last = panel;

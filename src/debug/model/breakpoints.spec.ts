@@ -3,7 +3,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { makePoint } from '../../testing/debug';
-import { keptPoints, Known, pointsOf } from './breakpoints';
+import { pointsWithConditions, BreakpointModel, pointsOf } from './breakpoints';
 
 const trans = nullTranslator.load('dtrain_lab');
 const CELL = '/tmp/ipykernel_1/1.py';
@@ -12,7 +12,7 @@ const at = (path: string, line: number): IDebugger.IBreakpoint =>
   ({ source: { path }, line, verified: true }) as IDebugger.IBreakpoint;
 
 it('gives a breakpoint one name, with what ranks are asked', () => {
-  const known: Known = {
+  const known: BreakpointModel = {
     breakpoints: new Map([[CELL, [at(CELL, 12), at(CELL, 6)]]]),
     getDisplayName: point =>
       point.source?.path === CELL ? 'Cell [9]' : '/home/model.py'
@@ -29,7 +29,9 @@ it('gives a breakpoint one name, with what ranks are asked', () => {
 
 it('lists a breakpoint once after a restart of the kernel', () => {
   const [old, cell] = ['/tmp/ipykernel_1/7.py', '/tmp/ipykernel_2/7.py'];
-  const known: Known = { breakpoints: new Map([[cell, [at(cell, 5)]]]) };
+  const known: BreakpointModel = {
+    breakpoints: new Map([[cell, [at(cell, 5)]]])
+  };
   const asked = makePoint({ path: old, line: 5, condition: 'rank' });
   const found = pointsOf(known, [asked], () => 'cell', trans, cell);
   expect(found.map(p => p.path)).toEqual([cell]);
@@ -37,11 +39,11 @@ it('lists a breakpoint once after a restart of the kernel', () => {
 });
 
 it('lists what breakpoints ask while no kernel reports it', () => {
-  const known: Known = {
+  const known: BreakpointModel = {
     breakpoints: new Map([[CELL, [at(CELL, 5), at(CELL, 6)]]])
   };
   const asked = makePoint({ path: CELL, line: 5, condition: 'rank == 1' });
-  const kept = keptPoints(known, (path, line) =>
+  const kept = pointsWithConditions(known, (path, line) =>
     path === CELL && line === 5 ? asked : null
   );
   expect(kept).toEqual([asked]);
@@ -50,7 +52,7 @@ it('lists what breakpoints ask while no kernel reports it', () => {
 });
 
 it('names places where JupyterLab 4.2 has no names for them', () => {
-  const known: Known = {
+  const known: BreakpointModel = {
     breakpoints: new Map([[CELL, [at(CELL, 5)]]])
   };
   const found = pointsOf(known, [], () => 'cell [9]', trans);

@@ -17,7 +17,10 @@ export interface IPoint {
 }
 
 /** The part of JupyterLab's model that is used: 4.2 has no names for places. */
-export type Known = Pick<IDebugger.Model.IBreakpoints, 'breakpoints'> &
+export type BreakpointModel = Pick<
+  IDebugger.Model.IBreakpoints,
+  'breakpoints'
+> &
   Partial<Pick<IDebugger.Model.IBreakpoints, 'getDisplayName'>>;
 
 /**
@@ -26,11 +29,11 @@ export type Known = Pick<IDebugger.Model.IBreakpoints, 'breakpoints'> &
  *
  * @param given - what the breakpoint at a line asks.
  */
-export function keptPoints(
-  known: Known,
+export function pointsWithConditions(
+  model: BreakpointModel,
   given: (path: string, line: number) => SetBreakpoint | null
 ): SetBreakpoint[] {
-  return [...known.breakpoints].flatMap(([file, points]) =>
+  return [...model.breakpoints].flatMap(([file, points]) =>
     points.flatMap(
       ({ source, line }) => given(source?.path ?? file, line ?? 0) ?? []
     )
@@ -44,7 +47,7 @@ export function keptPoints(
  * @param kernel - path of any cell of the kernel; empty where it is not known.
  */
 export function pointsOf(
-  known: Known,
+  model: BreakpointModel,
   asked: readonly SetBreakpoint[],
   ours: (path: string) => string,
   trans: TranslationBundle,
@@ -55,13 +58,13 @@ export function pointsOf(
   asked = asked.filter(a => !isCell(a.path) || a.path.startsWith(folder));
   const name = (point: IDebugger.IBreakpoint): string => {
     const path = point.source?.path ?? '';
-    const its = known.getDisplayName?.(point) ?? ours(path);
+    const its = model.getDisplayName?.(point) ?? ours(path);
     // a path of many folders leaves no room for the line
     const name = isCell(path) ? its : its.slice(its.lastIndexOf('/') + 1);
     return lineOf({ path, name, line: point.line ?? 0 }, trans);
   };
   const found: IPoint[] = [];
-  for (const [file, points] of known.breakpoints) {
+  for (const [file, points] of model.breakpoints) {
     for (const own of points) {
       const path = own.source?.path ?? file;
       const line = own.line ?? 0;

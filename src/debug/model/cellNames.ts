@@ -93,7 +93,7 @@ export class CellNames {
     private _model: { view: Pick<DebugView, 'cells' | 'on'> | null }
   ) {
     const listen = (panel: NotebookPanel): void => {
-      this._found.clear();
+      this._texts.clear();
       panel.sessionContext.iopubMessage.connect((_, message) =>
         this._heard(panel, message)
       );
@@ -116,7 +116,7 @@ export class CellNames {
       if (cell) {
         const count = Number(execution_count);
         this._begun.set(cell, { message: parent, count });
-        this._found.clear(); // of cells with the same text, the running one is preferred
+        this._texts.clear(); // of cells with the same text, the running one is preferred
       }
     } else if (
       KernelMessage.isStatusMsg(input) &&
@@ -218,10 +218,10 @@ export class CellNames {
     const ofKernel = `${this._kernel} ${this._debug.getCodeId('')}`;
     if (ofKernel !== this._ofKernel) {
       this._ofKernel = ofKernel;
-      this._found.clear();
+      this._texts.clear();
       this._ids = new WeakMap();
     }
-    const known = this._found.get(path);
+    const known = this._texts.get(path);
     if (known?.every(one => !one.cell.isDisposed && isStill(one))) {
       return known;
     }
@@ -235,9 +235,9 @@ export class CellNames {
       }
     });
     if (found.length) {
-      this._found.set(path, found);
+      this._texts.set(path, found);
     } else {
-      this._found.delete(path);
+      this._texts.delete(path);
     }
     return found;
   }
@@ -254,7 +254,7 @@ export class CellNames {
 
   /** Cells that run, of all notebooks. */
   private _begun = new WeakMap<CodeCell, IBegun>();
-  private _found = new Map<string, readonly ICellText[]>();
+  private _texts = new Map<string, readonly ICellText[]>();
   private _ids = new WeakMap<CodeCell, { text: string; id: string }>();
   /** The kernel, and a path without a text's id: the folder of its cells. */
   private _ofKernel = '';

@@ -164,7 +164,7 @@ export async function differencesIn(
   const rows: AcrossRow[] = [];
   const counts = { same: 0, alike: 0, unknown: 0 };
   const unseen = new Set<number>();
-  const told = (left: number): void =>
+  const report = (left: number): void =>
     tell({
       ...counts,
       rows: [...rows],
@@ -190,9 +190,9 @@ export async function differencesIn(
     } else if (kind !== 'differs' && kind !== 'lacking') {
       counts[kind] += 1;
     }
-    told(wanted.length - i - 1);
+    report(wanted.length - i - 1);
   }
   if (!wanted.length) {
-    told(0);
+    report(0);
   }
 }

@@ -193,7 +193,7 @@ export class DebugModel {
     }
     const moved = places(before) !== places(this._view);
     const looksAt = before?.focus !== this._view.focus;
-    if (this._differences && !stands(this._view)) {
+    if (this._differences && !isAnyPaused(this._view)) {
       this._round += 1;
       this._differences = null;
     } else if (this._differences && (moved || looksAt)) {
@@ -283,7 +283,7 @@ const UNREADABLE = 'unreadable_expression';
 /** Ms from a stop until expressions are evaluated. */
 const SETTLE = 120;
 
-function stands(view: DebugView): boolean {
+function isAnyPaused(view: DebugView): boolean {
   return view.ranks.some(isPaused);
 }
 

@@ -8,7 +8,7 @@ import {
   byPlace,
   doneIn,
   glyphOf,
-  IKnownCells,
+  ICellLookup,
   isCell,
   placeOf,
   runningText,
@@ -19,7 +19,7 @@ import {
 const trans = nullTranslator.load('');
 const CELL = '/tmp/ipykernel_12/345.py';
 const none = new Set<number>();
-const cells: IKnownCells = {
+const cells: ICellLookup = {
   nameOfRanks: path => (path === CELL ? 'cell [7]' : path),
   ranksOf: path => (path === CELL ? [0, 1] : null)
 };

@@ -32,7 +32,7 @@ export function glyphOf(rank: IShownRank, ended: boolean): GlyphKind {
 }
 
 /** The notebook's knowledge of cells in which ranks are. */
-export interface IKnownCells {
+export interface ICellLookup {
   /** "cell [7]"; the path if it is not open. */
   nameOfRanks(path: string): string;
   /** Ranks that run a cell; null if it does not run, or is unknown. */
@@ -42,7 +42,7 @@ export interface IKnownCells {
 /** Ranks that have finished the cell in which others are. */
 export function doneIn(
   view: Pick<DebugView, 'ranks'>,
-  cells: IKnownCells
+  cells: ICellLookup
 ): ReadonlySet<number> {
   const paths = new Set(
     view.ranks.map(r => r.place?.file ?? '').filter(isCell)
@@ -64,7 +64,7 @@ export function doneIn(
 export function placeOf(
   rank: IShownRank,
   ended: boolean,
-  cells: IKnownCells,
+  cells: ICellLookup,
   done: ReadonlySet<number>,
   trans: TranslationBundle
 ): string {
@@ -238,7 +238,7 @@ export function runningText(
 /** Ranks grouped by place, for worlds with too many to show each. */
 export function byPlace(
   view: IShownView,
-  cells: IKnownCells,
+  cells: ICellLookup,
   trans: TranslationBundle
 ): { place: string; glyph: GlyphKind; ranks: number[] }[] {
   const groups = new Map<

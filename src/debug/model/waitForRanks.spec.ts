@@ -3,7 +3,7 @@ import { Signal } from '@lumino/signaling';
 import { afterEach, expect, it, vi } from 'vitest';
 
 import { DebugModel, DebugView } from './model';
-import { untilOn, untilStands } from './waitForRanks';
+import { untilOn, untilPaused } from './waitForRanks';
 
 const trans = nullTranslator.load('x');
 
@@ -31,7 +31,7 @@ it('waits for the first rank that stands where the cell failed', async () => {
   const { model, say } = fake();
   say(view('idle', 'idle'));
   let stood = false;
-  const stands = untilStands(model, trans).then(() => (stood = true));
+  const stands = untilPaused(model, trans).then(() => (stood = true));
   say(view('running', 'running'));
   await Promise.resolve();
   expect(stood).toBe(false);
@@ -46,7 +46,7 @@ it('says why no rank will stand', async () => {
   ] as const) {
     const { model, say } = fake();
     say(view('running'));
-    const stands = untilStands(model, trans);
+    const stands = untilPaused(model, trans);
     say(told);
     await expect(stands).rejects.toThrow(why);
   }
@@ -61,7 +61,7 @@ it('says that nothing came of it, and how the debugger did not start', async () 
   vi.advanceTimersByTime(30_000);
   await on;
   say(view('running'));
-  const stands = expect(untilStands(model, trans)).rejects.toThrow(
+  const stands = expect(untilPaused(model, trans)).rejects.toThrow(
     'No rank has stopped where the cell failed.'
   );
   vi.advanceTimersByTime(30_000);

@@ -3,10 +3,13 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { DebugModel } from './model';
 import { hasEnded } from './texts';
 
-type Told = Pick<DebugModel, 'view' | 'changed'>;
+type ObservedModel = Pick<DebugModel, 'view' | 'changed'>;
 
 /** Wait until the ranks are being debugged; an error if that takes more than half a minute. */
-export function untilOn(model: Told, trans: TranslationBundle): Promise<void> {
+export function untilOn(
+  model: ObservedModel,
+  trans: TranslationBundle
+): Promise<void> {
   return until(
     model,
     () => !!model.view?.on,
@@ -16,8 +19,8 @@ export function untilOn(model: Told, trans: TranslationBundle): Promise<void> {
 }
 
 /** Wait until a rank has stopped where the last cell failed; an error if none does so in time, or can. */
-export function untilStands(
-  model: Told,
+export function untilPaused(
+  model: ObservedModel,
   trans: TranslationBundle
 ): Promise<void> {
   return until(
@@ -40,7 +43,7 @@ export function untilStands(
  * @param late - the error if the state is not reached in time
  */
 function until(
-  model: Told,
+  model: ObservedModel,
   holds: () => boolean,
   never: () => string | null,
   late: string

@@ -11,7 +11,7 @@ import {
   doneIn,
   glyphOf,
   hasEnded,
-  IKnownCells,
+  ICellLookup,
   lineOf,
   placeOf,
   sentence
@@ -23,7 +23,7 @@ interface IProps {
   view: IShownView;
   /** Name of the job that is debugged; null for a cluster. */
   job: string | null;
-  cells: IKnownCells;
+  cells: ICellLookup;
   trans: TranslationBundle;
   /** Called with an error. */
   onError: (error: unknown) => void;
@@ -192,11 +192,11 @@ function Grid(props: ISending): JSX.Element {
 /** Where a rank has stopped, with the whole path of its file: "step · cell [7], line 6". */
 function inFull(
   place: NonNullable<RankView['place']>,
-  known: IKnownCells,
+  lookup: ICellLookup,
   trans: TranslationBundle
 ): string {
   const { file: path, line } = place;
-  const name = known.nameOfRanks(path);
+  const name = lookup.nameOfRanks(path);
   return `${place.function} · ${lineOf({ path, name, line }, trans)}`;
 }
 

@@ -20,7 +20,7 @@ export interface IDebugWidgets {
   model: DebugModel;
   debug: IDebugger;
   /** Breakpoints that ask something, as the page keeps them. */
-  kept: () => readonly SetBreakpoint[];
+  unreported: () => readonly SetBreakpoint[];
   /** Source of a running cell's number, of stuck ranks, and of a job's name. */
   clusters: ILiveState;
   names: CellNames;
@@ -161,11 +161,11 @@ export class PointsSection extends Section {
   }
 
   protected content(): JSX.Element | null {
-    const { model, debug, names, kept, trans } = this.args;
+    const { model, debug, names, unreported, trans } = this.args;
     const { breakpoints } = debug.model;
     const reported = model.view?.on ? model.view.points : null;
     // after a restart of the kernel, until it has loaded our extension
-    const asked = reported ?? kept();
+    const asked = reported ?? unreported();
     const shows = reported !== null || asked.length > 0;
     this._panel.toggleClass('jp-DtrainDebug-own', shows);
     this.toggleClass('jp-DtrainDebug-none', !shows);

@@ -52,7 +52,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
     faults,
     ask: useJobPlan(jobs, notebook)
   });
-  const [kept, setKept] = useState<IForm | null>(null);
+  const [saved, setSaved] = useState<IForm | null>(null);
   const lastPlan = useRef<JobPlan | null>(null);
   const [whole, setWhole] = useState<HTMLDivElement | null>(null);
   const oneColumn = useOneColumn(whole);
@@ -87,7 +87,7 @@ export function SubmitForm(props: IFormProps): JSX.Element {
   };
   const keep = async (): Promise<void> => {
     await props.drafts.save(notebook.path, like, form);
-    setKept(form);
+    setSaved(form);
   };
   return (
     <FormFrame
@@ -130,9 +130,9 @@ export function SubmitForm(props: IFormProps): JSX.Element {
           time={form.time}
           why={why}
           sending={sending}
-          kept={kept === form}
+          saved={saved === form}
           trans={trans}
-          keep={() => void reportErrors(trans, keep)}
+          save={() => void reportErrors(trans, keep)}
           send={submit}
         />
       }

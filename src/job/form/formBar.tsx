@@ -9,7 +9,7 @@ const SHOWN = 'jp-DtrainJob-formShown';
  * JupyterLab's notifications appear over a form's button, and would receive clicks on it; while a bar is
  * visible, they appear above it.
  */
-function useRoomForToasts(): React.RefObject<HTMLDivElement> {
+function useToastMargin(): React.RefObject<HTMLDivElement> {
   const bar = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const node = bar.current!;
@@ -50,7 +50,7 @@ export function FormBar(props: {
 }): JSX.Element {
   const { why, sending, words } = props;
   const id = useId();
-  const bar = useRoomForToasts();
+  const bar = useToastMargin();
   return (
     <div className="jp-DtrainJob-submitBar" ref={bar}>
       <div className="jp-DtrainJob-submitSize">

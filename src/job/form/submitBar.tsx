@@ -4,7 +4,12 @@ import React from 'react';
 import { JobPlan } from '../../tokens';
 import { submitIcon } from '../../ui/icons/icons';
 import { FormBar } from './formBar';
-import { budgetWords, formatHours, moment, roomWords } from '../model/texts';
+import {
+  budgetWords,
+  formatHours,
+  moment,
+  freeSpaceText
+} from '../model/texts';
 
 /** Size and resources of the job, and the submit button, which says why it is disabled. */
 export function SubmitBar(props: {
@@ -13,9 +18,9 @@ export function SubmitBar(props: {
   /** Why it can't be submitted; empty if it can. */
   why: string;
   sending: boolean;
-  kept: boolean;
+  saved: boolean;
   trans: TranslationBundle;
-  keep: () => void;
+  save: () => void;
   send: () => void;
 }): JSX.Element {
   const { plan, trans } = props;
@@ -37,8 +42,8 @@ export function SubmitBar(props: {
       icon={submitIcon}
       words={[trans.__('Submit'), trans.__('Submitting…')]}
     >
-      <button type="button" className="jp-DtrainUi-button" onClick={props.keep}>
-        {props.kept ? trans.__('Saved') : trans.__('Save for later')}
+      <button type="button" className="jp-DtrainUi-button" onClick={props.save}>
+        {props.saved ? trans.__('Saved') : trans.__('Save for later')}
       </button>
     </FormBar>
   );
@@ -58,7 +63,7 @@ function Amounts(props: {
     parts.push([trans.__('At most %1 GPU-hours', formatHours(hours)), '']);
   }
   if (room) {
-    parts.push([roomWords(room, trans), room.folder]);
+    parts.push([freeSpaceText(room, trans), room.folder]);
   }
   if (start) {
     parts.push([trans.__('Would start at about %1', moment(start)), '']);

@@ -8,7 +8,7 @@ import { ILiveState, ISite, ISweeps, Job } from '../../tokens';
 import { FilterChips } from '../../ui/filterChips';
 import { Glyph } from '../../ui/icons/glyph';
 import { submitIcon } from '../../ui/icons/icons';
-import { JobsPast, knownUntil } from '../../ui/lastUpdate';
+import { JobsPast, latestDataAt } from '../../ui/lastUpdate';
 import { useViewState } from '../../ui/viewState';
 import { sweepIcon } from '../../ui/icons/viewIcons';
 import { entriesOf, Entry, entryPasses, entryPassesText } from './entries';
@@ -43,7 +43,7 @@ export function useJobs(
   jobs: JobRequests,
   sweeps: ISweeps | null
 ): readonly Job[] {
-  const [older, setOlder] = useViewState('older', jobs.known);
+  const [older, setOlder] = useViewState('older', jobs.lastAnswer);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
     model.changed.connect(redraw);
@@ -99,7 +99,7 @@ export function JobList(props: IJobsProps): JSX.Element {
           )}
           known={known}
           text={text}
-          now={knownUntil(model)}
+          now={latestDataAt(model)}
         />
       )}
       {unreadable.map(sweep => (

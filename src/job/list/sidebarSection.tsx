@@ -8,7 +8,7 @@ import { formatSpan } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { IMenuItem, openContextMenu } from '../../ui/menu';
-import { knownUntil } from '../../ui/lastUpdate';
+import { latestDataAt } from '../../ui/lastUpdate';
 import { entriesOf } from './entries';
 import { menuOfJob } from './jobMenu';
 import {
@@ -41,7 +41,7 @@ export function JobSection(props: {
 }): JSX.Element {
   const { model, sweeps, commands, trans } = props;
   const entries = entriesOf(model.jobs, useSweeps(sweeps, model.jobs));
-  const now = knownUntil(model);
+  const now = latestDataAt(model);
   return (
     <>
       <ul className="jp-DtrainUi-list">

@@ -19,10 +19,10 @@ interface IShaped {
 }
 
 /** Cache, because a log is folded again with each new piece. */
-const known = new WeakMap<LogLine, IShaped>();
+const shapes = new WeakMap<LogLine, IShaped>();
 
 function shapeOf(line: LogLine): IShaped {
-  let found = known.get(line);
+  let found = shapes.get(line);
   if (!found) {
     const { text } = line;
     const bare = blanked(text);
@@ -36,7 +36,7 @@ function shapeOf(line: LogLine): IShaped {
       from = end;
     }
     found = { shape: shape + text.slice(from), numbers };
-    known.set(line, found);
+    shapes.set(line, found);
   }
   return found;
 }
@@ -66,7 +66,7 @@ export class OneNumber {
       const values = all.map(one => one.numbers[differ[0]].value);
       if (
         !near(Math.min(...values), Math.max(...values), true) ||
-        told(all, differ[0]) === null
+        numbersText(all, differ[0]) === null
       ) {
         return false;
       }
@@ -79,7 +79,7 @@ export class OneNumber {
   /** The merged line. */
   get text(): string {
     const { text } = this._line;
-    const said = this._at.length ? told(this._all, this._at[0]) : null;
+    const said = this._at.length ? numbersText(this._all, this._at[0]) : null;
     if (said === null) {
       return text;
     }
@@ -106,6 +106,6 @@ interface IRank {
 }
 
 /** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
-function told(all: readonly IRank[], at: number): string | null {
+function numbersText(all: readonly IRank[], at: number): string | null {
   return counts(all.map(({ rank, numbers }) => ({ rank, of: numbers[at] })));
 }

@@ -10,7 +10,7 @@ it('keeps the last answer about all jobs, so that a list that is opened again ha
     ...ServerConnection.makeSettings(),
     fetch
   });
-  expect(jobs.known).toEqual([]);
+  expect(jobs.lastAnswer).toEqual([]);
   await jobs.all();
-  expect(jobs.known.map(j => j.id)).toEqual(['a', 'b']);
+  expect(jobs.lastAnswer.map(j => j.id)).toEqual(['a', 'b']);
 });

@@ -24,17 +24,17 @@ export interface ILogQuery {
 export class JobRequests {
   constructor(private _settings: ServerConnection.ISettings) {}
 
-  private _known: readonly Job[] = [];
+  private _lastAnswer: readonly Job[] = [];
 
   async all(): Promise<Job[]> {
     const jobs = await request<Job[]>(this._settings, 'GET', 'jobs');
-    this._known = jobs;
+    this._lastAnswer = jobs;
     return jobs;
   }
 
   /** The last answer about all jobs, so that a list that is opened again is drawn at once; empty before it. */
-  get known(): readonly Job[] {
-    return this._known;
+  get lastAnswer(): readonly Job[] {
+    return this._lastAnswer;
   }
 
   get(id: string): Promise<Job> {

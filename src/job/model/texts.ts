@@ -216,11 +216,11 @@ export function budgetWords(
 }
 
 /** Free space in a job's future folder: the smaller of disk space and quota. */
-export function roomWords(
-  room: NonNullable<JobPlan['room']>,
+export function freeSpaceText(
+  space: NonNullable<JobPlan['room']>,
   trans: TranslationBundle
 ): string {
-  const { free_bytes: free, quota_bytes: quota } = room;
+  const { free_bytes: free, quota_bytes: quota } = space;
   if (quota !== null && (free === null || quota < free)) {
     return trans.__('Your quota leaves %1 GiB', formatGiB(quota));
   }

@@ -124,14 +124,14 @@ export function readOutputs(cell: CodeCell): ICellOutput {
   const all = Array.from({ length: outputs.length }, (_, i) =>
     outputs.get(i).toJSON()
   );
-  const told = new Parts(
+  const numbering = new Parts(
     new Set(all.map(rankOf).filter(rank => rank !== null))
   );
   const parts: number[] = [];
   for (const output of all) {
     kinds.push(kindOf(output));
     const rank = rankOf(output);
-    parts.push(rank === null ? 0 : told.display(rank));
+    parts.push(rank === null ? 0 : numbering.display(rank));
     if (isStream(output)) {
       const text = Array.isArray(output.text)
         ? output.text.join('')
@@ -140,7 +140,7 @@ export function readOutputs(cell: CodeCell): ICellOutput {
       const [shown, cut] = cutMiddle(shortLines(rest));
       left += gone + cut;
       for (const line of parseLines(shown, output.name === 'stderr')) {
-        const part = told.text(line.ranks);
+        const part = numbering.text(line.ranks);
         lines.push(part ? { ...line, part } : line);
       }
       places.push(null);

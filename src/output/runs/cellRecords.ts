@@ -103,8 +103,8 @@ export class CellRecords implements IDisposable {
         c.metrics.verdicts.map(v => v.id)
       ])
     );
-    if (seen !== this._seen) {
-      this._seen = seen;
+    if (seen !== this._lastRecords) {
+      this._lastRecords = seen;
       this.refresh();
     }
   }
@@ -152,6 +152,6 @@ export class CellRecords implements IDisposable {
     standby: 'when-hidden'
   });
   private _records = new Map<string, readonly CellRecord[]>();
-  private _seen = '';
+  private _lastRecords = '';
   private _wanted = new Set<object>();
 }

@@ -87,8 +87,8 @@ export class JournalOutputs {
   }
 
   /** All lines, without omissions; only if all were requested. */
-  keepAll(): this {
-    this._keepsAll = true;
+  withoutOmissions(): this {
+    this._omitsNothing = true;
     return this;
   }
 
@@ -244,7 +244,7 @@ export class JournalOutputs {
   }
 
   private _shorten(): void {
-    if (this._keepsAll || this._items.length <= MOST) {
+    if (this._omitsNothing || this._items.length <= MOST) {
       return;
     }
     this._first = this._first || MOST / 4;
@@ -276,7 +276,7 @@ export class JournalOutputs {
   private _cut = 0;
   private _first = 0;
   private _items: IItem[] = [];
-  private _keepsAll = false;
+  private _omitsNothing = false;
   /** Stream and text → indices of such lines. */
   private _known = new Map<string, number[]>();
   /** Rank → index of its last item. */

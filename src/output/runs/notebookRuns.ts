@@ -79,7 +79,7 @@ export class NotebookRuns implements IDisposable {
   }
 
   /** The run that a cell shows, if its cluster still knows it. */
-  found(cell: CodeCell): IClusterRecord | null {
+  recordOf(cell: CodeCell): IClusterRecord | null {
     const asked = requestOf(cell);
     if (asked) {
       return this._records.byRequest(asked);
@@ -108,7 +108,7 @@ export class NotebookRuns implements IDisposable {
   isUnknown(cell: CodeCell): boolean {
     const run = this.run(cell);
     const shown = !!run && !run.cleared && !this.isLive(cell);
-    return shown && this._records.isRead && !this.found(cell);
+    return shown && this._records.isRead && !this.recordOf(cell);
   }
 
   /** Whether the stored run of a cell has no end, and no cluster has a record of it. */
@@ -120,7 +120,7 @@ export class NotebookRuns implements IDisposable {
   /** Whether this notebook is a copy, and the run that the cell shows is the original's. */
   isCopied(cell: CodeCell): boolean {
     const run = this.run(cell);
-    return !!run && !this.found(cell) && this._records.knows(run.run);
+    return !!run && !this.recordOf(cell) && this._records.knows(run.run);
   }
 
   /** Whether this page's kernel runs the cell, or is about to. */
@@ -155,7 +155,7 @@ export class NotebookRuns implements IDisposable {
 
   /** The complete output of a run. */
   async all(found: IClusterRecord): Promise<JournalOutputs> {
-    const journal = new JournalOutputs().keepAll();
+    const journal = new JournalOutputs().withoutOmissions();
     const { record, cluster } = found;
     const after = record.first_seq - 1;
     await readJournal(
@@ -183,7 +183,7 @@ export class NotebookRuns implements IDisposable {
       }
       this._watch.watch(cell);
       if (this.isLive(cell)) {
-        const found = this.found(cell);
+        const found = this.recordOf(cell);
         const known = found && this._restarts.runOf(cell, found.record);
         // its end is stored once the kernel has sent all output
         if (known && !isOver(known.state)) {

@@ -25,7 +25,7 @@ export function addCellStates(): void {
     }
   });
   const { execute } = CodeCell;
-  const told: typeof execute = async (cell, ...more) => {
+  const tracked: typeof execute = async (cell, ...more) => {
     const { model, outputArea } = cell;
     const before = outputArea.future;
     const reply = execute(cell, ...more); // sends the request to the kernel synchronously
@@ -43,7 +43,7 @@ export function addCellStates(): void {
       }
     }
   };
-  Object.assign(CodeCell, { execute: told });
+  Object.assign(CodeCell, { execute: tracked });
 }
 
 /** Show whether a cell runs, if JupyterLab does not. */

@@ -40,17 +40,18 @@ export function isStopped(
  *
  * @param sentence - the result in English: shown if a part's code is unknown, or if there are no parts
  * @param tracebackShown - the exception is displayed below, and not repeated here
- * @param kept - the ranks still exist, and with them the variables that an interrupt has kept
+ * @param variablesSurvive - the ranks still exist, and with them the variables that an interrupt has kept
  */
 export function outcomeOf(
   parts: readonly SummaryPart[] | undefined,
   sentence: string,
   tracebackShown: boolean,
-  kept: boolean,
+  variablesSurvive: boolean,
   trans: TranslationBundle
 ): IOutcome {
   const texts = (parts ?? []).map(
-    part => words(part, tracebackShown, kept, trans) ?? part.text ?? ''
+    part =>
+      words(part, tracebackShown, variablesSurvive, trans) ?? part.text ?? ''
   );
   if (!texts.length || texts.includes('')) {
     return { head: sentence, rest: '' };
@@ -64,7 +65,7 @@ export function outcomeOf(
 function words(
   { code, values }: SummaryPart,
   tracebackShown: boolean,
-  kept: boolean,
+  variablesSurvive: boolean,
   trans: TranslationBundle
 ): string | null {
   const numbers = ranksIn(values.ranks);
@@ -111,7 +112,7 @@ function words(
         value('restart')
       );
     case 'interrupted':
-      return kept
+      return variablesSurvive
         ? trans.__(
             '%1; variables are kept.',
             interrupted(values, numbers, trans)
@@ -144,7 +145,7 @@ function words(
 }
 
 /** Which ranks an interrupt found in which operations: "Rank 0 was in barrier."; empty if in none. */
-export function foundIn(
+export function interruptedOperations(
   parts: readonly SummaryPart[] | undefined,
   trans: TranslationBundle
 ): string {

@@ -9,7 +9,7 @@ import {
   isVague,
   lastShare,
   plusMinus,
-  shareAsKnown,
+  shareWithoutError,
   vagueText
 } from '../../metrics/share';
 import { splitOf } from '../../metrics/split';
@@ -37,7 +37,7 @@ export function Communication(props: IChartsProps): JSX.Element {
     ? UNKNOWN
     : vague
       ? ''
-      : shareAsKnown(metrics.comm_overhead, atLeast ? null : error);
+      : shareWithoutError(metrics.comm_overhead, atLeast ? null : error);
   const off = plusMinus(metrics.comm_overhead, error);
   const lines = communicationLines(points, atLeast);
   // if no steps are taken now, the panel's text

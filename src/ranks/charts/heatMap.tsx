@@ -4,7 +4,7 @@ import React, { useEffect, useRef, useState } from 'react';
 import { themeColour, themeFont } from '../../ui/icons/theme';
 import { ITick } from './axis';
 import { FAINT } from '../../metrics/ownTime';
-import { hasNodes, IHeat, isKnown } from '../model/heatMapCells';
+import { hasNodes, IHeat, hasTime } from '../model/heatMapCells';
 
 /** Space for the names of rows, px. */
 export const HEAT_LEFT = 52;
@@ -289,7 +289,7 @@ function drawMark(
   const { width } = context.measureText(text);
   const right = HEAT_LEFT + at * column - 4;
   const first = Math.floor((right - width - 3 - HEAT_LEFT) / column);
-  if (first < 0 || (named && isKnown(heat, index, first, at))) {
+  if (first < 0 || (named && hasTime(heat, index, first, at))) {
     return;
   }
   context.fillStyle = themeColour('--jp-layout-color1');

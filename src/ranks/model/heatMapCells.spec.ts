@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { makeCluster, makeRank } from '../../testing/clusters';
 import { median, shownNow } from '../../metrics/ownTime';
-import { hasNodes, heatOf, isKnown } from './heatMapCells';
+import { hasNodes, heatOf, hasTime } from './heatMapCells';
 
 const point = (at: number, own: number[], generation = 0) => ({
   at,
@@ -90,9 +90,9 @@ it('knows where a name would cover known times', () => {
   const cells = Float32Array.from([NaN, NaN, 0.1, 0.2, NaN, NaN, NaN, 2]);
   const row = (label: string, group: string) => ({ label, group, ranks: [0] });
   const heat = { rows: [row('0', 'a'), row('1', 'a')], cells, columns: 4 };
-  expect(isKnown(heat, 0, 0, 2)).toBe(false);
-  expect(isKnown(heat, 0, 1, 3)).toBe(true);
-  expect(isKnown(heat, 1, 0, 3)).toBe(false);
+  expect(hasTime(heat, 0, 0, 2)).toBe(false);
+  expect(hasTime(heat, 0, 1, 3)).toBe(true);
+  expect(hasTime(heat, 1, 0, 3)).toBe(false);
   expect(hasNodes(heat)).toBe(false);
   expect(hasNodes({ ...heat, rows: [row('0', 'a'), row('1', 'b')] })).toBe(
     true

@@ -104,7 +104,7 @@ export function hasNodes({ rows }: IHeat): boolean {
 }
 
 /** Whether a row has a known time in the columns from `from` to before `to`. */
-export function isKnown(
+export function hasTime(
   { cells, columns }: IHeat,
   row: number,
   from: number,

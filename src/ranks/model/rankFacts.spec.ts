@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeRank, makeVerdict } from '../../testing/clusters';
-import { standsAt } from './rankFacts';
+import { hangPositionText } from './rankFacts';
 import { sinceText } from '../table/rankGrid';
 
 const trans = nullTranslator.load('');
@@ -38,13 +38,15 @@ it('says of a world that stands where the one is, and what the others wait in', 
       }
     ]
   });
-  expect(standsAt(makeRank(1, { state: 'stuck' }), verdict, trans)).toBe(
-    'cell\u00a0[7], line\u00a06'
-  );
+  expect(
+    hangPositionText(makeRank(1, { state: 'stuck' }), verdict, trans)
+  ).toBe('cell\u00a0[7], line\u00a06');
   const waits = makeRank(0, { state: 'in collective', doing: 'backward' });
-  expect(standsAt(waits, verdict, trans)).toBe('all_reduce 22,093');
+  expect(hangPositionText(waits, verdict, trans)).toBe('all_reduce 22,093');
   // a rank of which the verdict says nothing
-  expect(standsAt(makeRank(2, { doing: 'data' }), verdict, trans)).toBe('data');
+  expect(hangPositionText(makeRank(2, { doing: 'data' }), verdict, trans)).toBe(
+    'data'
+  );
 });
 
 it('says since when in as few words as its column has room for', () => {

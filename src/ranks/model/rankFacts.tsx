@@ -30,7 +30,7 @@ export function doing(rank: Rank, trans: TranslationBundle): string {
 }
 
 /** Position of a rank in a stuck world: its own line, or the collective in which it waits. */
-export function standsAt(
+export function hangPositionText(
   rank: Rank,
   verdict: Verdict,
   trans: TranslationBundle

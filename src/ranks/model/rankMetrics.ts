@@ -11,13 +11,13 @@ export interface IRankMetrics {
   waiting: number | null;
 }
 
-const known = new WeakMap<Cluster, IRankMetrics[]>();
+const cache = new WeakMap<Cluster, IRankMetrics[]>();
 
 /**
  * Own time, waiting and transfer of each rank, which add up to its step. Computed once per frame for all views.
  */
 export function rankMetricsOf(cluster: Cluster): readonly IRankMetrics[] {
-  const before = known.get(cluster);
+  const before = cache.get(cluster);
   if (before) {
     return before;
   }
@@ -33,7 +33,7 @@ export function rankMetricsOf(cluster: Cluster): readonly IRankMetrics[] {
       transfer: rank.transfer_s
     };
   });
-  known.set(cluster, rankMetrics);
+  cache.set(cluster, rankMetrics);
   return rankMetrics;
 }
 

@@ -10,7 +10,7 @@ import {
   UNKNOWN
 } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
-import { doing, standsAt } from '../model/rankFacts';
+import { doing, hangPositionText } from '../model/rankFacts';
 import { IRankMetrics } from '../model/rankMetrics';
 import { rankGlyph, rankWord } from '../model/texts';
 
@@ -24,7 +24,7 @@ export interface IColumn {
   /** Grid track. */
   width: string;
   /** Minimum width of the table for this column; without it, the column is always shown. */
-  room?: 'wide' | 'middle' | 'little';
+  minWidth?: 'wide' | 'middle' | 'little';
 }
 
 /** Times of a step in milliseconds, or in seconds for long steps. */
@@ -102,7 +102,7 @@ function whichColumns(trans: TranslationBundle, nodes: number): IColumn[] {
       value: f => f.rank.device,
       show: f => f.rank.device,
       width: '68px',
-      room: 'wide'
+      minWidth: 'wide'
     }
   ];
 }
@@ -114,7 +114,7 @@ function doingColumn(
   sleeps: boolean
 ): IColumn {
   const doingNow = (f: IRankMetrics): string =>
-    alarm ? standsAt(f.rank, alarm, trans) : doing(f.rank, trans);
+    alarm ? hangPositionText(f.rank, alarm, trans) : doing(f.rank, trans);
   return {
     key: 'doing',
     head: alarm ? trans.__('Where') : trans.__('Doing'),
@@ -157,7 +157,7 @@ function timeColumns(
           amount(f.own, scale)
         )
     },
-    { ...time('data', trans.__('Data'), f => f.rank.data_s), room: 'wide' },
+    { ...time('data', trans.__('Data'), f => f.rank.data_s), minWidth: 'wide' },
     ...(sleeps
       ? [
           {
@@ -167,13 +167,13 @@ function timeColumns(
               f => f.rank.asleep_s ?? null
             ),
             width: 'minmax(112px, 0.9fr)',
-            room: 'middle' as const
+            minWidth: 'middle' as const
           }
         ]
       : []),
     {
       ...time('transfer', trans.__('Transfer'), f => f.transfer),
-      room: 'middle'
+      minWidth: 'middle'
     },
     time('waiting', trans.__('Waiting'), f => f.waiting)
   ];
@@ -193,7 +193,7 @@ function resourceColumns(trans: TranslationBundle, gpus: boolean): IColumn[] {
       show: f => formatRate(f.rank.samples_per_s),
       number: true,
       width: 'minmax(86px, 0.9fr)',
-      room: 'wide'
+      minWidth: 'wide'
     },
     {
       key: 'memory',
@@ -202,7 +202,7 @@ function resourceColumns(trans: TranslationBundle, gpus: boolean): IColumn[] {
       show: f => memoryText(f.rank, gpus),
       number: true,
       width: 'minmax(124px, 1fr)',
-      room: 'little'
+      minWidth: 'little'
     },
     {
       key: 'use',
@@ -211,7 +211,7 @@ function resourceColumns(trans: TranslationBundle, gpus: boolean): IColumn[] {
       show: f => formatShare(busyShare(f)),
       number: true,
       width: 'minmax(72px, 0.6fr)',
-      room: 'wide'
+      minWidth: 'wide'
     },
     {
       key: 'seen',
@@ -223,7 +223,7 @@ function resourceColumns(trans: TranslationBundle, gpus: boolean): IColumn[] {
           : trans.__('%1 s', fine.format(f.rank.last_seen_s)),
       number: true,
       width: '64px',
-      room: 'wide'
+      minWidth: 'wide'
     }
   ];
 }

@@ -128,7 +128,7 @@ function NodeRow(
       role="row"
       className="jp-DtrainRanks-node"
       data-slow={slow || undefined}
-      data-trouble={bad || undefined}
+      data-attention={bad || undefined}
       onContextMenu={event =>
         props.onMenu(
           event,

@@ -15,7 +15,7 @@ import { moveFocus } from '../../ui/rovingFocus';
 import { splitOf } from '../../metrics/split';
 import { SplitBar } from '../../ui/charts/splitBar';
 import { alarmOf } from '../../verdicts/verdict';
-import { doing, Facts, standsAt } from '../model/rankFacts';
+import { doing, Facts, hangPositionText } from '../model/rankFacts';
 import { IRowsProps } from './slowest';
 import { rankGlyph, rankWord } from '../model/texts';
 
@@ -154,7 +154,7 @@ function Middle(props: {
 }): JSX.Element {
   const { rank, alarm, trans } = props;
   if (alarm) {
-    const where = standsAt(rank, alarm, trans);
+    const where = hangPositionText(rank, alarm, trans);
     const since = sinceText(alarm.since_s);
     return (
       <>

@@ -123,12 +123,12 @@ function Heads(props: {
   const direction = sort.down ? 'descending' : 'ascending';
   return (
     <div role="row" className="jp-DtrainRanks-tableHead" aria-rowindex={1}>
-      {columns.map(({ key, head, number, room }) => (
+      {columns.map(({ key, head, number, minWidth }) => (
         <span
           key={key}
           role="columnheader"
           data-number={number || undefined}
-          data-room={room}
+          data-min-width={minWidth}
           aria-sort={key === sort.key ? direction : 'none'}
         >
           <button
@@ -170,7 +170,7 @@ function Row(
       aria-selected={rank === props.selected}
       data-row={rank}
       data-slow={slow || undefined}
-      data-trouble={state === 'stuck' || state === 'lost' || undefined}
+      data-attention={state === 'stuck' || state === 'lost' || undefined}
       tabIndex={props.stop ? 0 : -1}
       style={{ top: props.top }}
       onClick={() => props.onSelect(rank)}
@@ -194,7 +194,7 @@ function Cells(props: {
             key={c.key}
             role="gridcell"
             data-number={c.number || undefined}
-            data-room={c.room}
+            data-min-width={c.minWidth}
             title={c.number ? undefined : titleOf(shown)}
           >
             {shown}
@@ -207,9 +207,9 @@ function Cells(props: {
 
 /** Grid tracks by available width: all columns, or the most important ones. */
 function tracks(columns: readonly IColumn[]): React.CSSProperties {
-  const middle = columns.filter(c => c.room !== 'wide');
-  const little = middle.filter(c => c.room !== 'middle');
-  const narrow = little.filter(c => c.room !== 'little');
+  const middle = columns.filter(c => c.minWidth !== 'wide');
+  const little = middle.filter(c => c.minWidth !== 'middle');
+  const narrow = little.filter(c => c.minWidth !== 'little');
   return {
     '--wide': columns.map(c => c.width).join(' '),
     '--middle': middle.map(c => c.width).join(' '),

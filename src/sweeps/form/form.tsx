@@ -19,7 +19,12 @@ import { problemsOfSweep, useSweepPlan } from './checkSweep';
 import { SweepBar } from './sweepBar';
 import { SweepFields } from './sweepFields';
 import { placeOf, SweepReport } from './sweepReport';
-import { emptySweep, ISweepForm, knownOf, UNSIZED } from '../model/formRequest';
+import {
+  emptySweep,
+  ISweepForm,
+  withoutRemoved,
+  UNSIZED
+} from '../model/formRequest';
 import { objectivesIn } from '../model/objectives';
 
 export interface ISweepFormProps {
@@ -72,7 +77,10 @@ export function SweepForm(props: ISweepFormProps): JSX.Element {
   const [typed, setSweep] = useTypedSweep(props.typed, notebook);
   const form = filled?.form ?? null;
   const defaults = filled?.defaults ?? '';
-  const sweep = useMemo(() => knownOf(typed, defaults), [typed, defaults]);
+  const sweep = useMemo(
+    () => withoutRemoved(typed, defaults),
+    [typed, defaults]
+  );
   const faults = useMemo(
     () => (form ? faultsOf(form, defaults, trans) : []),
     [form, defaults, trans]

@@ -6,7 +6,7 @@ import { Sweep, Trial } from '../../tokens';
 import {
   emptySweep,
   ISweepForm,
-  knownOf,
+  withoutRemoved,
   sweepFaults,
   trialsOf,
   UNSIZED,
@@ -69,8 +69,8 @@ it('leaves the size of a trial to the server where nobody typed one', () => {
 it('forgets a parameter that the notebook has no longer', () => {
   const gone = { ...SWEEP, vary: { ...SWEEP.vary, gone: of('list') } };
   expect(sweepFaults(gone).map(f => f.parameter)).toEqual(['gone']);
-  expect(sweepFaults(knownOf(gone, DEFAULTS))).toEqual([]);
-  const codes = sweepFaults(knownOf(SWEEP, 'rate = 1')).map(f => f.code);
+  expect(sweepFaults(withoutRemoved(gone, DEFAULTS))).toEqual([]);
+  const codes = sweepFaults(withoutRemoved(SWEEP, 'rate = 1')).map(f => f.code);
   expect(codes).toEqual(['nothing varies']);
 });
 

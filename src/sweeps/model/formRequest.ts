@@ -64,7 +64,7 @@ export function emptySweep(objectives: readonly string[]): ISweepForm {
  *
  * @param defaults - assignments of the notebook's tagged cell
  */
-export function knownOf(form: ISweepForm, defaults: string): ISweepForm {
+export function withoutRemoved(form: ISweepForm, defaults: string): ISweepForm {
   const names = linesOf(defaults).map(parameter => parameter.name);
   const vary = Object.entries(form.vary).filter(([name]) =>
     names.includes(name)

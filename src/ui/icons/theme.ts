@@ -1,4 +1,4 @@
-const known = new Map<string, string>();
+const colours = new Map<string, string>();
 let theme: string | undefined;
 
 /**
@@ -9,12 +9,12 @@ export function themeColour(name: string): string {
   const now = document.body.dataset.jpThemeName;
   if (now !== theme) {
     theme = now;
-    known.clear();
+    colours.clear();
   }
-  let value = known.get(name);
+  let value = colours.get(name);
   if (!value) {
     value = getComputedStyle(document.body).getPropertyValue(name).trim();
-    known.set(name, value);
+    colours.set(name, value);
   }
   return value;
 }

@@ -172,11 +172,11 @@ async def _watch(cluster: dt.Cluster, seen: Callable[[Any], None]) -> None:
 
 async def _keep_attached(cluster: dt.Cluster, debugger: Debugger) -> None:
     """As an editor's session does."""
-    Reattach(debugger._debugging, cluster._connection, None, lambda _: None, lambda: None).keep()
+    Reattach(debugger._debugging, cluster._connection, None, lambda _: None, lambda: None).start()
 
 
 async def _troubles() -> Any:
-    return supervision.here().troubles
+    return supervision.here().failures
 
 
 def test_garbage_and_other_versions_are_answered_or_dropped(pair: dt.Cluster) -> None:

@@ -146,7 +146,7 @@ def test_a_start_on_a_full_disk_says_so_and_leaves_nothing(
                 while True:
                     file.write(bytes(4096))
             if filled == "meanwhile":  # after the look
-                monkeypatch.setattr(paths, "must_have_room", lambda: None)
+                monkeypatch.setattr(paths, "check_writable", lambda: None)
             began = time.monotonic()
             with pytest.raises(StartFailed, match=f"disk of {small}.* is full") as refused:
                 dt.start(ranks=2, name="nowhere")

@@ -291,7 +291,7 @@ async def test_a_cluster_from_start_to_stop(jp_fetch: Any, jp_ws_fetch: Any, jp_
     worlds.close()
     again = await jp_fetch("dtrain-lab", "clusters", method="POST", body=START)
     assert json.loads(again.body)["usual_start_s"] < 120, "the start before is known"
-    (pid,) = [record.pid for record in worlds.found()]
+    (pid,) = [record.pid for record in worlds.running()]
     os.kill(pid, signal.SIGSTOP)  # a head that hangs is stopped all the same
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(heads, "STOP_ANSWER_S", 0.5)

@@ -23,7 +23,7 @@ def tuned(group: Any) -> tuple[Any, Any]:
 
 
 def train(model: Any, optimizer: Any) -> bool:
-    for _ in range(3 * (buckets.WARM + buckets.MOST_STEPS)):
+    for _ in range(3 * (buckets.UNTIMED_STEPS + buckets.MOST_STEPS)):
         optimizer.zero_grad()
         model(torch.ones(2, 6)).sum().backward()
         optimizer.step()
@@ -75,9 +75,9 @@ def interrupted() -> Any:
                 raise KeyboardInterrupt
 
         buckets.Tuning._use = using  # type: ignore[method-assign]
-        buckets.KEPT_FROM = 9.0  # the default is kept: it is not the last size
+        buckets.LEAST_GAIN = 9.0  # the default is kept: it is not the last size
         try:
-            for _ in range(at * (buckets.WARM + buckets.MOST_STEPS)):
+            for _ in range(at * (buckets.UNTIMED_STEPS + buckets.MOST_STEPS)):
                 optimizer.step()
         except KeyboardInterrupt:
             assert first

@@ -254,7 +254,7 @@ def test_what_was_measured_is_shown_while_the_same_loop_runs_and_old_figures_are
         world.forecast(2)
     with pytest.raises(NotFound, match="nosuch"):
         world.forecast(2, profile="nosuch")
-    speeds.keep(profiles.load("local"), Between("a", "b", "eth0", Speed(0.0, 1e6)))
+    speeds.save(profiles.load("local"), Between("a", "b", "eth0", Speed(0.0, 1e6)))
     forecast = world.forecast(2)
     assert (forecast["nodes"], forecast["ranks"]) == (2, 4)
     assert 2 < forecast["gain"] < 4.5, "four ranks whose small gradients are soon sent, not 20 ms late"

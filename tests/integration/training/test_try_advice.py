@@ -33,7 +33,7 @@ ITEM_S = 0.02
 
 @pytest.fixture(scope="module", autouse=True)
 def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """It outlives the models: see rank/group/kept_groups.py."""
+    """It outlives the models: see rank/group/retained_groups.py."""
     store = dist.FileStore(str(tmp_path_factory.mktemp("group") / "store"), 1)
     dist.init_process_group("gloo", store=store, rank=0, world_size=1)
     yield

@@ -35,7 +35,7 @@ import torch.distributed as dist, stored
 if rank == 1:
     stored.load()
 dist.barrier()"""
-CALM = "() => document.querySelectorAll('.jp-DtrainDebug-marks, .jp-DtrainStatus-trouble').length === 0"
+CALM = "() => document.querySelectorAll('.jp-DtrainDebug-marks, .jp-DtrainStatus-attention').length === 0"
 
 
 def cell(page: Any, index: int) -> Any:
@@ -87,9 +87,9 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
     line = cell(page, 1).locator(".jp-DtrainDebug-stuckLine")
     assert "time.sleep(600)" in line.inner_text()
     # in the status bar and on the tab, in words
-    page.locator(".jp-DtrainStatus button[data-trouble]", has_text="hang: rank 1 is stuck, ").wait_for()
+    page.locator(".jp-DtrainStatus button[data-attention]", has_text="hang: rank 1 is stuck, ").wait_for()
     tab = page.get_by_role("tab", name="rank 1 is stuck")
-    assert "jp-DtrainStatus-trouble" in tab.get_attribute("class")
+    assert "jp-DtrainStatus-attention" in tab.get_attribute("class")
     assert page.locator(".Toastify__toast").count() == 0, "the card is in view"
     assert fits(panel)
     shot(page, "hang-light")
@@ -135,7 +135,7 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
     panel.press("Interrupt, keep variables")
     panel.says("Ready. 2 ranks wait for a cell.")
     page.wait_for_function(CALM)
-    page.locator(".jp-DtrainStatus button:not([data-trouble])", has_text="hang: 2 ranks").wait_for()
+    page.locator(".jp-DtrainStatus button:not([data-attention])", has_text="hang: 2 ranks").wait_for()
     assert page.locator(".Toastify__toast--error").count() == 0
 
     # in a file of the user's: no mark in the notebook, and the card opens the file at its line

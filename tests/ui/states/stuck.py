@@ -114,7 +114,7 @@ def _shows(verdict: Verdict) -> State:
 
 
 NOTHING_RED = """() => !document.querySelector(
-    '.jp-DtrainDebug-marks [data-kind], .jp-DtrainStatus-trouble, .jp-DtrainOutput-bar [role=alert]')"""
+    '.jp-DtrainDebug-marks [data-kind], .jp-DtrainStatus-attention, .jp-DtrainOutput-bar [role=alert]')"""
 
 
 def _ignored(stage: Stage) -> None:
@@ -122,7 +122,7 @@ def _ignored(stage: Stage) -> None:
     _shows(STUCK).show(stage)
     stage.page.locator(PANEL).get_by_role("button", name="Ignore").press("Enter")
     stage.page.locator(PANEL).get_by_text(f"Ignored: {STUCK.text}").wait_for()
-    stage.page.locator(".jp-DtrainStatus button:not([data-trouble])").wait_for()
+    stage.page.locator(".jp-DtrainStatus button:not([data-attention])").wait_for()
     stage.page.locator(f"{PANEL} button:focus", has_text="Show again").wait_for()
     stage.page.wait_for_function(NOTHING_RED)
     stage.settle()

@@ -107,14 +107,14 @@ def test_a_stop_is_told_by_its_kind_and_not_by_its_words() -> None:
     (part,) = cell_errors.failure_parts(stopped, (0, 1), by)
     assert part.text.startswith("The cluster was stopped by b.ipynb ")
     assert part.values == {"ranks": "0-1", "by": "kernel", "at": noon, "notebook": "b.ipynb"}
-    assert cluster_endings.told(by, "/home/me/b.ipynb", now=noon) == " by this notebook at 12:04"
-    assert cluster_endings.told(by, now=noon + 86400) == " by b.ipynb on 26 November at 12:04"
-    assert cluster_endings.told(Ending("server", None, noon), now=noon) == " in the panel at 12:04"
+    assert cluster_endings.stopped_by(by, "/home/me/b.ipynb", now=noon) == " by this notebook at 12:04"
+    assert cluster_endings.stopped_by(by, now=noon + 86400) == " by b.ipynb on 26 November at 12:04"
+    assert cluster_endings.stopped_by(Ending("server", None, noon), now=noon) == " in the panel at 12:04"
     assert (
-        cluster_endings.told(Ending("idle", None, noon, 1800), now=noon)
+        cluster_endings.stopped_by(Ending("idle", None, noon, 1800), now=noon)
         == " at 12:04: it ran no cell for 30 min"
     )
-    assert cluster_endings.told(Ending()) == cluster_endings.told(None) == ""
+    assert cluster_endings.stopped_by(Ending()) == cluster_endings.stopped_by(None) == ""
     lost = Failure(1, "lost", "RankLost", cell_errors.STOPPED)
     assert [part.code for part in cell_errors.failure_parts([stopped[0], lost], (0, 1))] == ["lost"]
     for failures, kind in ((stopped, RanksStopped), ([stopped[0], lost], RanksFailed)):

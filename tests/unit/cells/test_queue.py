@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dtrain_lab.cells.queue import Entry, Queue, add, ahead_of, end, keep
+from dtrain_lab.cells.queue import Entry, Queue, add, ahead_of, end, narrow
 
 
 def entry(cell: str, *ranks: int) -> Entry:
@@ -25,7 +25,7 @@ def test_a_cell_that_keeps_some_of_its_ranks_frees_the_others() -> None:
     queue, _ = add(Queue(), entry("a", 0, 1))
     queue, _ = add(queue, entry("b", 0))
     queue, _ = add(queue, entry("c", 1))
-    queue, begun = keep(queue, "a", frozenset({1}))
+    queue, begun = narrow(queue, "a", frozenset({1}))
     assert [t.cell for t in begun] == ["b"]
     queue, begun = end(queue, "a")
     assert [t.cell for t in begun] == ["c"]

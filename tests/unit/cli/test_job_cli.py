@@ -40,7 +40,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     folder.mkdir(parents=True)
     record = replace(RECORD, directory=str(folder), checkpoints=f"{folder}/checkpoints", handle=None)
     store.put(record)
-    store.see(record, replace(FAILED, directory=str(folder)))
+    store.save_state(record, replace(FAILED, directory=str(folder)))
     (folder / "exit").write_text('{"code": 1, "at": 200.0}')
     made = Jobs(store)
     monkeypatch.setattr(Portal.get("terminal"), "_jobs", made)

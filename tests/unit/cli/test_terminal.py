@@ -41,7 +41,7 @@ def test_a_hosts_questions_are_not_mixed_with_json(
 
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class Worlds:
-        def found(self) -> list[Any]:
+        def running(self) -> list[Any]:
             return [SimpleNamespace(id="1", name="hangs", directory="/d")]
 
         def clusters(self) -> list[Any]:
@@ -55,14 +55,14 @@ def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_disk_that_takes_no_record_is_told_before_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    paths.must_have_room()
+    paths.check_writable()
 
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(StartFailed) as refused:
-        paths.must_have_room()
+        paths.check_writable()
     assert refused.value.message.startswith(f"{paths.records()} can't be written: No space left on device.")
 
 
@@ -71,7 +71,7 @@ def test_a_path_that_sockets_cant_have_is_told_before_a_start(
 ) -> None:
     monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / ("x" * folders.LONGEST)))
     with pytest.raises(StartFailed, match="is too long a path for a cluster's sockets"):
-        paths.must_have_room()
+        paths.check_writable()
 
 
 def test_the_longest_paths_fit_what_sockets_may_have() -> None:

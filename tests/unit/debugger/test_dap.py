@@ -417,7 +417,7 @@ def test_a_rank_that_waits_says_for_whom() -> None:
         "place": {"file": "dtrain-cell:77.py", "line": 7, "function": "step"},
         "operation": {"name": "all_reduce", "sequence": 412, "shape": [2], "ranks": [0, 1, 2]},
     }
-    state = events.stands(state, 1, body)
+    state = events.record_location(state, 1, body)
     shown = view(state)
     assert shown.sentence == "Paused on 2 ranks. Rank 1 waits in all_reduce."
     assert shown.waits[0].text == "Rank 1 waits in all_reduce no. 412 for ranks 0, 2."
@@ -434,7 +434,7 @@ def test_ranks_that_were_in_a_collective_before_are_told_once_and_until_they_go_
     )
     place = {"file": "dtrain-cell:77.py", "line": 6, "function": "step"}
     there = {"place": place, "operation": {"name": "all_reduce", "sequence": 1}}
-    state = events.stands(events.stands(state, 0, {"place": place}), 1, there)
+    state = events.record_location(events.record_location(state, 0, {"place": place}), 1, there)
     assert view(state).notes[0].startswith("all_reduce on rank 1 and broadcast on rank 2 began before")
     one = replace(state, held={1: "all_reduce"})
     assert view(one).notes == (

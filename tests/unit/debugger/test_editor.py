@@ -173,11 +173,11 @@ def test_of_arguments_only_what_is_known_and_not_null_goes_on() -> None:
 def test_threads_frames_and_variables_have_to_be_there(command: str, given: Any, said: str) -> None:
     state, _ = events.happened(seen(), 1, "gone", {})
     with pytest.raises((BadRequest, Conflict), match=said):
-        arguments.known(state, command, given)
+        arguments.check_target(state, command, given)
     with pytest.raises(BadRequest, match=r"Threads are 1001 to 1003: one for each rank\."):
-        arguments.known(seen(), "next", {"threadId": 1})
-    arguments.known(state, "stackTrace", {"threadId": 1001})
-    arguments.known(state, "threads", {})
+        arguments.check_target(seen(), "next", {"threadId": 1})
+    arguments.check_target(state, "stackTrace", {"threadId": 1001})
+    arguments.check_target(state, "threads", {})
 
 
 def test_what_pydevd_refuses_is_said_in_words() -> None:

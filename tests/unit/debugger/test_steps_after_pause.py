@@ -33,7 +33,7 @@ async def test_a_rank_whose_step_does_not_end_is_paused_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = World()
-    monkeypatch.setattr(step_to_collective, "STOOD_S", 0.0)
+    monkeypatch.setattr(step_to_collective, "PAUSE_POLL_S", 0.0)
     await Gathering(world).meet()
     assert [(o.command, list(o.arguments)) for o in world.orders] == [("next", [0]), ("pause", [0])]
     assert world.state.paused == (0,)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dtrain_lab.jobs.folder import found_in
+from dtrain_lab.jobs.folder import read_folder_state
 from dtrain_lab.jobs.job_errors import first_error, killed_from_outside
 from dtrain_lab.jobs.state import LATE_HERE_S, LATE_S, job
 from dtrain_lab.services.policy import backends
@@ -221,11 +221,13 @@ def test_when_its_time_is_over() -> None:
 
 
 def test_files_that_cant_be_read_count_as_none() -> None:
-    found = found_in(
+    found = read_folder_state(
         {"exit": b"{", "started": b"soon", "error.0.json": b"[]", "live.json": b"", "attempt": b"2\n"}
     )
     assert found == FolderState(attempt=2)
-    assert found_in({"exit": b'{"code": 3, "at": 5.5}', "started": b"4.5\n"}) == FolderState(4.5, End(3, 5.5))
+    assert read_folder_state({"exit": b'{"code": 3, "at": 5.5}', "started": b"4.5\n"}) == FolderState(
+        4.5, End(3, 5.5)
+    )
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ async def test_the_front_end_is_asked_for_conditions(cell: str) -> None:
     waits = asyncio.create_task(earlier.answered(State()))
     await asyncio.sleep(0)
     assert not waits.done()
-    assert earlier.told(TOLD, State()) == []
+    assert earlier.conditions_received(TOLD, State()) == []
     await waits
     state = earlier.adopt(State())
     assert state.points == {cell: (ASKED,), FILE: (Breakpoint(2, "x > 2"),)}, (
@@ -51,7 +51,7 @@ async def test_the_front_end_is_asked_for_conditions(cell: str) -> None:
 async def test_an_answer_that_comes_late_counts_and_nobody_waits_for_it_twice(
     cell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(earlier_breakpoints, "TOLD_WITHIN_S", 0.01)
+    monkeypatch.setattr(earlier_breakpoints, "ANSWER_WITHIN_S", 0.01)
     own: dict[str, list[Dap]] = {}
     emitted: list[Dap] = []
     earlier = EarlierBreakpoints(lambda: own, emitted.append)
@@ -63,5 +63,5 @@ async def test_an_answer_that_comes_late_counts_and_nobody_waits_for_it_twice(
     assert state.points == {cell: (Breakpoint(5), Breakpoint(6))}
     await earlier.answered(State())
     assert len(emitted) == 1
-    [arguments] = earlier.told(TOLD, state)
+    [arguments] = earlier.conditions_received(TOLD, state)
     assert arguments == {"path": cell, "line": 5, "condition": "rank == 1", "hit": ">= 3", "log": ""}

@@ -34,7 +34,7 @@ def test_a_cluster_that_has_the_name_of_the_ended_one_is_called_another() -> Non
     assert cluster_choice.ended(LAST, ["local", "local-2"]).message == (
         "The earlier local-2, which this notebook used, was stopped at 9:27. Running: local, another local-2."
     )
-    assert cluster_choice.stands_in(LAST, "local") == (
+    assert cluster_choice.other_cluster_notice(LAST, "local") == (
         "local-2, which this notebook used, was stopped at 9:27. This is about local:"
     )
 

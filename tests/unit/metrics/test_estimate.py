@@ -320,17 +320,19 @@ def crowded(on_processor: float = 1.0, error_s: float | None = 0.0001) -> commun
 
 def test_where_ranks_share_a_processor_waiting_makes_the_rest_slower() -> None:
     longer = 0.05 * 10 / 9 / (1 + 0.05 * 10 / 9 / 0.7)
-    assert crowded().warm == pytest.approx(1 / (1 + longer))
+    assert crowded().undisturbed == pytest.approx(1 / (1 + longer))
     cost = 0.009 * (1 - 1 / (1 + longer))
     assert crowded().comm_overhead == pytest.approx((0.01 + cost) / 0.02)
     assert crowded().transfer_s + crowded().wait_s == pytest.approx(0.01 + cost)
-    assert cold_caches.warm(1e6, 0.001, 1.0) == pytest.approx(1 / 1.7, rel=1e-4), "no more than that"
+    assert cold_caches.undisturbed_share(1e6, 0.001, 1.0) == pytest.approx(1 / 1.7, rel=1e-4), (
+        "no more than that"
+    )
 
 
 def test_what_another_device_computes_or_nothing_measured_stays_as_it_is() -> None:
     assert crowded(on_processor=0.0).comm_overhead == pytest.approx(0.5)
     assert crowded(error_s=None).comm_overhead == pytest.approx(0.5)
-    assert cold_caches.warm(0.0, 0.01, 1.0) == 1.0
+    assert cold_caches.undisturbed_share(0.0, 0.01, 1.0) == 1.0
 
 
 def test_a_steps_parts_add_up_also_where_waiting_made_them_slower() -> None:
@@ -343,8 +345,8 @@ def test_a_steps_parts_add_up_also_where_waiting_made_them_slower() -> None:
     assert metrics.compute_s is not None
     assert metrics.optimizer_s is not None
     taken = metrics.transfer_s + metrics.compute_s + metrics.optimizer_s + 0.001
-    warm = communication.split([sample], 2, crowded=True)[0].warm
-    assert 0.02 - taken == pytest.approx(0.001 * warm), "what is left is other"
+    undisturbed = communication.split([sample], 2, crowded=True)[0].undisturbed
+    assert 0.02 - taken == pytest.approx(0.001 * undisturbed), "what is left is other"
 
 
 def test_one_rank_has_no_communication_and_no_doubt_about_it() -> None:

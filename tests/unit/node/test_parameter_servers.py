@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from dtrain_lab.jobs.attempt import SILENT_S, RankSeen, stand
+from dtrain_lab.jobs.attempt import SILENT_S, RankReport, attempt_state
 from dtrain_lab.machine import processes, supervision
 from dtrain_lab.node.agent import Agent
 from dtrain_lab.node.sources import parameter_servers, rank_error, spawned_source
@@ -29,7 +29,7 @@ class Head:
 
     def __init__(self, words: Sequence[links.AttemptState | None]) -> None:
         self._words = list(words)
-        self.stand: links.AttemptState | None = None
+        self.attempt_state: links.AttemptState | None = None
         self.heard_at = 0.0
         self.asked = 0
 
@@ -37,7 +37,7 @@ class Head:
         self.asked += 1
         now = asyncio.get_running_loop().time()
         if self._words and (word := self._words.pop(0)) is not None:
-            self.stand, self.heard_at = word, now
+            self.attempt_state, self.heard_at = word, now
 
 
 @pytest_asyncio.fixture
@@ -138,7 +138,7 @@ async def test_a_late_chief_is_unknown_to_the_head_and_asked_for_again(
 ) -> None:
     """As the agent's connection to the head has it, with the head's own judgement of each question."""
     serve = frozenset({1})
-    late, began, done = RankSeen(0, None, 1.0), RankSeen(0, None, 0.0), RankSeen(0, 0, 0.0)
+    late, began, done = RankReport(0, None, 1.0), RankReport(0, None, 0.0), RankReport(0, 0, 0.0)
     views = [
         ({1: late}, SILENT_S + 1),
         ({1: late}, 0.0),
@@ -153,7 +153,7 @@ async def test_a_late_chief_is_unknown_to_the_head_and_asked_for_again(
 
     def answer(message: links.Message) -> None:
         ranks, waited_s = views.pop(0)
-        said.append(stand(ranks, 2, 0, waited_s, failed=False, serving=serve))
+        said.append(attempt_state(ranks, 2, 0, waited_s, failed=False, serving=serve))
         head.obey(links.Attempt(0, said[-1]))
 
     monkeypatch.setattr(agent.link, "send", answer)

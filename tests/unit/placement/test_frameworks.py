@@ -248,9 +248,9 @@ def test_clusters_are_of_torch(keys: dict[str, Any], title: str) -> None:
 
 
 def test_an_attempt_is_over_when_all_but_those_that_serve_have_ended() -> None:
-    ends = {0: attempt.RankSeen(0, 0, 0.0), 1: attempt.RankSeen(0, None, 0.0)}
-    assert attempt.stand(ends, 2, 0, 0.0, failed=False) == "runs"
-    assert attempt.stand(ends, 2, 0, 0.0, failed=False, serving=frozenset({1})) == "done"
+    ends = {0: attempt.RankReport(0, 0, 0.0), 1: attempt.RankReport(0, None, 0.0)}
+    assert attempt.attempt_state(ends, 2, 0, 0.0, failed=False) == "runs"
+    assert attempt.attempt_state(ends, 2, 0, 0.0, failed=False, serving=frozenset({1})) == "done"
 
 
 def test_of_communication_that_is_not_seen_nothing_is_claimed() -> None:

@@ -109,7 +109,7 @@ class Part:
         mine, living = self.tickets[self.job], list(self.tickets.values())
         if mine.holds:
             said: wire.SlotsReport = wire.Reserved(
-                self.node, self.hold, slots.keeps_earlier_waiting(living, mine)
+                self.node, self.hold, slots.delays_earlier_world(living, mine)
             )
         else:
             answer = slots.admit(living, mine.id, GPU, ("0",))

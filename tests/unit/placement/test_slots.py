@@ -141,8 +141,8 @@ def test_a_cluster_shares_only_where_nothing_is_free_and_keeps_what_it_has() -> 
     assert chosen(2, USABLE, held={"0"}, taken={"1"}) == ("2", "3")
     assert chosen(3, USABLE, held={"0"}, taken={"1"}) == ("1", "2", "3"), "rather computed on than held"
     assert chosen(8, USABLE, held={"0"}, taken=()) == USABLE
-    assert chosen(3, USABLE, held={"0", "3"}, taken=(), keep=("2",)) == ("2", "0", "1")
-    assert chosen(1, USABLE, held=(), taken=(), keep=("2", "3")) == ("2",)
+    assert chosen(3, USABLE, held={"0", "3"}, taken=(), current=("2",)) == ("2", "0", "1")
+    assert chosen(1, USABLE, held=(), taken=(), current=("2", "3")) == ("2",)
     assert chosen(2, (), held=(), taken=()) == ()
 
 

@@ -78,7 +78,7 @@ async def test_each_loop_goes_on_and_says_so(
 ) -> None:
     monkeypatch.setattr(backoff, "FIRST_S", 0.001)
     supervisor, begun, goes_on, told = supervision.here(), [0], asyncio.Event(), []
-    supervisor.on_trouble.append(told.append)
+    supervisor.on_failure.append(told.append)
 
     async def work() -> None:
         begun[0] += 1
@@ -87,10 +87,10 @@ async def test_each_loop_goes_on_and_says_so(
         goes_on.set()
         await asyncio.Event().wait()
 
-    handle = supervisor.keep(name, work)
+    handle = supervisor.start_loop(name, work)
     async with asyncio.timeout(5):
         await goes_on.wait()
-    assert [(t.name, t.kind, t.times) for t in supervisor.troubles] == [(name, "restarted", 1)]
+    assert [(t.name, t.kind, t.times) for t in supervisor.failures] == [(name, "restarted", 1)]
     assert told
     record = next(r for r in caplog.records if name in r.getMessage())
     assert record.exc_info is not None
@@ -117,7 +117,7 @@ async def test_a_failure_of_work_that_is_done_once_reaches_whoever_waits() -> No
     supervisor.once("head.answer", breaks(Conflict("No.")), failed)
     async with asyncio.timeout(5):
         await done.wait()
-    assert [t.times for t in supervisor.troubles] == [1], "what is of the world is no trouble of ours"
+    assert [t.times for t in supervisor.failures] == [1], "what is of the world is no trouble of ours"
     await supervisor.close()
 
 
@@ -134,7 +134,7 @@ async def test_the_end_of_what_a_loop_waits_for_is_not_its_own(monkeypatch: pyte
         other.cancel()
         await other
 
-    handle = supervision.here().keep("client.watch", work)
+    handle = supervision.here().start_loop("client.watch", work)
     async with asyncio.timeout(5):
         await again.wait()
         await handle.wait()
@@ -152,13 +152,13 @@ async def test_one_that_fails_at_its_end_does_not_begin_anew() -> None:
         finally:
             raise OSError("gone")
 
-    handle = supervision.here().keep("server.panel", work)
+    handle = supervision.here().start_loop("server.panel", work)
     async with asyncio.timeout(5):
         await runs.wait()
         handle.cancel()
         await handle.wait()
     assert begun == [1]
-    assert supervision.here().troubles == ()
+    assert supervision.here().failures == ()
     await supervision.here().close()
 
 
@@ -172,7 +172,7 @@ async def test_one_that_fails_ends_no_other() -> None:
         lives.set()
         raise RuntimeError("once")
 
-    handle = supervisor.keep("head.watch", stays)
+    handle = supervisor.start_loop("head.watch", stays)
     supervisor.once("head.answer", breaks())
     async with asyncio.timeout(5):
         await lives.wait()
@@ -187,11 +187,11 @@ def test_what_escapes_from_callbacks_of_a_kernel_s_portal_is_counted() -> None:
 
     async def breaks() -> tuple[Any, ...]:
         told = asyncio.Event()
-        supervision.here().on_trouble.append(lambda _: told.set())
+        supervision.here().on_failure.append(lambda _: told.set())
         asyncio.get_running_loop().call_soon(lambda: {}["rank"])
         async with asyncio.timeout(5):
             await told.wait()
-        return supervision.here().troubles
+        return supervision.here().failures
 
     try:
         assert [(t.name, t.times) for t in portal.call(breaks())] == [("callback", 1)]

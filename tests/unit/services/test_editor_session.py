@@ -86,7 +86,7 @@ async def test_a_stop_is_told_also_after_a_step_that_failed(
 ) -> None:
     made: list[DebugSession] = []
     monkeypatch.setattr(sessions, "DebugSession", lambda *given: made.append(DebugSession(*given)) or made[0])
-    monkeypatch.setattr(sessions, "Reattach", lambda *_: type("Reattach", (), {"keep": lambda _: None})())
+    monkeypatch.setattr(sessions, "Reattach", lambda *_: type("Reattach", (), {"start": lambda _: None})())
     said: list[dict[str, Any]] = []
     editor = session(said)
     await editor.serve({"seq": 1, "command": "attach", "arguments": {}})

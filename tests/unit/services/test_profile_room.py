@@ -12,7 +12,7 @@ CPUS = NodeFacts("a", "", 2, 0, 7 << 30)
 
 def told(nodes: int, starts: int, *, own: bool) -> list[tuple[str, dict[str, Any], str]]:
     ask = {"nodes": nodes, "ranks_per_node": 2, "cpus_per_rank": 1, "memory_gib_per_rank": 3.5}
-    found = check.room(CPUS, ask, starts, own=own)
+    found = check.capacity_summary(CPUS, ask, starts, own=own)
     return [(one.code, {k: v for k, v in one.values.items() if k not in ask}, one.text) for one in found]
 
 

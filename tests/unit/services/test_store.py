@@ -41,12 +41,12 @@ def test_a_look_that_began_before_a_cancel_counts_for_nothing(tmp_path: Path) ->
     store.put(RECORD)
     cancelled = replace(RECORD, cancelled_at=195.0)
     store.put(cancelled)
-    store.see(RECORD, FAILED)
+    store.save_state(RECORD, FAILED)
     assert store.active() == [cancelled]
-    assert store.seen() == []
-    store.see(cancelled, replace(FAILED, state="cancelled"))
+    assert store.last_states() == []
+    store.save_state(cancelled, replace(FAILED, state="cancelled"))
     assert store.active() == []
-    assert [seen.state for seen in store.seen()] == ["cancelled"]
+    assert [seen.state for seen in store.last_states()] == ["cancelled"]
 
 
 def test_of_two_that_clash_one_gets_in(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_of_two_that_clash_one_gets_in(tmp_path: Path) -> None:
     assert store.add(RECORD, lambda other: other.name == RECORD.name) is None
     assert elsewhere.add(twin, lambda other: other.name == twin.name) == RECORD
     assert elsewhere.find(twin.id) is None
-    store.see(RECORD, FAILED)
+    store.save_state(RECORD, FAILED)
     assert elsewhere.add(twin, lambda other: other.name == twin.name) is None
     assert store.active() == [twin]
 
@@ -64,7 +64,7 @@ def test_a_look_brings_no_deleted_job_back(tmp_path: Path) -> None:
     store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
     store.remove(RECORD.id)
-    store.see(RECORD, FAILED)
+    store.save_state(RECORD, FAILED)
     assert store.find(RECORD.id) is None
 
 
@@ -101,8 +101,8 @@ def test_a_damaged_file_is_set_aside_and_made_again(tmp_path: Path, damage: str)
     store = JobIndex(path, lambda: [(RECORD, msgspec.json.encode(RECORD))])
     assert store.active() == [RECORD]
     assert [p for p in tmp_path.glob("jobs.sqlite.damaged-*") if p.suffix not in (".lock",)]
-    store.see(RECORD, FAILED)
-    assert JobIndex(path).seen() == [FAILED]
+    store.save_state(RECORD, FAILED)
+    assert JobIndex(path).last_states() == [FAILED]
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty file", "a part of its tables"])
@@ -135,13 +135,13 @@ def test_an_index_that_is_gone_is_made_again(tmp_path: Path, left: str) -> None:
 def test_a_row_that_cant_be_read_hides_no_other_and_is_kept(tmp_path: Path) -> None:
     store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
-    store.see(RECORD, FAILED)
+    store.save_state(RECORD, FAILED)
     other = replace(RECORD, id="5678efab", name="other", created_at=300.0)
     for identity, data in (("newer000", b'{"id": "newer000", "checkpoints": "/c"}'), ("noise000", b"\xff")):
         store.put(replace(other, id=identity), data)
     store.put(other)
     assert [record.id for record in store.active()] == [other.id]
-    assert [job.id for job in store.seen()] == [RECORD.id]
+    assert [job.id for job in store.last_states()] == [RECORD.id]
     assert store.add(replace(RECORD, id="third")) is None
     with pytest.raises(WireMismatch, match="newer000 was written by another version"):
         store.find("newer000")
@@ -167,12 +167,12 @@ def test_fields_of_another_version_stay(tmp_path: Path) -> None:
 def test_what_is_as_it_was_is_not_written(tmp_path: Path) -> None:
     store = JobIndex(tmp_path / "jobs.sqlite")
     store.put(RECORD)
-    store.see(RECORD, FAILED)
+    store.save_state(RECORD, FAILED)
     with closing(sqlite3.connect(tmp_path / "jobs.sqlite")) as base:
         before = base.execute("PRAGMA data_version").fetchone()
-        store.see(RECORD, FAILED)
+        store.save_state(RECORD, FAILED)
         assert base.execute("PRAGMA data_version").fetchone() == before
-        store.see(RECORD, replace(FAILED, exit_code=9))
+        store.save_state(RECORD, replace(FAILED, exit_code=9))
         assert base.execute("PRAGMA data_version").fetchone() != before
 
 

@@ -53,7 +53,7 @@ def add(tmp_path: Path, store: JobIndex) -> Add:
             RECORD, id=identity, name=identity, directory=str(folder), checkpoints=checkpoints, handle=None
         )
         store.put(record)
-        store.see(record, replace(FAILED, id=identity, name=identity, directory=str(folder)))
+        store.save_state(record, replace(FAILED, id=identity, name=identity, directory=str(folder)))
         (folder / "exit").write_text('{"code": 1, "at": 200.0}')
         return folder
 

@@ -293,7 +293,7 @@ def test_in_a_cluster_parts_lie_beside_the_file(tmp_path: Path, monkeypatch: pyt
 def test_a_folder_that_a_rank_does_not_see(tmp_path: Path) -> None:
     batches = Batches(4, 2)
     store = Parts(tmp_path / "p", State(4, 2, "m"), batches)
-    assert not store.seen()
+    assert not store.is_shared()
     store.open()
-    assert store.seen()
-    assert not Parts(tmp_path / "p", State(4, 2, "other"), batches).seen()
+    assert store.is_shared()
+    assert not Parts(tmp_path / "p", State(4, 2, "other"), batches).is_shared()

@@ -101,7 +101,7 @@ def test_what_lies_on_that_disk_already_is_not_copied(tmp_path: Path) -> None:
 def test_without_room_it_says_how_much_is_needed(
     tmp_path: Path, far: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stage, "ROOM", 1e-9)
+    monkeypatch.setattr(stage, "USABLE_SHARE", 1e-9)
     source, place = made(tmp_path), far / "place"
     place.mkdir()
     with pytest.raises(stage.StagingFailed) as error:

@@ -29,7 +29,7 @@ def glance(value: Any, leaf: str | None = None) -> str:
         `opaque`: it has nothing to compare but its address. For a `Visible`, its names.
     """
     if isinstance(value, Visible):
-        return value.told()
+        return value.to_json()
     if leaf is not None:
         return json.dumps({"values": None})
     kind = type(value).__name__

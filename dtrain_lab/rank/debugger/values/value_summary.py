@@ -39,7 +39,7 @@ def glance(value: Any, leaf: str | None = None) -> str:
         For a `Visible`, its names.
     """
     if isinstance(value, Visible):
-        return value.told()
+        return value.to_json()
     value = local(value)
     if leaf is not None:
         return json.dumps({"values": _values(_content(value), leaf)})

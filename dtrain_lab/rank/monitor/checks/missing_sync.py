@@ -49,7 +49,7 @@ class MissingSync:
         self._store: Any = None
         self._cell = ""
         self._ranks = 0
-        self._keeps_store = False
+        self._hosts_store = False
         self._optimizer: Any = None
         """The last optimizer that stepped, kept alive because the training function may have returned."""
         self.elements_sent = 0
@@ -60,16 +60,16 @@ class MissingSync:
         self.finished = True
         """Whether the check of this cell has ended."""
 
-    def begin_cell(self, cell: str, ranks: int, store: Any, *, keeps_store: bool = False) -> None:
+    def begin_cell(self, cell: str, ranks: int, store: Any, *, hosts_store: bool = False) -> None:
         """Called when a cell begins.
 
         Args:
             cell: id of the cell, the same on all ranks.
             ranks: number of ranks that run it.
             store: the ranks' rendezvous store.
-            keeps_store: whether this process keeps the store, and so must wait until the others have read it.
+            hosts_store: whether this process hosts the store, and so must wait until the others have read it.
         """
-        self._keeps_store = keeps_store
+        self._hosts_store = hosts_store
         self._cell, self._ranks, self._store = cell, ranks, store
         self._optimizer = None
         self.elements_sent = self._steps = 0
@@ -127,7 +127,7 @@ class MissingSync:
         number = self._store.add(f"{key}/count", 1)
         self._store.set(f"{key}/{number}", json.dumps(mine))
         if number < self._ranks:
-            if self._keeps_store:
+            if self._hosts_store:
                 self._store.wait([f"{key}/read"], timedelta(seconds=LEAVES_S))
             return
         others = [json.loads(self._store.get(f"{key}/{n}")) for n in range(1, number)]

@@ -51,7 +51,7 @@ class SharedStart:
         self.in_first_steps = False
         """Whether the cell is in its first steps, so that `step_ended` has to be called."""
         self._steps = STEPS
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._compared: weakref.WeakSet[Any] = weakref.WeakSet()
         """DDP models that have been compared."""
         self._trained: weakref.WeakSet[Any] = weakref.WeakSet()
         """Those that had been compared when the group was rebuilt."""
@@ -81,15 +81,15 @@ class SharedStart:
 
     def rebuilt(self) -> None:
         """Compare all models once more: an interrupt may come between the same step of two ranks."""
-        self._trained = weakref.WeakSet([*self._trained, *self._known])
-        self._known.clear()
+        self._trained = weakref.WeakSet([*self._trained, *self._compared])
+        self._compared.clear()
 
     @untraced
     def forward(self, model: Any) -> None:
         """Called before a DDP model's first forward pass in a cell."""
-        if model in self._known or self._store is None:
+        if model in self._compared or self._store is None:
             return
-        self._known.add(model)
+        self._compared.add(model)
         # local SGD lets parameters differ on purpose
         if ddp.has_hooks(model) and getattr(model, "gradient_compression", None) is None:
             return

@@ -34,11 +34,11 @@ class UnseenCollectives:
         self._steps = 0
         self._look()
 
-    def step_ended(self, known: int) -> bool:
+    def step_ended(self, hooked: int) -> bool:
         """Called when a step has ended.
 
         Args:
-            known: collectives of the step that the hooks know of.
+            hooked: collectives of the step that the hooks know of.
 
         Returns:
             Whether more collectives than those were begun.
@@ -48,7 +48,7 @@ class UnseenCollectives:
             return False
         before = self._begun
         self._begun = self._count()
-        if self._begun - before <= known:
+        if self._begun - before <= hooked:
             self._steps = 0
             return False
         self._steps += 1

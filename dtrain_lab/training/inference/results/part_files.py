@@ -77,10 +77,10 @@ class Parts:
         Returns:
             Batches whose results exist.
         """
-        if self.folder.exists() and (known := self._known()) != self._state:
-            if known is not None and self._files():
+        if self.folder.exists() and (state := self._read_state()) != self._state:
+            if state is not None and self._files():
                 differ = [
-                    why for name, why in CHANGED.items() if getattr(known, name) != getattr(self._state, name)
+                    why for name, why in CHANGED.items() if getattr(state, name) != getattr(self._state, name)
                 ]
                 self.dropped = " and ".join(differ)
             shutil.rmtree(self.folder)
@@ -90,9 +90,9 @@ class Parts:
             left.unlink()
         return [done for path in self._files() if (done := self._done(path)) is not None]
 
-    def seen(self) -> bool:
+    def is_shared(self) -> bool:
         """Whether this rank sees the folder that one rank has prepared."""
-        return self._known() == self._state
+        return self._read_state() == self._state
 
     def writer(self, rank: int) -> Writer:
         """Writes the results of neighbouring batches of a rank; used as a context manager."""
@@ -112,7 +112,7 @@ class Parts:
             raise
         shutil.rmtree(self.folder)
 
-    def _known(self) -> State | None:
+    def _read_state(self) -> State | None:
         try:
             return msgspec.json.decode((self.folder / STATE).read_bytes(), type=State)
         except (OSError, msgspec.MsgspecError):

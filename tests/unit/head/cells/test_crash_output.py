@@ -23,10 +23,10 @@ def region() -> output_buffer.Region:
 def test_the_tail_is_what_was_not_seen_also_around_the_end_of_the_memory() -> None:
     kept = region()
     kept.write(b"a" * (output_buffer.SIZE - 3))
-    kept.seen(output_buffer.SIZE - 3)
+    kept.confirm(output_buffer.SIZE - 3)
     kept.write(b"0123456789")
     assert kept.tail() == b"0123456789"
-    kept.seen(output_buffer.SIZE)
+    kept.confirm(output_buffer.SIZE)
     assert kept.tail() == b"3456789"
     assert kept.space == output_buffer.SIZE - 7
 
@@ -39,7 +39,7 @@ def test_looking_for_a_tail_allocates_no_memory_but_the_tails() -> None:
     kept.write(b"0123456789")
     before = os.fstat(file).st_blocks
     assert kept.tail() == b"0123456789"
-    kept.seen(10)
+    kept.confirm(10)
     assert kept.tail() == b""
     assert os.fstat(file).st_blocks == before
     os.close(file)

@@ -26,7 +26,7 @@ class Refused(Diagnoses):
 
 
 def diagnoses(refusal: BadRequest) -> Refused:
-    cells: Any = SimpleNamespace(known=lambda _: None)
+    cells: Any = SimpleNamespace(find=lambda _: None)
     loop: Any = SimpleNamespace(measured=MEASURED)
     idle: Any = SimpleNamespace(running=())
     nothing: Any = None

@@ -15,10 +15,10 @@ def test_the_log_of_a_failed_agent_outlives_the_heads_folder(tmp_path: Path) -> 
     node = NodeFacts("here", "127.0.0.1", 2, 0, 1 << 30)
     settings = HeadSettings("1", str(tmp_path / "head"), str(record), "", node)
     record.parent.mkdir()
-    assert agent_logs.keep(settings, 0) == "Its log could not be kept."
+    assert agent_logs.copy_log(settings, 0) == "Its log could not be kept."
     (tmp_path / "head" / "node.0.log").write_text("")
-    assert agent_logs.keep(settings, 0) == "Its log is empty."
+    assert agent_logs.copy_log(settings, 0) == "Its log is empty."
     (tmp_path / "head" / "node.0.log").write_text("Segmentation fault\n")
     kept = record.parent / "logs" / "1.node.0.failed.log"
-    assert agent_logs.keep(settings, 0) == f"Its log: {kept}"
+    assert agent_logs.copy_log(settings, 0) == f"Its log: {kept}"
     assert kept.read_text() == "Segmentation fault\n"

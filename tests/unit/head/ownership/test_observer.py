@@ -132,7 +132,7 @@ async def test_history_needs_a_snapshot_only_while_steps_are_taken(
     def look(*samples: RankSample) -> int:
         snapshots.clear()
         job.tick(*samples)
-        job.head._keep_history(ended=False)
+        job.head._record_history(ended=False)
         return len(snapshots)
 
     job.begin()

@@ -50,7 +50,7 @@ async def test_its_record_names_the_server_of_the_client_that_launched_it(make: 
 
 def not_run(owned: Owned, cell: str) -> str:
     """Why a cell did not run; empty where it has not ended."""
-    known = owned.cells.known(cell)
+    known = owned.cells.find(cell)
     assert known is not None
     return known.result.sentence if known.result is not None else ""
 

@@ -29,7 +29,7 @@ class BareRank(Rank):
         self.orders = Orders(self._obey, self._begin, self._io_loop)
         self._backward = BackwardThreads()
         self._cells: Any = SimpleNamespace(busy=False)
-        self._widgets: Any = SimpleNamespace(beside=False, keep=lambda *_: None, take=self._take)
+        self._widgets: Any = SimpleNamespace(beside=False, enqueue=lambda *_: None, take=self._take)
         self._spec: Any = SimpleNamespace(rank=3)
         outbox = SimpleNamespace(put=lambda message, now=False: self.sent.append(message))
         self._link: Any = SimpleNamespace(outbox=outbox)

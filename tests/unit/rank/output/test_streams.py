@@ -35,7 +35,7 @@ class Memory:
     def match(self, written: int) -> None:
         self.written = written
 
-    def seen(self, through: int) -> None:
+    def confirm(self, through: int) -> None:
         """Free nothing."""
 
 
@@ -93,7 +93,7 @@ def iopub() -> Iterator[IOPubThread]:
 @pytest.fixture
 def rank(iopub: IOPubThread, monkeypatch: pytest.MonkeyPatch) -> Rank:
     for name, value in vars(RankStream).copy().items():
-        if name in ("straight", "in_turn"):  # set by the outbox
+        if name in ("straight", "write_serially"):  # set by the outbox
             monkeypatch.setattr(RankStream, name, value)
     monkeypatch.setattr(RankStream, "regions", {"stdout": Memory()})
     monkeypatch.setattr(RankStream, "made", {})
@@ -245,7 +245,7 @@ def test_a_print_waits_until_the_head_has_confirmed_enough(rank: Rank) -> None:
     wait_until(lambda: len(rank.stream._waiting_for_space) > 0, 10, "the thread that waits")
     assert rank.channel.text == ""
     rank.stream._region.space = 1 << 20  # type: ignore[misc]
-    rank.stream.seen(0)
+    rank.stream.confirm(0)
     thread.join(10)
     assert not thread.is_alive()
     wait_until(lambda: rank.channel.text == "late\n", 10, "the line")

@@ -133,7 +133,7 @@ async def test_an_error_of_a_head_that_was_connected_to_disconnects_and_keeps_le
     client = Client(record())
     presence = remote_head.RemoteHeadPresence(client)
     hold = clients.AcquireLease(lease=clients.Lease("kernel", "here", 1, 0.0), attach=True)
-    await presence.stand_in(hold)
+    await presence.answer_for_head(hold)
     client.answers = [Unreachable("It did not answer.", ""), BadRequest("Not a lease.", "")]
     await asyncio.wait_for(presence._come_up(), 20)
     assert (client.connects, client.disconnects) == (3, 2)

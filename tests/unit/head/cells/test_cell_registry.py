@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from dtrain_lab.head.cells.cell_queue import CellQueue
-from dtrain_lab.head.cells.known_cells import KnownCells
+from dtrain_lab.head.cells.cell_registry import CellRegistry
 from dtrain_lab.head.cells.running_cell import Running
 from dtrain_lab.wire import clients
 
 
 def test_a_cell_for_which_no_client_waits_is_marked() -> None:
-    known = KnownCells(CellQueue(lambda _: True))
+    registry = CellRegistry(CellQueue(lambda _: True))
     for name, detached in {"[6]": True, "[7]": False}.items():
         order = clients.Run(cell=name, code="", label=name, detached=detached)
-        known._cells[name] = Running(order, (0,), b"", None, {0}, 0.0, 0, began_at=1.0)
-    assert [(cell.cell, cell.detached) for cell in known.running] == [("[6]", True), ("[7]", False)]
+        registry._cells[name] = Running(order, (0,), b"", None, {0}, 0.0, 0, began_at=1.0)
+    assert [(cell.cell, cell.detached) for cell in registry.running] == [("[6]", True), ("[7]", False)]
 
 
 def test_what_a_cell_is_does_not_depend_on_its_name() -> None:
     queue = CellQueue(lambda _: True)
-    known = KnownCells(queue)
+    registry = CellRegistry(queue)
     for name, kind in {"a": "post_mortem", "b": "cell"}.items():
         order = clients.Run(cell=name, code="", label="[7]", kind=kind)  # type: ignore[arg-type]
         queue.add(name, (0,), lambda: None)
-        known._cells[name] = Running(order, (0,), b"", None, {0}, 0.0, 0, began_at=None)
-    first, second = known.records()
+        registry._cells[name] = Running(order, (0,), b"", None, {0}, 0.0, 0, began_at=None)
+    first, second = registry.records()
     assert (first.kind, second.kind) == ("post_mortem", "cell")
     assert [waits.kind for waits in second.waits_for] == ["post_mortem"]

@@ -17,7 +17,7 @@ DESTROYED = 16
 """Destroyed groups that are kept; older ones go."""
 
 
-class KeptGroups:
+class RetainedGroups:
     """The process groups of this rank, and those that it destroyed last."""
 
     def __init__(self) -> None:
@@ -30,9 +30,9 @@ class KeptGroups:
     def _around(self, make: Callable[[], Any]) -> None:
         group = make()
         if group is not None:
-            self.keep(group)
+            self.add(group)
 
-    def keep(self, group: Any) -> None:
+    def add(self, group: Any) -> None:
         """Keep a group that was just made."""
         self._made.append(group)
         destroyed = [g for g in self._made if not groups.is_live(g) and g is not group]

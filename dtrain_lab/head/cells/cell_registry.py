@@ -10,11 +10,11 @@ from dtrain_lab.head.cells.running_cell import Running
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cells import CellRecord, RunningCell, WaitsFor
 
-KNOWN = 2000
+MOST_ENDED = 2000
 """How many ended cells are remembered."""
 
 
-class KnownCells:
+class CellRegistry:
     """Cells by their id, to look at.
 
     Args:
@@ -52,7 +52,7 @@ class KnownCells:
         began = [c.order for c in self._cells.values() if c.began_at is not None]
         return [*(c.order for c in self._ended.values()), *began]
 
-    def known(self, cell: str) -> Running | None:
+    def find(self, cell: str) -> Running | None:
         """A cell by its id, whether it has ended or not."""
         return self._cells.get(cell) or self._ended.get(cell)
 
@@ -68,12 +68,12 @@ class KnownCells:
             label: The cell's name.
             notebook: Notebook of the cell that runs.
         """
-        found = self.known(run)
-        if found is None:
-            known = (*self._ended.values(), *self._cells.values())
-            mine = [c for c in known if c.order.label == label and c.order.notebook == notebook]
-            found = mine[-1] if mine else None
-        return (found.order.notebook, found.order.cell_id) if found is not None else (notebook, None)
+        cell = self.find(run)
+        if cell is None:
+            cells = (*self._ended.values(), *self._cells.values())
+            mine = [c for c in cells if c.order.label == label and c.order.notebook == notebook]
+            cell = mine[-1] if mine else None
+        return (cell.order.notebook, cell.order.cell_id) if cell is not None else (notebook, None)
 
     def of_rank(self, rank: int) -> Running | None:
         """The cell that a rank runs."""
@@ -94,10 +94,10 @@ class KnownCells:
         Args:
             last: Only the last run of each notebook cell.
         """
-        known = sorted((*self._ended.values(), *self._cells.values()), key=lambda c: c.asked_at)
+        cells = sorted((*self._ended.values(), *self._cells.values()), key=lambda c: c.asked_at)
         if last:
-            known = list({(c.order.notebook, c.order.kernel, c.order.cell_id): c for c in known}.values())
-        return [cell.record(self._waits_for(cell), self._forked) for cell in known]
+            cells = list({(c.order.notebook, c.order.kernel, c.order.cell_id): c for c in cells}.values())
+        return [cell.record(self._waits_for(cell), self._forked) for cell in cells]
 
     def forked(self, ranks: Iterable[int]) -> None:
         """New processes are started for ranks: what earlier cells left in the old ones is gone."""
@@ -111,5 +111,5 @@ class KnownCells:
 
     def _remember(self, ended: Running) -> None:
         self._ended[ended.order.cell] = ended
-        while len(self._ended) > KNOWN:
+        while len(self._ended) > MOST_ENDED:
             self._ended.pop(next(iter(self._ended)))

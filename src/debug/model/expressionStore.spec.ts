@@ -4,7 +4,7 @@ import { StateDB } from '@jupyterlab/statedb';
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
 
-import { KeptExpressions, MOST } from './keptExpressions';
+import { ExpressionStore, MOST } from './expressionStore';
 import { DebugModel } from './model';
 
 const KEY = 'dtrain-lab:expressions';
@@ -26,10 +26,10 @@ function page(state: StateDB) {
   const session = { connection: null as { id: string; path: string } | null };
   const fileChanged = new Signal<object, object>({});
   const files = { fileChanged } as unknown as Contents.IManager;
-  const kept = new KeptExpressions(model, state, { session }, files);
+  const store = new ExpressionStore(model, state, { session }, files);
   const debug = (path: string, id = path): void => {
     session.connection = { id, path };
-    kept.follow();
+    store.follow();
   };
   const rename = (from: string, to: string): void =>
     fileChanged.emit({
@@ -37,7 +37,7 @@ function page(state: StateDB) {
       oldValue: { path: from },
       newValue: { path: to }
     });
-  return { model, kept, debug, rename };
+  return { model, kept: store, debug, rename };
 }
 
 const of = (model: DebugModel): string[] => model.rows.map(r => r.expression);

@@ -23,7 +23,7 @@ export const MOST = 50;
  * Keeps the compared expressions of each notebook in the browser's state: a reloaded page has them again, and
  * another notebook has its own.
  */
-export class KeptExpressions {
+export class ExpressionStore {
   /**
    * @param _debug - has the session of the debugged notebook.
    * @param files - tells of renamed notebooks and folders.
@@ -46,7 +46,7 @@ export class KeptExpressions {
     const found = await this._state.fetch(KEY);
     for (const [path, expressions] of Array.isArray(found) ? found : []) {
       if (typeof path === 'string' && Array.isArray(expressions)) {
-        this._kept.set(
+        this._stored.set(
           path,
           expressions.filter(each => typeof each === 'string')
         );
@@ -65,19 +65,19 @@ export class KeptExpressions {
     }
     // after a rename, a session has its former path for a while
     if (next.id !== this._shown?.id) {
-      const kept = this._kept.get(localPath(next.path)) ?? [];
+      const stored = this._stored.get(localPath(next.path)) ?? [];
       // nobody's: they were added before there was a notebook
       const added = this._shown ? [] : this._now();
       this._shown = { id: next.id, path: localPath(next.path) };
-      this._model.restore([...kept, ...added]); // and then here again
+      this._model.restore([...stored, ...added]); // and then here again
       return;
     }
     const { path } = this._shown;
     const now = this._now();
-    if (JSON.stringify(now) !== JSON.stringify(this._kept.get(path) ?? [])) {
-      this._kept.delete(path);
+    if (JSON.stringify(now) !== JSON.stringify(this._stored.get(path) ?? [])) {
+      this._stored.delete(path);
       if (now.length) {
-        this._kept.set(path, now);
+        this._stored.set(path, now);
       }
       this._save();
     }
@@ -93,8 +93,8 @@ export class KeptExpressions {
       path === from || path.startsWith(`${from}/`)
         ? to + path.slice(from.length)
         : path;
-    const before = [...this._kept];
-    this._kept = new Map(before.map(([path, own]) => [moved(path), own]));
+    const before = [...this._stored];
+    this._stored = new Map(before.map(([path, own]) => [moved(path), own]));
     if (this._shown) {
       this._shown.path = moved(this._shown.path);
     }
@@ -104,15 +104,15 @@ export class KeptExpressions {
   }
 
   private _save(): void {
-    for (const path of [...this._kept.keys()].slice(0, -MOST)) {
-      this._kept.delete(path);
+    for (const path of [...this._stored.keys()].slice(0, -MOST)) {
+      this._stored.delete(path);
     }
     // a page that can't save them has them as long as it is open
-    this._state.save(KEY, [...this._kept]).catch(() => undefined);
+    this._state.save(KEY, [...this._stored]).catch(() => undefined);
   }
 
   /** Path of a notebook → its expressions; the notebook that was changed last is the last one. */
-  private _kept = new Map<string, string[]>();
+  private _stored = new Map<string, string[]>();
   private _shown: INotebook | null = null;
   private _loaded = false;
 }
