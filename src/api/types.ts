@@ -2495,7 +2495,7 @@ export interface components {
             /** @default null */
             summary_if_ignored: components["schemas"]["Summary"] | null;
             /** @default [] */
-            troubles: components["schemas"]["Trouble"][];
+            troubles: components["schemas"]["InternalFailure"][];
             /** @default null */
             usual_start_s: number | null;
             world: components["schemas"]["World"];
@@ -2738,6 +2738,21 @@ export interface components {
             shares: {
                 [key: string]: number;
             };
+        };
+        /**
+         * InternalFailure
+         * @description Background work that failed through a bug of ours, not the user's.
+         *
+         *     `at`: time of the last failure, in seconds since 1970.
+         */
+        InternalFailure: {
+            at: number;
+            doing: string;
+            /** @enum {unknown} */
+            kind: "failed" | "restarted";
+            message: string;
+            name: string;
+            times: number;
         };
         /**
          * Job
@@ -4007,7 +4022,7 @@ export interface components {
             most_ranks: number;
             node: string;
             /** @default [] */
-            troubles: components["schemas"]["Trouble"][];
+            troubles: components["schemas"]["InternalFailure"][];
         };
         /**
          * Size
@@ -4387,21 +4402,6 @@ export interface components {
             text: string;
             /** @default  */
             way: string;
-        };
-        /**
-         * Trouble
-         * @description Background work that failed through a bug of ours, not the user's.
-         *
-         *     `at`: time of the last failure, in seconds since 1970.
-         */
-        Trouble: {
-            at: number;
-            doing: string;
-            /** @enum {unknown} */
-            kind: "failed" | "restarted";
-            message: string;
-            name: string;
-            times: number;
         };
         /**
          * UnreadableSweep
