@@ -1,11 +1,6 @@
 import { blanked } from '../../output/lines/ansi';
-import {
-  counts,
-  differing,
-  INumber,
-  near,
-  numbersOf
-} from '../../output/lines/fold';
+import { counts, differing } from '../../output/lines/fold';
+import { INumber, near, numbersOf } from '../../output/lines/numbers';
 import { LogLine } from '../../tokens';
 
 /** Numbers after these words are a rank's progress: different numbers refer to different steps. */

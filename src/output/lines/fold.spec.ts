@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { foldLines, numbersOf } from './fold';
+import { foldLines } from './fold';
 import { ILine, parseLines } from './lines';
+import { numbersOf } from './numbers';
 
 const fold = (text: string): ILine[] => foldLines(parseLines(text, false));
 
@@ -131,6 +132,55 @@ it('leaves a value that stands out a line of its own', () => {
   ]);
   expect(fold('[0] loss 2.1\n[1] loss 900.5\n')).toHaveLength(2);
   expect(fold('[0] loss 2.1\n[1] loss nan\n')).toHaveLength(2);
+});
+
+it('folds the k-th line of a rank with the k-th of the others only', () => {
+  const rows = (text: string): [readonly number[], string][] =>
+    fold(text).map(line => [line.ranks, shown(line)]);
+  const epoch = (rank: number, loss: string): string =>
+    `[${rank}] epoch 0 loss ${loss}\n`;
+  const folded = [
+    [[0, 1], 'epoch 0 loss 0.000 (0.000 to 1.000)'],
+    [[0, 1], 'epoch 0 loss 2.000 (2.000 to 3.000)']
+  ];
+  // the lines of one rank arrive before those of the other, or in turn
+  expect(
+    rows(
+      epoch(0, '0.000') +
+        epoch(0, '2.000') +
+        epoch(1, '1.000') +
+        epoch(1, '3.000')
+    )
+  ).toEqual(folded);
+  // the first ones differ too much: the second ones are folded all the same
+  const far = [
+    [[0], 'epoch 0 loss 0.000'],
+    [[1], 'epoch 0 loss 2.000'],
+    [[0, 1], 'epoch 0 loss 3.000 (3.000 to 4.000)']
+  ];
+  const first = [epoch(0, '0.000'), epoch(1, '2.000')];
+  const second = [epoch(0, '3.000'), epoch(1, '4.000')];
+  expect(rows([...first, ...second].join(''))).toEqual(far);
+  expect(rows(first[0] + second[0] + first[1] + second[1])).toEqual(far);
+  expect(rows(first[1] + second[1] + first[0] + second[0])).toEqual(far);
+});
+
+it("counts lines that differ in one number, so that further lines of one rank are in nobody's way", () => {
+  const rows = (text: string): string[] => fold(text).map(shown);
+  expect(
+    rows(
+      '[0] saved\n[0] step 1 loss 2.1\n[0] step 2 loss 1.9\n[1] step 2 loss 1.8\n'
+    )
+  ).toEqual(['saved', 'step 1 loss 2.1', 'step 2 loss 1.9 (1.8 to 1.9)']);
+  // a line that is equal on ranks ends the difference
+  expect(
+    rows('[0] loss 9.0\n[0-1] loss 1.5\n[0] loss 1.4\n[1] loss 1.3\n')
+  ).toEqual(['loss 9.0', 'loss 1.5', 'loss 1.4 (1.3 to 1.4)']);
+  expect(
+    rows(
+      '[0] from 0 step 1 0\n[0] from 0 step 2 0\n[1] from 1 step 1 1\n[1] from 1 step 2 1\n'
+    )
+  ).toEqual(['from 0…1 step 1 0…1', 'from 0…1 step 2 0…1']);
 });
 
 it('folds lines that other lines came between, and keeps the order of each rank', () => {

@@ -1,83 +1,7 @@
-import { blanked } from './ansi';
 import { ILine, IRange, parseBar } from './lines';
+import { INumber, near, numbersOf } from './numbers';
 import { Order } from './order';
-
-/** A number of a line that may differ between ranks. */
-export interface INumber {
-  start: number;
-  end: number;
-  text: string;
-  value: number;
-  whole: boolean;
-}
-
-const UNIT =
-  '(?:%|[µunm]?s|min|h|d|x|it|[kMGTP]?i?B|[kKMGT]|[kMG]?Hz|°?C|W|px|GFLOPS|TFLOPS)?(?:/(?:s|it|step|rank|batch|epoch))?';
-/** A word that is a number: after a key and brackets, before a unit and punctuation. */
-const WORD = new RegExp(
-  `^([("'[{<]*(?:([A-Za-z_][\\w.]*)[=:])?[("'[{<]*)` +
-    `([-+]?(?:\\d{1,3}(?:,\\d{3})+|\\d+)(?:\\.\\d+)?(?:e[-+]?\\d+)?)` +
-    `${UNIT}(?:/\\d+)?[)\\]}"'>,;:.!?]*$`,
-  'i'
-);
-/** Numbers after these words are identifiers, and never part of a range. */
-const IDENTITY = new Set(
-  (
-    'id ids pid ppid uid gid tid uuid key port seed hash sha md5 token cuda gpu device dev node host ip addr ' +
-    'address version job thread process date day year line ' +
-    'jan feb mar apr may jun jul aug sep oct nov dec'
-  ).split(' ')
-);
-/** Integers from here on are ids, or times. */
-const MOST_WHOLE = 1e9;
-
-/** Numbers that may be folded: not part of a date, a time, an address, a path, a version or a name. */
-export function numbersOf(text: string): INumber[] {
-  const found: INumber[] = [];
-  let before = '';
-  for (const word of blanked(text).matchAll(/\S+/g)) {
-    const match = WORD.exec(word[0]);
-    if (match && mayDiffer(match[3], match[2] ?? before)) {
-      const start = word.index + match[1].length;
-      const number = match[3];
-      found.push({
-        start,
-        end: start + number.length,
-        text: number,
-        value: Number(number.replace(/,/g, '')),
-        whole: /^[-+]?[\d,]+$/.test(number)
-      });
-    }
-    before = word[0];
-  }
-  return found;
-}
-
-function mayDiffer(number: string, key: string): boolean {
-  const words = key.toLowerCase().split(/[^a-z0-9]+/);
-  const last = words.filter(Boolean).pop() ?? '';
-  const plain = number.replace(/^[-+]/, '');
-  return !(
-    IDENTITY.has(last) ||
-    /^0\d/.test(plain) ||
-    (/^\d+$/.test(plain) && Number(plain) >= MOST_WHOLE)
-  );
-}
-
-/** Integers this close to each other may be shown as a range, however small they are. */
-const NEAR_WHOLE = 64;
-
-/** Values that are close to each other: an outlier keeps its own line. */
-export function near(low: number, high: number, whole: boolean): boolean {
-  if (whole) {
-    return high - low <= NEAR_WHOLE || (low > 0 && high <= 3 * low);
-  }
-  return (
-    high - low < 1 ||
-    (low > 0 && high <= 10 * low) ||
-    (high < 0 && low >= 10 * high)
-  );
-}
+import { IPositions, Positions, samePosition } from './positions';
 
 /** Lines of different ranks that are displayed as one. */
 class Group {
@@ -85,18 +9,18 @@ class Group {
     readonly shape: string,
     /** Key that adjacent groups share if they are sorted by rank. */
     readonly like: string,
-    line: ILine,
-    numbers: readonly INumber[]
+    first: IRun
   ) {
-    this.error = line.error;
-    this._add(line, numbers);
+    this.error = first.line.error;
+    this._add(first);
   }
 
   /**
    * Add a line of other ranks if all lines then differ in at most one number, or in several positions that
-   * have the same integer within each line.
+   * have the same integer within each line, and each rank has printed as many such lines before.
    */
-  take(line: ILine, numbers: readonly INumber[]): boolean {
+  take(last: IRun): boolean {
+    const { line, numbers } = last;
     if (line.ranks.some(rank => this.ranks.has(rank))) {
       return false;
     }
@@ -105,16 +29,23 @@ class Group {
       return false;
     }
     if (differ.length) {
-      const all = [...this._run, { line, numbers }];
+      const all = [...this._run, last];
       const values = all.map(r => r.numbers[differ[0]].value);
       const whole = all.every(r => r.numbers[differ[0]].whole);
       const close = near(Math.min(...values), Math.max(...values), whole);
-      if (!close || (differ.length > 1 && inLine(all, differ[0]) === null)) {
+      if (
+        !close ||
+        !samePosition(
+          all.map(r => r.positions),
+          differ
+        ) ||
+        (differ.length > 1 && inLine(all, differ[0]) === null)
+      ) {
         return false;
       }
     }
     this._at = differ;
-    this._add(line, numbers);
+    this._add(last);
     return true;
   }
 
@@ -158,9 +89,9 @@ class Group {
   readonly error: boolean;
   readonly ranks = new Set<number>();
 
-  private _add(line: ILine, numbers: readonly INumber[]): void {
-    this._run.push({ line, numbers });
-    line.ranks.forEach(rank => this.ranks.add(rank));
+  private _add(last: IRun): void {
+    this._run.push(last);
+    last.line.ranks.forEach(rank => this.ranks.add(rank));
   }
 
   /** Indices of the numbers that differ. */
@@ -172,6 +103,7 @@ class Group {
 interface IRun {
   line: ILine;
   numbers: readonly INumber[];
+  positions: IPositions;
 }
 
 /** The numbers of all ranks in one line; null if a rank's number could not be read from it. */
@@ -241,25 +173,26 @@ const MOST_COMPARED = 64;
  * the lowest rank's.
  *
  * "epoch 0 loss 2.137" of rank 0 and "epoch 0 loss 2.180" of rank 1 become one line, also if other lines came
- * between. Each rank's lines keep their order within stdout and within stderr. Numbers that differ independently
+ * between. A rank's first line of a kind is folded with the first ones of other ranks, its second with their
+ * second ones, also where the first ones differed too much. Each rank's lines keep their order within stdout and within stderr. Numbers that differ independently
  * are not replaced by ranges, so that no combination is shown that no rank has printed.
  */
 export function foldLines(lines: readonly ILine[]): ILine[] {
   const order = new Order<Group>();
+  const counted = new Positions();
   for (const line of lines) {
     const numbers = line.ranks.length ? numbersOf(line.text) : [];
     const shape = `${line.error}${shapeOf(line.text, numbers)}`;
     // lines without a rank are not folded
-    const take = (group: Group): boolean => group.take(line, numbers);
+    const positions = counted.add(line.ranks, shape, numbers);
+    const last = { line, numbers, positions };
+    const take = (group: Group): boolean => group.take(last);
     const known = line.ranks.length
       ? order.find(shape, line, take, MOST_COMPARED)
       : null;
     const bar = known || !line.ranks.length ? null : parseBar(line.text);
     const like = bar ? `bar ${bar.label}` : shape;
-    order.note(
-      line,
-      known ?? order.push(new Group(shape, like, line, numbers))
-    );
+    order.note(line, known ?? order.push(new Group(shape, like, last)));
   }
   return inRankOrder(order.all).map(group => group.line());
 }

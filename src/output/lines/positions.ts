@@ -1,0 +1,75 @@
+import { INumber } from './numbers';
+
+/**
+ * Positions of a line among the lines of its ranks: indices of numbers, such as "0,2" → how many lines that
+ * differ from it in these numbers only its ranks have printed, with itself.
+ */
+export type IPositions = ReadonlyMap<string, number>;
+
+/** Maximum number of equal integers in a line of which each choice is counted. */
+const MOST_EQUAL = 4;
+
+/** Counts the lines of each rank that differ in some numbers only. */
+export class Positions {
+  /**
+   * Count a line.
+   *
+   * @param ranks - ranks that have printed it; from there on, these ranks have the same position.
+   * @param shape - its text without numbers, and its stream.
+   * @param numbers - its numbers.
+   * @returns its positions.
+   */
+  add(
+    ranks: readonly number[],
+    shape: string,
+    numbers: readonly INumber[]
+  ): IPositions {
+    const positions = new Map<string, number>();
+    for (const at of choices(numbers)) {
+      const rest = numbers.map(({ text }, i) => (at.includes(i) ? '' : text));
+      const key = at.join();
+      const family = [shape, key, ...rest].join('\u0000');
+      const counts = this._counts.get(family) ?? new Map<number, number>();
+      this._counts.set(family, counts);
+      const position =
+        1 + Math.max(0, ...ranks.map(rank => counts.get(rank) ?? 0));
+      ranks.forEach(rank => counts.set(rank, position));
+      positions.set(key, position);
+    }
+    return positions;
+  }
+
+  /** Text of lines without some numbers → rank → number of its lines. */
+  private _counts = new Map<string, Map<number, number>>();
+}
+
+/** Whether lines that differ in some numbers have the same position on their ranks. */
+export function samePosition(
+  all: readonly IPositions[],
+  differ: readonly number[]
+): boolean {
+  const key = differ.join();
+  return all.every(positions => positions.get(key) === all[0].get(key));
+}
+
+/** Numbers in which another rank's line may differ: any one, or an integer that occurs several times. */
+function choices(numbers: readonly INumber[]): number[][] {
+  const found = numbers.map((_, i) => [i]);
+  const equal = new Map<string, number[]>();
+  numbers.forEach(({ text, whole }, i) => {
+    if (whole) {
+      equal.set(text, [...(equal.get(text) ?? []), i]);
+    }
+  });
+  for (const at of equal.values()) {
+    if (at.length > 1 && at.length <= MOST_EQUAL) {
+      for (let bits = 1; bits < 1 << at.length; bits++) {
+        const some = at.filter((_, i) => bits & (1 << i));
+        if (some.length > 1) {
+          found.push(some);
+        }
+      }
+    }
+  }
+  return found;
+}
