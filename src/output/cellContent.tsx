@@ -26,8 +26,10 @@ export interface ICellState {
   left: ILeft;
   /** Number of widgets that can't be displayed: no kernel has their models. */
   gone: number;
-  /** Ranks with widgets that are disabled. */
+  /** Ranks with widgets that are disabled, as their processes have ended. */
   dead: readonly number[];
+  /** Ranks with widgets that are disabled, as no kernel passes their messages on. */
+  disconnected: readonly number[];
   /** Ranks that ended before their widgets were loaded. */
   unloaded: readonly number[];
 }
@@ -56,6 +58,16 @@ function WidgetNotes(props: {
             'The widgets of ranks %2 are disabled: their processes have ended. To use them, run the cell again.',
             state.dead.length,
             formatRanks(state.dead)
+          )}
+        </p>
+      )}
+      {state.disconnected.length > 0 && (
+        <p className="jp-DtrainOutput-gone">
+          {trans._n(
+            "The widgets of rank %2 are disabled: this notebook's kernel was restarted or changed. To use them, run the cell again.",
+            "The widgets of ranks %2 are disabled: this notebook's kernel was restarted or changed. To use them, run the cell again.",
+            state.disconnected.length,
+            formatRanks(state.disconnected)
           )}
         </p>
       )}

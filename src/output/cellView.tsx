@@ -181,6 +181,7 @@ export class CellOutputView extends ReactWidget {
           between: this._between.set(blocks),
           gone: displays.gone,
           dead: displays.dead,
+          disconnected: displays.disconnected,
           unloaded: displays.unloaded,
           left: {
             gone: whole ? 0 : output.left,

@@ -58,6 +58,21 @@ it("disables ipywidgets' own controls of an ended rank, and no toolbar, table or
   expect(mark([box(FIGURE, TABLE), BAR], false)[1].dead).toEqual([]);
 });
 
+it('disables controls that have lost their kernel although their rank is alive', () => {
+  const lost = SLIDER.replace('widget-slider', 'jupyter-widgets-disconnected');
+  const [node, marked] = mark([box(lost, BAR), BUTTON], true);
+  expect([marked.dead, marked.disconnected]).toEqual([[], [1]]);
+  const inert = [...node.querySelectorAll('[inert]')];
+  expect(inert.map(e => e.className.split(' ').pop())).toEqual([
+    'jupyter-widgets-disconnected'
+  ]);
+  expect(node.querySelectorAll('[data-dtrain-disabled]')).toHaveLength(1);
+  // if its process has ended, too, that is the reason
+  const [, ended] = mark([lost], false);
+  expect([ended.dead, ended.disconnected]).toEqual([[1], []]);
+  expect(mark([SLIDER], true)[1].disconnected).toEqual([]);
+});
+
 it('tells a widget that was never loaded from one that is disabled', () => {
   const [node, { dead, unloaded }] = mark(['Loading widget...'], false);
   expect([dead, unloaded]).toEqual([[], [1]]);

@@ -19,8 +19,8 @@ const FIRST = 8;
  * @param all - display all of them, not only the first ones.
  * @param ended - ranks whose processes have ended: nothing responds to their widgets any more.
  * @returns the number of omitted displays, whether any is displayed, the number of widgets without a
- * model in any kernel, the ranks with widgets that no longer respond, and those with widgets that were not
- * loaded in time.
+ * model in any kernel, the ranks with widgets that no longer respond, those whose widgets have lost their
+ * kernel, and those with widgets that were not loaded in time.
  */
 export function markDisplays(
   area: CodeCell['outputArea'],
@@ -34,6 +34,7 @@ export function markDisplays(
   any: boolean;
   gone: number;
   dead: number[];
+  disconnected: number[];
   unloaded: number[];
 } {
   const rank = typeof choice === 'number' ? choice : null;
@@ -42,6 +43,7 @@ export function markDisplays(
   const seen = { figure: 0, table: 0 };
   const withWidgets = new Set<number>();
   const dead = new Set<number>();
+  const disconnected = new Set<number>();
   const unloaded = new Set<number>();
   let beyond = 0;
   let gone = 0;
@@ -64,9 +66,11 @@ export function markDisplays(
     if (kind === 'widget' && !hidden && typeof place === 'number') {
       const isOver = ended.has(place);
       const controls = controlsOf(widget);
-      controls.forEach(c => c.toggleAttribute('inert', isOver));
-      if (isOver && controls.length) {
-        dead.add(place);
+      const lost = controls.filter(c => isOver || isDisconnected(c));
+      controls.forEach(c => c.toggleAttribute('inert', lost.includes(c)));
+      widget.node.toggleAttribute('data-dtrain-disabled', lost.length > 0);
+      if (lost.length) {
+        (isOver ? dead : disconnected).add(place);
       } else if (isOver && isLoading(widget)) {
         unloaded.add(place);
         hidden = true; // it would say so forever
@@ -101,7 +105,22 @@ export function markDisplays(
   node.toggleAttribute('data-dtrain-empty', nothing);
   const sorted = (some: Set<number>): number[] =>
     [...some].sort((a, b) => a - b);
-  return { beyond, any, gone, dead: sorted(dead), unloaded: sorted(unloaded) };
+  return {
+    beyond,
+    any,
+    gone,
+    dead: sorted(dead),
+    disconnected: sorted(disconnected),
+    unloaded: sorted(unloaded)
+  };
+}
+
+/**
+ * Whether a view has lost its kernel, which was restarted or changed: ipywidgets marks it with an icon. The new
+ * kernel does not pass its messages on, although its rank is alive.
+ */
+function isDisconnected(view: Element): boolean {
+  return view.classList.contains('jupyter-widgets-disconnected');
 }
 
 /** Whether the rank has closed this widget, whose view then hides itself. */
