@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import AnyStr
 
 from dtrain_lab.cells.ansi import Colours
+from dtrain_lab.cells.screen import Screen, overwrites
 from dtrain_lab.text import rank_names
 from dtrain_lab.wire.jobs.job import Log
 
@@ -24,9 +25,6 @@ BURST_HOLD_S = 0.3
 """The same after whole lines: a rank that prints many lines sends its buffer in the middle of one."""
 MANY = 500
 """A burst of more lines than this is handled as one block and compared with other ranks' as a whole."""
-
-_NESTED = re.compile(r"(\n+)\r([^\n\r\x1b]*)((?:\x1b\[A)+)")
-"""A progress bar below another one (tqdm's `position`): newlines, the bar, cursor up."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,20 @@ class LineMerger:
         self._queues: dict[int, deque[_Waiting]] = {}
         self._tails: dict[tuple[int, str], _Waiting] = {}
         self._colours: dict[tuple[int, str], Colours] = {}
-        self.progress: dict[int, dict[int, str]] = {}
+        self._screens: dict[tuple[int, str], Screen] = {}
+        """Streams that overwrite what they have printed."""
+        self._printed: dict[tuple[int, str], float] = {}
+        """Time of the last text of these streams."""
+
+    @property
+    def progress(self) -> dict[int, dict[int, str]]:
         """Rank → row → progress bar now shown."""
+        bars: dict[int, dict[int, str]] = {}
+        for (rank, _), screen in sorted(self._screens.items(), key=lambda item: item[0]):
+            for text in screen.bars:
+                rows = bars.setdefault(rank, {})
+                rows[len(rows)] = text
+        return bars
 
     def feed(self, rank: int, stream: str, text: str, now: float) -> None:
         """Add text that a rank printed.
@@ -74,8 +84,12 @@ class LineMerger:
         tail = self._tails.pop((rank, stream), None)
         if tail is not None:
             text = tail.text + text
-        if "\r" in text:
-            text = self._bars(rank, text.replace("\r\n", "\n"))
+        for other in ("stdout", "stderr"):
+            if other != stream:
+                self._settle(rank, other, now)
+        text = text.replace("\r\n", "\n")
+        if (rank, stream) in self._screens or overwrites(text):
+            text = self._print(rank, stream, text, now)
         end = text.rfind("\n") + 1
         if end < len(text):
             since = tail.since if tail is not None and not end else now
@@ -90,26 +104,40 @@ class LineMerger:
         Args:
             now: time in seconds.
         """
+        for (rank, stream), printed in list(self._printed.items()):
+            if printed + BURST_HOLD_S <= now:
+                self._settle(rank, stream, printed)
         for (rank, stream), tail in list(self._tails.items()):
-            if "\r" not in tail.text and tail.since + tail.hold_s <= now:
+            if tail.since + tail.hold_s <= now:
                 del self._tails[rank, stream]
                 self._queues.setdefault(rank, deque()).append(_Waiting(stream, tail.text, tail.since))
         return self._merge(now)
 
     def finish(self) -> list[Piece]:
         """Return all remaining pieces once the ranks have stopped printing."""
+        for (rank, stream), printed in list(self._printed.items()):
+            self._settle(rank, stream, printed)
+        for (rank, stream), screen in sorted(self._screens.items(), key=lambda item: item[0]):
+            *lines, last = screen.finish().split("\n")
+            waiting = [_Waiting(stream, line + "\n", float("inf")) for line in lines]
+            if last:
+                waiting.append(_Waiting(stream, last, float("inf")))
+            if waiting:
+                self._queues.setdefault(rank, deque()).extend(waiting)
         for (rank, stream), tail in sorted(self._tails.items()):
-            last = tail.text.rsplit("\r", 1)[-1]
-            if last.strip() or "\r" not in tail.text:
-                self._queues.setdefault(rank, deque()).append(_Waiting(stream, last, float("inf")))
+            self._queues.setdefault(rank, deque()).append(_Waiting(stream, tail.text, float("inf")))
         self._tails.clear()
-        self.progress.clear()
+        self._screens.clear()
+        self._printed.clear()
         return self._merge(float("inf"))
 
     def due(self) -> float | None:
         """Return the time in seconds at which `ready` has something new; None while nothing waits."""
         times = [queue[0].since + HOLD_S for queue in self._queues.values()]
-        times += [t.since + t.hold_s for t in self._tails.values() if "\r" not in t.text]
+        times += [tail.since + tail.hold_s for tail in self._tails.values()]
+        times += [
+            self._printed[key] + BURST_HOLD_S for key, screen in self._screens.items() if screen.is_below
+        ]
         return min(times, default=None)
 
     def _queue(self, rank: int, stream: str, text: str, now: float) -> None:
@@ -140,37 +168,28 @@ class LineMerger:
             shown.append(Piece(head.stream, head.text, tuple(sorted(same))))
         return shown
 
-    def _bars(self, rank: int, text: str) -> str:
-        """Move progress bars from the text to `progress`: overwritten text is not a line."""
-        bars = self.progress.setdefault(rank, {})
+    def _print(self, rank: int, stream: str, text: str, now: float) -> str:
+        """Draw text that is overwritten, or was before; returns what is not overwritten any more."""
+        key = (rank, stream)
+        screen = self._screens.setdefault(key, Screen())
+        self._printed[key] = now
+        lines = screen.feed(text)
+        if not screen.is_plain:
+            return lines
+        del self._screens[key], self._printed[key]
+        return lines + screen.rest()
 
-        def below(match: re.Match[str]) -> str:
-            row = len(match[1])
-            if match[2].strip():
-                bars[row] = match[2]
-            else:  # a bar that is removed from the screen
-                bars.pop(row, None)
-            return ""
-
-        text = _NESTED.sub(below, text).replace("\x1b[A", "")
-        *lines, tail = text.split("\n")
-        kept = []
-        for line in lines:
-            final = last_state(line)
-            if "\r" in line:
-                bars.pop(0, None)
-            if final.strip() or "\r" not in line:
-                kept.append(final + "\n")
-        if "\r" in tail:
-            state = last_state(tail)
-            if state.strip():
-                bars[0] = state
-            else:
-                bars.clear()
-            tail = "\r" + state
-        if not bars:
-            del self.progress[rank]
-        return "".join(kept) + tail
+    def _settle(self, rank: int, stream: str, now: float) -> None:
+        """End lines of a stream whose cursor is below them, and has not returned."""
+        screen = self._screens.get((rank, stream))
+        if screen is not None and screen.is_below:
+            lines = screen.settle()
+            if lines:
+                self._queue(rank, stream, lines, now)
+            if screen.is_plain:
+                del self._screens[rank, stream], self._printed[rank, stream]
+                if screen.rest():
+                    self._tails[rank, stream] = _Waiting(stream, screen.rest(), now)
 
 
 def last_state(line: AnyStr) -> AnyStr:

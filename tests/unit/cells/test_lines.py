@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tqdm import tqdm
 
 from dtrain_lab.cells.merge import (
     BURST_HOLD_S,
@@ -123,6 +125,75 @@ def test_a_nested_bar_that_is_not_left_on_the_screen_leaves_no_row() -> None:
     merger = LineMerger(1)
     merger.feed(0, "stderr", "\r 50%|# | 1/2\n\r100%|##| 2/2\x1b[A\n\r           \x1b[A", 0.0)
     assert progress_rows(merger.progress) == [((0,), " 50%|# | 1/2")]
+
+
+class Written:
+    """A file that keeps each text that is written to it."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def write(self, text: str) -> None:
+        self.texts.append(text)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_nested_bars_of_tqdm_stay_in_place(together: bool) -> None:
+    file = Written()
+    merger, found, most = LineMerger(1), [], 0
+
+    def draw() -> None:
+        nonlocal most
+        texts = ["".join(file.texts)] if together else file.texts
+        for text in texts:
+            merger.feed(0, "stderr", text, 0.0)
+            most = max(most, len(merger.progress.get(0, {})))
+        file.texts.clear()
+        found.extend(merger.ready(0.0))
+
+    for epoch in tqdm(range(3), "epochs", file=file, mininterval=0, ncols=50):
+        for _ in tqdm(range(4), f"epoch {epoch}", leave=False, file=file, mininterval=0, ncols=50):
+            draw()
+            assert merger.progress[0][0].startswith("epochs:")
+            assert merger.progress[0][1].startswith(f"epoch {epoch}:")
+        draw()
+        merger.feed(0, "stdout", f"loss {epoch}\n", 0.0)
+    draw()
+    assert most == 2
+    found += merger.finish()
+    assert [piece.text for piece in found[:3]] == ["loss 0\n", "loss 1\n", "loss 2\n"]
+    assert len(found) == 4
+    assert found[3].text.startswith("epochs: 100%")
+    assert merger.progress == {}
+
+
+def test_a_bar_that_has_ended_is_a_line_before_what_comes_next() -> None:
+    merger = LineMerger(1)
+    merger.feed(0, "stderr", "\r 50%|# | 1/2", 0.0)
+    merger.feed(0, "stderr", "\r100%|##| 2/2\n", 0.0)
+    merger.feed(0, "stdout", "done\n", 0.1)
+    assert shown(merger.ready(0.1)) == "[0] 100%|##| 2/2\n[0] done\n"
+    merger.feed(0, "stderr", "\r  0%|  | 0/2\n", 1.0)
+    assert merger.ready(1.0) == []
+    assert merger.due() == 1.0 + BURST_HOLD_S, "its cursor may return until then"
+    assert shown(merger.ready(1.0 + BURST_HOLD_S)) == "[0]   0%|  | 0/2\n"
+    assert merger.due() is None
+    for epoch in range(3):
+        merger.feed(0, "stderr", f"\repoch {epoch}  0%", 2.0)
+        merger.feed(0, "stderr", f"\repoch {epoch} 99%\n", 2.0)
+    assert shown(merger.ready(2.0)) == "[0] epoch 0 99%\n[0] epoch 1 99%\n"
+    merger.feed(0, "stderr", "warning\n", 2.1)
+    assert shown(merger.finish()) == "[0] epoch 2 99%\n[0] warning\n"
+
+
+def test_a_bar_in_the_second_place_of_a_rank_that_has_none_in_the_first_stays_there() -> None:
+    merger = LineMerger(1)
+    for share in (1, 2, 3):
+        for text in ("\n", f"\r{share}0%|# | {share}/10", "\x1b[", "A"):
+            merger.feed(0, "stderr", text, 0.0)
+    assert merger.progress == {0: {0: "30%|# | 3/10"}}
+    assert shown(merger.ready(0.1)) == "[0] \n"
+    assert shown(merger.finish()) == "[0] 30%|# | 3/10"
 
 
 def test_many_bars_fold_to_the_one_furthest_behind() -> None:
