@@ -19,7 +19,7 @@ export type Row = {
 /** Output that ranks overwrite: text of ranks that have cleared their output, then progress bars. */
 export function rows(
   texts: ReadonlyMap<number, string>,
-  bars: ReadonlyMap<number, ReadonlyMap<number, string>>
+  bars: ReadonlyMap<number, readonly string[]>
 ): Row[] {
   const found: Row[] = [];
   for (const [rank, text] of [...texts].sort(([a], [b]) => a - b)) {
@@ -31,7 +31,7 @@ export function rows(
     }
   }
   for (const [rank, own] of [...bars].sort(([a], [b]) => a - b)) {
-    for (const bar of own.values()) {
+    for (const bar of own) {
       const known = found.find(row => row.text === bar);
       if (known) {
         known.ranks.push(rank);
@@ -41,12 +41,6 @@ export function rows(
     }
   }
   return found;
-}
-
-/** What a line finally shows: the text after its last carriage return, or before a trailing one. */
-export function lastState(line: string): string {
-  const parts = line.split('\r').filter(Boolean);
-  return parts[parts.length - 1] ?? '';
 }
 
 export function addText(found: IOutput[], name: string, text: string): void {

@@ -79,6 +79,29 @@ it('shows progress bars below the lines while a cell runs, and their last state 
   ]);
 });
 
+it('keeps nested bars in place, and a bar that has ended before the text after it', () => {
+  const stderr = (text: string): Entry => entry(0, text, { kind: 'stderr' });
+  const inner = ['\n', '\repoch 20%|# | 1/5', '\u001b[A'].map(stderr);
+  const all = journal(stderr('\rall 0%|  | 0/2'), ...inner, ...inner);
+  const running = record({ state: 'running', ended_at: null });
+  expect(all.outputs(running).map(o => o.metadata)).toEqual([
+    {
+      dtrain: {
+        area: [
+          { ranks: [0], text: 'all 0%|  | 0/2' },
+          { ranks: [0], text: 'epoch 20%|# | 1/5' }
+        ]
+      }
+    }
+  ]);
+  all.add(['\n', '\r   ', '\u001b[A', '\rall 100%|##| 2/2', '\n'].map(stderr));
+  all.add([entry(0, 'done\n')]);
+  expect(all.outputs(record()).map(o => [o.name, o.text])).toEqual([
+    ['stderr', '[0] all 100%|##| 2/2\n'],
+    ['stdout', '[0] done\n']
+  ]);
+});
+
 it('puts back displays with their rank, updates in their place, and the failure', () => {
   const shown = (html: string, kind: Entry['kind']): Entry =>
     entry(1, null, {

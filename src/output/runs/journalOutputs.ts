@@ -2,10 +2,11 @@ import { IOutput } from '@jupyterlab/nbformat';
 
 import { components } from '../../api/types';
 import { CellRecord } from '../../tokens';
-import { addText, IItem, lastState, rows } from '../lines/items';
+import { addText, IItem, rows } from '../lines/items';
 import { rankSet } from '../../metrics/rankSets';
 import { Parts } from '../lines/parts';
 import { enameOf } from './storedRun';
+import { overwrites, Screen } from '../lines/screen';
 import { MARK_TEXT, trimmed } from '../lines/trim';
 
 type Entry = components['schemas']['Output'];
@@ -21,8 +22,6 @@ export interface IWhole {
 const TOGETHER = 1;
 /** Maximum number of kept lines; beyond that, the middle is only in the journal. */
 const MOST = 40_000;
-/** A progress bar below another one: cursor down, the bar, cursor up. */
-const NESTED = /(\n+)\r([^\n\r\u001b]*)((?:\u001b\[A)+)/g;
 
 /** Converts the journal of a cell to notebook outputs: labelled lines, displays, progress, the failure. */
 export class JournalOutputs {
@@ -66,7 +65,7 @@ export class JournalOutputs {
         output.text = trimmed(output.text as string) ?? output.text;
       }
     }
-    const area = rows(this._texts, ended ? new Map() : this._bars);
+    const area = rows(this._texts, ended ? new Map() : this._bars());
     if (area.length) {
       const text = area.map(r => `[${rankSet(r.ranks)}] ${r.text}`).join('\n');
       found.push({
@@ -119,37 +118,25 @@ export class JournalOutputs {
       this._texts.set(rank, cleared + text);
       return;
     }
-    const key = `${rank} ${name}`;
-    const bars = this._bars.get(rank) ?? new Map<number, string>();
-    this._bars.set(rank, bars);
-    const all = ((this._tails.get(key) ?? '') + text)
-      .replace(/\r\n/g, '\n')
-      .replace(NESTED, (_, down: string, bar: string) => {
-        bars.set(down.length, bar);
-        return '';
-      })
-      .replace(/\u001b\[A/g, '');
-    const lines = all.split('\n');
-    const tail = lines.pop() ?? '';
-    for (const line of lines) {
-      const final = lastState(line);
-      if (line.includes('\r')) {
-        bars.delete(0);
-      }
-      if (final.trim() || !line.includes('\r')) {
-        this._line(rank, name, final, time);
+    for (const [key, screen] of this._screens) {
+      const [other, stream] = key.split(' ');
+      if (Number(other) === rank && stream !== name) {
+        screen.settle().forEach(line => this._line(rank, stream, line, time));
       }
     }
-    if (tail.includes('\r')) {
-      const state = lastState(tail);
-      if (state.trim()) {
-        bars.set(0, state);
-      } else {
-        bars.clear();
-      }
-      this._tails.set(key, `\r${state}`);
+    const key = `${rank} ${name}`;
+    const added = text.replace(/\r\n/g, '\n');
+    const screen =
+      this._screens.get(key) ?? (overwrites(added) ? new Screen() : null);
+    const all = (this._tails.get(key) ?? '') + added;
+    const lines = screen ? screen.feed(all) : all.split('\n');
+    const tail = screen ? (screen.isPlain ? screen.rest : '') : lines.pop();
+    lines.forEach(line => this._line(rank, name, line, time));
+    this._tails.set(key, tail ?? '');
+    if (screen && !screen.isPlain) {
+      this._screens.set(key, screen);
     } else {
-      this._tails.set(key, tail);
+      this._screens.delete(key);
     }
   }
 
@@ -231,14 +218,21 @@ export class JournalOutputs {
   private _last(ended: boolean): IItem[] {
     const found: IItem[] = [];
     for (const [key, tail] of this._tails) {
-      if (!ended && tail.includes('\r')) {
-        continue;
-      }
       const [rank, name] = key.split(' ');
-      const text = lastState(tail);
-      if (text.trim()) {
+      const bars = ended ? (this._screens.get(key)?.bars ?? []) : [];
+      for (const text of [...bars, tail].filter(text => text.trim())) {
         found.push({ ranks: [Number(rank)], time: 0, name, text });
       }
+    }
+    return found;
+  }
+
+  /** Progress bars of ranks. */
+  private _bars(): Map<number, string[]> {
+    const found = new Map<number, string[]>();
+    for (const [key, { bars }] of [...this._screens].sort()) {
+      const rank = Number(key.split(' ')[0]);
+      found.set(rank, [...(found.get(rank) ?? []), ...bars]);
     }
     return found;
   }
@@ -270,7 +264,6 @@ export class JournalOutputs {
     });
   }
 
-  private _bars = new Map<number, Map<number, string>>();
   private _clears = new Set<number>();
   /** Number of lines omitted at `_first`. */
   private _cut = 0;
@@ -281,6 +274,9 @@ export class JournalOutputs {
   private _known = new Map<string, number[]>();
   /** Rank → index of its last item. */
   private _lasts = new Map<number, number>();
+  /** Rank and stream → what it may still overwrite. */
+  private _screens = new Map<string, Screen>();
+  /** Rank and stream → the beginning of a line. */
   private _tails = new Map<string, string>();
   /** Text of ranks that have cleared their output: everything they print may be overwritten. */
   private _texts = new Map<number, string>();
