@@ -112,4 +112,9 @@ def test_widgets_of_ranks_are_shown_moved_and_clicked(lab: Lab, page: Any) -> No
     # the tabs themselves need no rank
     cell(page, 1).get_by_role("tab", name="colour").click()
     cell(page, 1).locator(".widget-colorpicker[inert]").wait_for()
+
+    # the rank that is alive has lost the kernel that passed its messages on
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    cell(page, 1).get_by_text("The widgets of rank 0 are disabled: this notebook's kernel was").wait_for()
+    cell(page, 1).locator("[data-dtrain-rank='0'] .widget-slider[inert]").wait_for()
     lab.request("DELETE", "clusters/widgets")
