@@ -1,8 +1,8 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { makeCluster } from '../testing/clusters';
-import { Cluster } from '../tokens';
+import { makeCluster, makeVerdict } from '../testing/clusters';
+import { Cluster, Verdict } from '../tokens';
 import { clusterItem, pickedOf, restartNote } from './texts';
 
 const trans = nullTranslator.load('');
@@ -22,6 +22,20 @@ it('claims nothing of a cluster without a server, and lets nothing be chosen', (
     text: 'No cluster',
     glyph: null
   });
+});
+
+it('has the words of the verdict beside its glyph', () => {
+  const { metrics } = makeCluster();
+  const of = (verdict: Verdict): string =>
+    pickedOf(
+      makeCluster({ metrics: { ...metrics, verdicts: [verdict] } }),
+      'open',
+      trans
+    ).word;
+  const kind = 'input_bound';
+  const hungry = makeVerdict({ kind, code: kind, values: { share: 0.9 } });
+  expect(of(hungry)).toBe('waits for data, 90\u00a0% of a step');
+  expect(of(makeVerdict())).toBe('rank 1 is stuck');
 });
 
 it('names a cluster with its size, its notebooks, and its state unless it is ready', () => {

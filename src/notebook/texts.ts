@@ -5,6 +5,8 @@ import { GlyphKind } from '../verdicts/glyphKind';
 import { isNotebook } from '../locations/location';
 import { notebookName, serverRoot } from '../locations/kernelPath';
 import { clusterGlyph, ranksText, stateWord } from '../verdicts/sentence';
+import { briefly } from '../verdicts/texts';
+import { alarmOf, holdUpOf } from '../verdicts/verdict';
 
 /** Contents of a notebook's cluster picker. */
 export interface IPicked {
@@ -51,9 +53,15 @@ export function pickedOf(
   return {
     text: cluster?.name ?? trans.__('No cluster'),
     glyph: cluster && clusterGlyph(cluster),
-    word: cluster ? stateWord(cluster.state, trans) : '',
+    word: cluster ? wordOf(cluster, trans) : '',
     why: null
   };
+}
+
+/** The text of a cluster's glyph: what keeps it from going on, or holds it up, else its state. */
+function wordOf(cluster: Cluster, trans: TranslationBundle): string {
+  const found = alarmOf(cluster.metrics) ?? holdUpOf(cluster.metrics);
+  return found ? briefly(found, trans) : stateWord(cluster.state, trans);
 }
 
 /** What a restart of a notebook's kernel does to its cell that runs on ranks; null if it interrupts none. */

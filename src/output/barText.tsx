@@ -98,7 +98,11 @@ export function BarText(props: {
       {count} <span>{time}</span>{' '}
       {problem && <span>{unbroken(problemText(problem, trans))}</span>}{' '}
       {state === 'running' && problem?.kind !== 'unknown' && (
-        <span>{unbroken(metricsText(status, trans))}</span>
+        <span>
+          {unbroken(
+            metricsText(status, problem?.kind === 'input_bound', trans)
+          )}
+        </span>
       )}
     </>
   );
@@ -151,14 +155,25 @@ function Said(props: {
   );
 }
 
-/** Throughput and communication; empty when no steps are taken any more. */
-function metricsText(status: IRunStatus, trans: TranslationBundle): string {
+/**
+ * Throughput and communication; empty when no steps are taken any more.
+ *
+ * @param hungry - whether ranks wait for data, so that communication is not what takes the time
+ */
+function metricsText(
+  status: IRunStatus,
+  hungry: boolean,
+  trans: TranslationBundle
+): string {
   const metrics = status.cluster?.metrics;
   const now = metrics && shownMetrics(metrics);
   if (!now?.current || now.samples === null) {
     return '';
   }
   const { samples, overhead, error } = now;
+  if (hungry) {
+    return trans.__('%1 samples/s', formatRate(samples));
+  }
   return unbroken(
     trans.__(
       '%1 samples/s · communication %2',

@@ -3,6 +3,7 @@ import React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
 
+import { makeCluster, makeVerdict } from '../testing/clusters';
 import { record as recorded } from '../testing/record';
 import { formatClock } from '../metrics/format';
 import { Bar } from './cellBar';
@@ -83,4 +84,16 @@ it('says of a cell only what was known when the server was last heard of', () =>
 it('calls a cell whose cluster somebody stopped no failure', () => {
   const text = said('failed', [0, 1], 'The cluster was stopped.');
   expect(text).toBe('The cluster was stopped.');
+});
+
+it('says that training waits for data, and leaves out communication', () => {
+  const cluster = makeCluster();
+  const text = 'Training waits for data: 91 % of a step.';
+  const verdict = makeVerdict({ kind: 'input_bound', text, ranks: [] });
+  const shown = { verdicts: [{ ...verdict, peers: [] }], current: true };
+  const metrics = { ...cluster.metrics, ...shown, samples_per_s: 275 };
+  const record = recorded({ state: 'running', ended_at: null });
+  const world = { ...cluster, metrics: { ...metrics, comm_overhead: 0.03 } };
+  const bar = said('running', [0, 1], '', { record, cluster: world });
+  expect(bar.replace(/\u00a0/g, ' ')).toBe(`2 ranks  ${text} 275 samples/s`);
 });

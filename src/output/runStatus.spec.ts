@@ -140,6 +140,10 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   expect(problemText({ ...found!, code: 'computing' }, trans)).toBe(
     'Rank 1 is still computing. 1 rank waits for it in all_reduce, for 14\u00a0s.'
   );
+  const computes = makeVerdict({ code: 'computing' });
+  expect(glyphOf(status(RUNNING, [computes]), trans)?.word).toBe(
+    'still computing'
+  );
   const ended = 'Rank 0 waits in all_reduce; rank 1 has finished the cell.';
   const left = makeVerdict({ code: 'ended', text: ended });
   expect(problemText(left, trans)).toBe(`${ended} 14\u00a0s`);
@@ -148,6 +152,9 @@ it('tells of trouble on its own ranks, of what needs somebody first', () => {
   expect(glyphOf(merely, trans)?.kind).toBe('slow');
   const hungry = makeVerdict({ kind: 'input_bound', code: 'waits_for_data' });
   expect(problemOf(status(RUNNING, [hungry]))).toBe(hungry);
+  const all = makeVerdict({ kind: 'input_bound', ranks: [], peers: [] });
+  expect(problemOf(status(RUNNING, [all]))).toBe(all);
+  expect(glyphOf(status(RUNNING, [all]), trans)?.kind).toBe('slow');
   const elsewhere = makeVerdict({ ranks: [7], peers: [6] });
   expect(problemOf(status(RUNNING, [elsewhere]))).toBeNull();
   expect(problemOf(status({}, [makeVerdict({})]))).toBeNull();

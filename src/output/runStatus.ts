@@ -12,6 +12,7 @@ import {
 } from '../metrics/format';
 import { GlyphKind } from '../verdicts/glyphKind';
 import { ranksText } from '../verdicts/sentence';
+import { blamedWord } from '../verdicts/texts';
 import { isDetached, showsEarlier } from './runs/cellOutput';
 import {
   IClusterRecord,
@@ -117,7 +118,9 @@ export function problemOf(status: IRunStatus): Verdict | null {
     return null;
   }
   const here = cluster.metrics.verdicts.filter(v =>
-    [...v.ranks, ...v.peers].some(rank => record.ranks.includes(rank))
+    v.kind === 'input_bound' && !v.ranks.length
+      ? cluster.metrics.current // all ranks that train wait for data
+      : [...v.ranks, ...v.peers].some(rank => record.ranks.includes(rank))
   );
   return here.find(v => v.alarm) ?? here[0] ?? null;
 }
@@ -182,7 +185,9 @@ export function glyphOf(
   }
   const verdict = problemOf(status);
   if (verdict?.alarm) {
-    return { kind: 'stuck', word: trans.__('stuck') };
+    const computing = verdict.code === 'computing';
+    const word = computing ? verdict.code : 'stuck';
+    return { kind: 'stuck', word: blamedWord(word, trans) };
   }
   if (status.cluster?.state === 'paused' && status.state === 'running') {
     return { kind: 'paused', word: trans.__('paused') };

@@ -57,7 +57,7 @@ function Memory(props: IChartProps): JSX.Element {
       <h3>
         {trans.__('Memory')}
         <span>
-          <b>{formatGiB(memory)}</b> {trans.__('GiB, the rank with most')}
+          <b>{formatGiB(memory)}</b> {trans.__('GiB, maximum of all ranks')}
         </span>
       </h3>
       <TimeChart
@@ -89,7 +89,7 @@ function Network(props: IChartProps): JSX.Element {
       <h3>
         {trans.__('Network')}
         <span>
-          <b>{now}</b> {trans.__('MB/s, the node with most')}
+          <b>{now}</b> {trans.__('MB/s, maximum of all nodes')}
         </span>
       </h3>
       <TimeChart

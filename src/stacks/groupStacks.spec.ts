@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { nullTranslator } from '@jupyterlab/translation';
 
 import { makeVerdict } from '../testing/clusters';
-import { Stack, StackFrame } from '../tokens';
+import { Stack, StackFrame, Verdict } from '../tokens';
 import { groupStacks, userFrame } from './groupStacks';
 import { doingOf, sentenceOf, stacksText, titleOf } from './texts';
 
@@ -105,4 +105,47 @@ it('is copied as text', () => {
     '  cell [7], line 10, in <module>\n    loss.backward()'
   );
   expect(text).toContain('  /venv/site-packages/torch/autograd.py:310');
+});
+
+it('says what is known of ranks without a stack', () => {
+  const gone = (rank: number): Stack => ({
+    rank,
+    text: null,
+    error: 'It has ended.',
+    frames: []
+  });
+  const of = (...stacks: Stack[]): string =>
+    sentenceOf(groupStacks(stacks, null), trans);
+  expect(of(stack(0), gone(1))).toBe('Rank 1 has no stack.');
+  expect(of(stack(0), stack(1), gone(2), gone(3))).toBe(
+    'Ranks 2–3 have no stacks. 2 ranks are at the same place.'
+  );
+});
+
+it('names the one rank that waits, and says of a rank that it has finished the cell', () => {
+  const doing = (
+    verdict: Verdict,
+    ...stacks: Stack[]
+  ): Record<string, string | null> =>
+    Object.fromEntries(
+      groupStacks(stacks, verdict).map(g => [
+        titleOf(g, trans),
+        doingOf(g, trans)
+      ])
+    );
+  const inside = stack(0, frame(10));
+  expect(doing(makeVerdict(), inside, stack(1, frame(6)))).toMatchObject({
+    'Rank 1': 'rank 0 waits for it'
+  });
+  expect(doing(makeVerdict({ code: 'left' }), inside, stack(1))).toMatchObject({
+    'Rank 1': 'has finished the cell; rank 0 waits for it'
+  });
+  const outside = makeVerdict({ code: 'not_in_cell' });
+  expect(doing(outside, inside, stack(1))).toMatchObject({
+    'Rank 1': 'does not run this cell; rank 0 waits for it'
+  });
+  const extra = makeVerdict({ code: 'extra', ranks: [0], peers: [1] });
+  expect(doing(extra, inside, stack(1))).toMatchObject({
+    'Rank 1': 'has finished the cell'
+  });
 });

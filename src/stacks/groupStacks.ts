@@ -13,6 +13,10 @@ export interface IStackGroup {
   blamed: boolean;
   /** Whether it continues by itself: it is slow, not stuck. */
   moves: boolean;
+  /** Ranks that wait for them; empty if they are not blamed. */
+  peers: readonly number[];
+  /** Whether they run the cell no more, or never did, according to the verdict; null if it does not say so. */
+  outside: 'finished' | 'not in cell' | null;
   /** The collective in which they wait; null if unknown. */
   operation: string | null;
   runs: readonly IRun[];
@@ -35,7 +39,14 @@ export function groupStacks(
   for (const stack of stacks) {
     const blamed = verdict?.ranks.includes(stack.rank) ?? false;
     const operation = operationOf(verdict, stack.rank);
-    const key = JSON.stringify([blamed, operation, stack.error, keyOf(stack)]);
+    const outside = outsideOf(verdict, stack.rank);
+    const key = JSON.stringify([
+      blamed,
+      operation,
+      outside,
+      stack.error,
+      keyOf(stack)
+    ]);
     const group = groups.get(key) ?? { ranks: [], stack };
     group.ranks.push(stack.rank);
     groups.set(key, group);
@@ -45,6 +56,8 @@ export function groupStacks(
       ranks,
       blamed: verdict?.ranks.includes(ranks[0]) ?? false,
       moves: verdict !== null && !verdict.alarm,
+      peers: verdict?.ranks.includes(ranks[0]) ? verdict.peers : [],
+      outside: stack.frames?.length ? null : outsideOf(verdict, ranks[0]),
       operation: operationOf(verdict, ranks[0]),
       runs: runsOf(stack.frames ?? []),
       error: stack.error,
@@ -56,6 +69,23 @@ export function groupStacks(
         a.ranks.length - b.ranks.length ||
         a.ranks[0] - b.ranks[0]
     );
+}
+
+function outsideOf(
+  verdict: Verdict | null,
+  rank: number
+): IStackGroup['outside'] {
+  const blamed = verdict?.ranks.includes(rank) ?? false;
+  switch (verdict?.code) {
+    case 'left':
+      return blamed ? 'finished' : null;
+    case 'extra': // the ranks that others wait for are those that still run the cell
+      return verdict.peers.includes(rank) ? 'finished' : null;
+    case 'not_in_cell':
+      return blamed ? 'not in cell' : null;
+    default:
+      return null;
+  }
 }
 
 function keyOf(stack: Stack): unknown {

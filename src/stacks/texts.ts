@@ -27,15 +27,56 @@ export function doingOf(
   if (group.error) {
     return group.error;
   }
-  if (group.blamed && !group.operation) {
-    return group.ranks.length === 1
-      ? trans.__('the others wait for it')
-      : trans.__('the others wait for them');
+  const outside = outsideText(group, trans);
+  if (group.blamed && !group.operation && group.peers.length) {
+    return [outside, waitText(group, trans)].filter(Boolean).join('; ');
+  }
+  if (outside) {
+    return outside;
   }
   if (group.operation) {
     return trans.__('in %1', group.operation);
   }
   return group.runs.length ? null : trans.__('no cell runs here');
+}
+
+/** "has finished the cell"; null for ranks that run it. */
+function outsideText(
+  { outside, ranks }: IStackGroup,
+  trans: TranslationBundle
+): string | null {
+  switch (outside) {
+    case 'finished':
+      return trans._n(
+        'has finished the cell',
+        'have finished the cell',
+        ranks.length
+      );
+    case 'not in cell':
+      return trans._n(
+        'does not run this cell',
+        'do not run this cell',
+        ranks.length
+      );
+    case null:
+      return null;
+  }
+}
+
+/** "rank 0 waits for it", "the others wait for it". */
+function waitText(
+  { ranks, peers }: IStackGroup,
+  trans: TranslationBundle
+): string {
+  const one = ranks.length === 1;
+  if (peers.length === 1) {
+    return one
+      ? trans.__('rank %1 waits for it', peers[0])
+      : trans.__('rank %1 waits for them', peers[0]);
+  }
+  return one
+    ? trans.__('the others wait for it')
+    : trans.__('the others wait for them');
 }
 
 /** A frame's file or cell, and line. */
@@ -73,7 +114,25 @@ export function sentenceOf(
   groups: readonly IStackGroup[],
   trans: TranslationBundle
 ): string {
-  const count = groups.reduce((sum, g) => sum + g.ranks.length, 0);
+  const placed = groups.filter(group => group.error === null);
+  const count = placed.reduce((sum, g) => sum + g.ranks.length, 0);
+  const without = groups.filter(g => g.error !== null).flatMap(g => g.ranks);
+  if (without.length) {
+    const none = trans._n(
+      'Rank %2 has no stack.',
+      'Ranks %2 have no stacks.',
+      without.length,
+      formatRanks(without)
+    );
+    if (count < 2) {
+      return none;
+    }
+    const rest =
+      placed.length === 1
+        ? trans.__('%1 ranks are at the same place.', count)
+        : trans.__('%1 ranks are at %2 places.', count, placed.length);
+    return `${none} ${rest}`;
+  }
   if (groups.length === 1) {
     return count === 2
       ? trans.__('Both ranks are at the same place.')

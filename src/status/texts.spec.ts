@@ -178,3 +178,27 @@ it('counts jobs as the panel does: those that have not ended, and a sweep as one
   );
   expect(jobsText([...jobs, ...trials], trans)).toBe('2 jobs active');
 });
+
+it('says that training waits for data, in the place of its communication', () => {
+  const hungry = makeVerdict({
+    kind: 'input_bound',
+    code: 'input_bound',
+    values: { share: 0.91 },
+    ranks: [],
+    peers: []
+  });
+  const metrics = { samples_per_s: 275, comm_overhead: 0.03 };
+  expect(
+    statusText(withMetrics({ ...metrics, verdicts: [hungry] }), trans)
+  ).toBe('local-2: waits for data, 91\u00a0% of a step · 275 samples/s');
+});
+
+it('says that a rank does not answer the interrupt', () => {
+  const deaf = makeVerdict({ code: 'deaf', since_s: null });
+  const cluster = withMetrics({ verdicts: [deaf] });
+  expect(statusOf(cluster, 'open', trans)).toMatchObject({
+    text: 'local-2: rank 1 does not answer the interrupt',
+    glyph: 'stuck',
+    needsAttention: true
+  });
+});

@@ -22,7 +22,7 @@ import {
 } from '../verdicts/sentence';
 import { ranksIn } from '../metrics/rankSets';
 import { isVague, shareInText } from '../metrics/share';
-import { alarmOf } from '../verdicts/verdict';
+import { alarmOf, holdUpOf } from '../verdicts/verdict';
 import { briefly } from '../verdicts/texts';
 
 /** "rank 5 is stuck", for a cluster that needs attention. */
@@ -64,10 +64,13 @@ export function problemWords(
     : sentence(cluster, trans).replace(/\.$/, '');
 }
 
-/** "rank 37 is slow"; null if no rank holds the others up. */
-function slowWords(cluster: Cluster, trans: TranslationBundle): string | null {
-  const slow = cluster.metrics.verdicts.find(v => v.kind === 'slow');
-  return slow ? briefly(slow, trans) : null;
+/** "rank 37 is slow", "waits for data, 91 % of a step"; null if nothing holds the ranks up. */
+function holdUpWords(
+  cluster: Cluster,
+  trans: TranslationBundle
+): string | null {
+  const found = holdUpOf(cluster.metrics);
+  return found ? briefly(found, trans) : null;
 }
 
 /** "starting, 49 of 64 ranks", "waiting, starts in about 22 min"; null once all ranks are connected. */
@@ -219,7 +222,7 @@ export function statusText(
     return trans.__('%1: %2', name, starts);
   }
   const parts = [
-    slowWords(cluster, trans) ?? ranksText(cluster.world.size, trans)
+    holdUpWords(cluster, trans) ?? ranksText(cluster.world.size, trans)
   ];
   if (cluster.state !== 'ready') {
     parts.push(stateWord(cluster.state, trans));
@@ -228,7 +231,9 @@ export function statusText(
     parts.push(trans.__('%1 samples/s', formatRate(samples_per_s)));
   }
   const vague = isVague(comm_overhead_error);
-  if (current && comm_overhead !== null && !vague && !short) {
+  // while ranks wait for data, their communication is not what takes the time
+  const hungry = holdUpOf(cluster.metrics)?.kind === 'input_bound';
+  if (current && comm_overhead !== null && !vague && !short && !hungry) {
     parts.push(
       trans.__(
         'communication %1',

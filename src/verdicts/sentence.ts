@@ -1,11 +1,11 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { Cluster, Verdict } from '../tokens';
+import { Cluster } from '../tokens';
 import { formatCount, formatRanks, formatSpan } from '../metrics/format';
 import { GlyphKind } from './glyphKind';
 import { ranksIn } from '../metrics/rankSets';
 import { stoppedText } from './endings';
-import { alarmOf, isHang } from './verdict';
+import { alarmOf, holdUpOf } from './verdict';
 
 /** The head's one sentence in the user's language; its English text if the code is unknown. */
 export function sentence(cluster: Cluster, trans: TranslationBundle): string {
@@ -108,6 +108,11 @@ function workSentence(
         )
       ].join(' ');
     }
+    case 'deaf': {
+      // a head of an earlier version does not say which
+      const deaf = values.ranks === undefined ? [] : ranksIn(values.ranks);
+      return deaf.length ? deafText(deaf, trans) : null;
+    }
     case 'interrupting':
       return trans._n(
         'Interrupting %2 rank; variables are kept.',
@@ -118,6 +123,16 @@ function workSentence(
     default:
       return null;
   }
+}
+
+/** "Rank 1 does not answer the interrupt." */
+function deafText(ranks: readonly number[], trans: TranslationBundle): string {
+  return trans._n(
+    'Rank %2 does not answer the interrupt.',
+    'Ranks %2 do not answer the interrupt.',
+    ranks.length,
+    formatRanks(ranks)
+  );
 }
 
 /** How a cluster starts, loses ranks, and ends; null if its state is another one. */
@@ -184,10 +199,6 @@ function lifeSentence(
   }
 }
 
-/** Whether something holds a cluster up without an alarm, so that it has no green disc. */
-const holdsUp = (verdict: Verdict): boolean =>
-  ['slow', 'input_bound'].includes(verdict.kind) || isHang(verdict);
-
 /** The glyph of a whole cluster. */
 export function clusterGlyph(cluster: Cluster): GlyphKind {
   if (alarmOf(cluster.metrics)) {
@@ -201,7 +212,7 @@ export function clusterGlyph(cluster: Cluster): GlyphKind {
     case 'paused':
       return 'paused';
     case 'ready':
-      if (cluster.metrics.verdicts.some(holdsUp)) {
+      if (holdUpOf(cluster.metrics)) {
         return 'slow';
       }
       if (cluster.summary.code === 'failing') {

@@ -23,6 +23,13 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
         count,
         ranks
       );
+    case 'deaf':
+      return trans._n(
+        'rank %2 does not answer the interrupt',
+        'ranks %2 do not answer the interrupt',
+        count,
+        ranks
+      );
     case 'slow':
       return trans._n('rank %2 is slow', 'ranks %2 are slow', count, ranks);
     case 'halted':
@@ -84,6 +91,28 @@ export function briefly(verdict: Verdict, trans: TranslationBundle): string {
         : trans.__('this machine is too busy to tell which rank is slow');
     default:
       return bare(text);
+  }
+}
+
+/**
+ * The state of a rank at fault in a few words that agree with the verdict: "stuck", "still computing".
+ *
+ * @param code - of the alarm
+ */
+export function blamedWord(code: string, trans: TranslationBundle): string {
+  switch (code) {
+    case 'computing':
+      return trans.__('still computing');
+    case 'halted':
+      return trans.__('stopped by a signal');
+    case 'deaf':
+      return trans.__('does not answer');
+    case 'mismatch':
+      return trans.__('in another collective');
+    case 'extra':
+      return trans.__('in a collective');
+    default:
+      return trans.__('stuck');
   }
 }
 

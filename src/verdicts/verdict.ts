@@ -25,3 +25,12 @@ export function isHang(verdict: Verdict): boolean {
 export function alarmOf(metrics: Cluster['metrics']): Verdict | null {
   return metrics.verdicts.find(v => v.alarm) ?? null;
 }
+
+/** What holds ranks up without an alarm: they wait for a slow rank, or for data; null if nothing does. */
+export function holdUpOf(metrics: Cluster['metrics']): Verdict | null {
+  return (
+    metrics.verdicts.find(
+      v => ['slow', 'input_bound'].includes(v.kind) || isHang(v)
+    ) ?? null
+  );
+}

@@ -17,7 +17,7 @@ from dtrain_lab.metrics import communication, diagnosed_loop, diagnosis, estimat
 from dtrain_lab.metrics.advice.measured import Measured, link_share, measured
 from dtrain_lab.metrics.advice.reasons import asks_diagnosis
 from dtrain_lab.metrics.other_waits import part_s
-from dtrain_lab.metrics.verdicts import device_waits, hang, straggler
+from dtrain_lab.metrics.verdicts import device_waits, hang, straggler, unanswered
 from dtrain_lab.metrics.verdicts.hysteresis import VerdictHysteresis
 from dtrain_lab.metrics.verdicts.left_behind import left_behind
 from dtrain_lab.wire.links import RankSample
@@ -145,7 +145,7 @@ class MetricsCollector:
 
     def metrics(self, state: State) -> Metrics:
         """Metrics of the world, with verdicts and advice."""
-        found = self.stuck(state)
+        found = self.stuck(state) or unanswered.verdict(state.deaf, state.reason, self.samples())
         samples = self._current(state)
         size = len(state.at_work)
         metrics = estimates.world_metrics(samples, size, self._crowded())

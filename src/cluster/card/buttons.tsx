@@ -8,6 +8,7 @@ import { Cluster, Profile, Verdict } from '../../tokens';
 import { Action } from '../../ui/actionButton';
 import { formatRanks } from '../../metrics/format';
 import { alarmOf, isHang } from '../../verdicts/verdict';
+import { isInCollective } from '../model/hangPosition';
 import { goOnText, shrinkPlan } from '../model/shrink';
 import { isBuiltIn } from '../model/site';
 import { isStarting } from '../model/phases';
@@ -98,7 +99,9 @@ function ofHang(
       ? [{ label: trans.__('Interrupt'), command: CommandIDs.interruptRanks }]
       : [];
   }
-  if (may.has('interrupt')) {
+  // of ranks that did not answer an interrupt, nothing has to be guessed: their restart is the way out
+  const deaf = stuck.code === 'deaf';
+  if (may.has('interrupt') && !deaf) {
     found.push({
       label: trans.__('Interrupt, keep variables'),
       command: CommandIDs.interruptRanks,
@@ -111,35 +114,37 @@ function ofHang(
   // a rank that has finished the cell, or never started it, has no position and no stack to look at
   const busy = stuck.ranks.filter(n => cluster.ranks[n]?.state !== 'idle');
   const stoppable = busy.find(n => !isInCollective(n, stuck));
-  if (stoppable !== undefined && canDebug(cluster, commands)) {
+  if (stoppable !== undefined && !deaf && canDebug(cluster, commands)) {
     found.push(debug(stoppable, trans));
   }
   if (busy.length && may.has('restart')) {
-    found.push({
+    const restart = {
       label:
         busy.length === 1
           ? trans.__('Restart rank %1…', busy[0])
           : trans.__('Restart ranks %1…', formatRanks(busy)),
       command: CommandIDs.restartRanks,
-      args: { ranks: busy, ask: true }
-    });
+      args: { ranks: busy, ask: true },
+      primary: deaf
+    };
+    found.splice(deaf ? 0 : found.length, 0, restart);
   }
-  found.push({
+  const report = {
     label: trans.__('Copy report'),
     command: CommandIDs.copyReport
-  });
-  found.push({
-    label: trans.__('Ignore'),
-    command: CommandIDs.ignoreVerdict,
-    title: trans.__('Hide this in this browser until it changes or ends'),
-    key: 'ignore'
-  });
-  return found;
-}
-
-/** Whether a rank waits in a collective, where it can't be paused before the others have joined. */
-function isInCollective(rank: number, { standings }: Verdict): boolean {
-  return standings.some(s => s.operation !== null && s.ranks.includes(rank));
+  };
+  const last = deaf
+    ? {
+        label: trans.__('Interrupt again'),
+        command: CommandIDs.interruptRanks
+      }
+    : {
+        label: trans.__('Ignore'),
+        command: CommandIDs.ignoreVerdict,
+        title: trans.__('Hide this in this browser until it changes or ends'),
+        key: 'ignore'
+      };
+  return [...found, report, ...(deaf && !may.has('interrupt') ? [] : [last])];
 }
 
 function showIgnored(trans: TranslationBundle): IButton {

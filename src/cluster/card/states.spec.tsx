@@ -363,3 +363,29 @@ it('offers to edit the profile of a cluster that failed, unless it is built in',
   );
   expect(shown('mine', [])).not.toContain('Edit the profile');
 });
+
+it('is red while a rank does not answer an interrupt, and offers its restart first', () => {
+  const text = 'Rank 1 does not answer the interrupt.';
+  const hint = 'Rank 1 is stopped by a signal; SIGCONT resumes it.';
+  const { metrics } = makeCluster();
+  const common = { code: 'deaf', values: { ranks: '1' }, text };
+  const verdict = makeVerdict({ ...common, hint, peers: [], since_s: null });
+  const deaf = makeCluster({
+    ranks: [makeRank(0), makeRank(1, { state: 'stuck' })],
+    running: [
+      { cell: '[7]', ranks: [0, 1], notebook: 'a.ipynb', started_at: 0 }
+    ] as unknown as Cluster['running'],
+    metrics: { ...metrics, verdicts: [verdict] },
+    summary: common
+  });
+  expect(html(deaf)).toContain('data-kind="stuck"');
+  const shown = said(deaf);
+  for (const part of [text, hint, 'Interrupt again']) {
+    expect(shown).toContain(part);
+  }
+  expect(shown.indexOf('Restart rank 1…')).toBeLessThan(
+    shown.indexOf('Stacks')
+  );
+  expect(shown).toContain('Restart rank 1…');
+  expect(shown).not.toContain('Ignore');
+});

@@ -16,6 +16,7 @@ import {
 } from '../../metrics/format';
 import { shareInText } from '../../metrics/share';
 import { ranksText, sentence, stateWord } from '../../verdicts/sentence';
+import { blamedWord } from '../../verdicts/texts';
 import { alarmOf } from '../../verdicts/verdict';
 import { positionText, ranksOfPosition } from './hangPosition';
 
@@ -154,12 +155,14 @@ function table(cluster: Cluster, trans: TranslationBundle): string[] {
     alarm && alarm.since_s !== null && alarm.peers.includes(rank.rank)
       ? formatSpan(alarm.since_s)
       : formatTime(rank.wait_s);
+  const word = (rank: Rank): string =>
+    alarm && rank.state === 'stuck'
+      ? blamedWord(alarm.code, trans)
+      : stateWord(rank.state, trans);
   const rows = shown.map(rank => [
     `${rank.rank}`,
     `${rank.node}, ${rank.device}`,
-    rank.slow
-      ? trans.__('%1, slow', stateWord(rank.state, trans))
-      : stateWord(rank.state, trans),
+    rank.slow ? trans.__('%1, slow', word(rank)) : word(rank),
     at(rank),
     rank.step === null ? UNKNOWN : `${rank.step}`,
     formatTime(rank.step_s),

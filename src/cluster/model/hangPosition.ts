@@ -74,3 +74,8 @@ export function doingOf(
       : trans.__('in %1 no. %2', operation, sequence.toLocaleString());
   return unbroken(bytes ? `${call}, ${formatSize(bytes)}` : call);
 }
+
+/** Whether a rank waits in a collective, where it can't be paused before the others have joined. */
+export function isInCollective(rank: number, { standings }: Verdict): boolean {
+  return standings.some(s => s.operation !== null && s.ranks.includes(rank));
+}

@@ -60,6 +60,18 @@ it('says at their lines who is stuck and who waits', () => {
   ]);
 });
 
+it('says of a rank that still computes that it does', () => {
+  const standings = [
+    stands({ ranks: [5], blamed: true, operation: null, where: at('[7]', 6) })
+  ];
+  const verdict = makeVerdict({ code: 'computing', standings });
+  const { metrics } = makeCluster();
+  const cluster = makeCluster({
+    metrics: { ...metrics, verdicts: [verdict] }
+  });
+  expect(marksOfVerdict(cluster, trans)[0].text).toBe('rank 5 computes here');
+});
+
 it('counts ranks that are too many to name', () => {
   const odd = Array.from({ length: 20 }, (_, i) => 2 * i);
   const verdict = makeVerdict({

@@ -30,11 +30,27 @@ export function marksOfVerdict(
         place: where,
         line: where.line,
         kind: blamed ? 'stuck' : 'waits',
-        text: words(ranks, blamed, trans)
+        text:
+          blamed && alarm?.code === 'computing'
+            ? computing(ranks, trans)
+            : words(ranks, blamed, trans)
       });
     }
   }
   return found;
+}
+
+/** Of ranks that others wait for, and that may still join them. */
+function computing(ranks: readonly number[], trans: TranslationBundle): string {
+  const named = formatRanks(ranks);
+  return named.length > MOST_NAMED
+    ? trans.__('%1 ranks compute here', ranks.length)
+    : trans._n(
+        'rank %2 computes here',
+        'ranks %2 compute here',
+        ranks.length,
+        named
+      );
 }
 
 function words(

@@ -1,6 +1,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { GlyphKind } from '../../verdicts/glyphKind';
+import { blamedWord } from '../../verdicts/texts';
 import { formatRanks } from '../../metrics/format';
 import { DebugView, RankView } from './model';
 import { IShownRank, IShownView } from './world';
@@ -73,7 +74,7 @@ export function placeOf(
   }
   if (rank.phase === 'running') {
     if (rank.stuck) {
-      return trans.__('stuck');
+      return blamedWord(rank.stuck, trans);
     }
     return rank.operation ? trans.__('waits') : trans.__('runs');
   }

@@ -33,6 +33,14 @@ it('says of stuck ranks what the panel says of them', () => {
   ]);
 });
 
+it('does not call a rank stuck that still computes', () => {
+  const view = makeDebugView({ code: 'running', ranks, world: 'c1' });
+  const shown = withAlarm(view, { ...alarm, code: 'computing' });
+  expect(placeOf(shown.ranks[1], false, cells, new Set(), trans)).toBe(
+    'still computing'
+  );
+});
+
 it('leaves positions to the debugger while it knows them, or no rank is stuck', () => {
   const paused = makeDebugView({ ranks });
   expect(withAlarm(paused, alarm)).toBe(paused);

@@ -4,8 +4,8 @@ import { DebugView, RankView } from './model';
 
 /** A rank as the sidebar shows it. */
 export interface IShownRank extends RankView {
-  /** Whether others wait for it, according to the head. */
-  stuck?: boolean;
+  /** Code of the head's verdict, if others wait for it. */
+  stuck?: string;
 }
 
 /** The ranks as the sidebar shows them. */
@@ -54,7 +54,7 @@ export function withAlarm(view: DebugView, alarm: Verdict | null): IShownView {
       return rank;
     }
     return alarm.ranks.includes(rank.rank)
-      ? { ...rank, stuck: true }
+      ? { ...rank, stuck: alarm.code }
       : alarm.peers.includes(rank.rank)
         ? { ...rank, operation: rank.operation ?? waits }
         : rank;

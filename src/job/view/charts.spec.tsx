@@ -191,5 +191,5 @@ it('has headings that fit beside their value', () => {
   expect(text).toMatch(
     /title="samples\/s"><b>140<\/b> .*chartWords">samples\/s<.*chartBrief">\/s</
   );
-  expect(text).toContain(' title="The rank with most"><b>1.0</b> GiB<');
+  expect(text).toContain(' title="Maximum of all ranks"><b>1.0</b> GiB<');
 });

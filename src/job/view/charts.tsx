@@ -88,13 +88,13 @@ export function Charts(props: {
             title={trans.__('Memory')}
             value={formatGiB(last.memory_bytes)}
             words={trans.__('GiB')}
-            about={trans.__('The rank with most')}
+            about={trans.__('Maximum of all ranks')}
             label={trans.__('GiB')}
             values={points.map(p =>
               p.memory_bytes === null ? null : p.memory_bytes / 2 ** 30
             )}
             summary={trans.__(
-              'Memory: %1 GiB, latest, of the rank with most',
+              'Memory: %1 GiB, latest, maximum of all ranks',
               formatGiB(last.memory_bytes)
             )}
           />

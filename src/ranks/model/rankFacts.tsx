@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React from 'react';
 
 import { cellName, locationText } from '../../locations/texts';
-import { Rank, Verdict } from '../../tokens';
+import { Verdict } from '../../tokens';
 import {
   formatCount,
   formatGiB,
@@ -14,9 +14,10 @@ import {
 import { FactList } from '../../ui/lists/factList';
 import { stateWord } from '../../verdicts/sentence';
 import { shareInText } from '../../metrics/share';
+import { IListedRank } from './texts';
 
 /** A rank's activity, as short text. */
-export function doing(rank: Rank, trans: TranslationBundle): string {
+export function doing(rank: IListedRank, trans: TranslationBundle): string {
   const { where } = rank;
   if (rank.state === 'stuck' && where?.line) {
     return where.cell
@@ -26,12 +27,12 @@ export function doing(rank: Rank, trans: TranslationBundle): string {
   if (rank.state === 'busy' && !rank.doing && where?.cell) {
     return cellName(where.cell, trans, where.cell_kind);
   }
-  return rank.doing ?? stateWord(rank.state, trans);
+  return rank.doing ?? rank.word ?? stateWord(rank.state, trans);
 }
 
 /** Position of a rank in a stuck world: its own line, or the collective in which it waits. */
 export function hangPositionText(
-  rank: Rank,
+  rank: IListedRank,
   verdict: Verdict,
   trans: TranslationBundle
 ): string {
@@ -51,7 +52,7 @@ export function hangPositionText(
 
 /** Everything about a rank. */
 export function Facts(props: {
-  rank: Rank;
+  rank: IListedRank;
   trans: TranslationBundle;
 }): JSX.Element {
   const { rank, trans } = props;
@@ -62,7 +63,7 @@ export function Facts(props: {
     trans
   );
   const facts: [string, string][] = [
-    [trans.__('State'), stateWord(rank.state, trans)],
+    [trans.__('State'), rank.word ?? stateWord(rank.state, trans)],
     [trans.__('Doing'), doing(rank, trans)],
     [trans.__('Device'), `${rank.device}, ${rank.node}`],
     [trans.__('Step'), rank.step === null ? UNKNOWN : `${rank.step}${unsure}`],

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
-import { makeCluster, makeRank } from '../../testing/clusters';
+import { makeCluster, makeRank, makeVerdict } from '../../testing/clusters';
 import { doing } from './rankFacts';
 import { differs, listed, markedFirst, rankGlyph, rankWord } from './texts';
 
@@ -28,4 +28,24 @@ it('lists ranks that differ before the others', () => {
   ranks[3].state = 'lost';
   expect(markedFirst(ranks).map(r => r.rank)).toEqual([3, 2, 0, 1]);
   expect(ranks.filter(differs).map(r => r.rank)).toEqual([2, 3]);
+});
+
+it('calls a rank what the verdict on it says', () => {
+  const ranks = [
+    makeRank(0, { state: 'in collective' }),
+    makeRank(1, { state: 'stuck' })
+  ];
+  const { metrics } = makeCluster();
+  const words = (code: string): string[] => {
+    const verdicts = [makeVerdict({ code })];
+    const cluster = makeCluster({ ranks, metrics: { ...metrics, verdicts } });
+    return listed(cluster, trans).map(rank => rankWord(rank, trans));
+  };
+  expect(words('stuck')).toEqual(['in a collective', 'stuck']);
+  expect(words('computing')).toEqual(['in a collective', 'still computing']);
+  expect(words('mismatch')).toEqual([
+    'in a collective',
+    'in another collective'
+  ]);
+  expect(words('deaf')[1]).toBe('does not answer');
 });

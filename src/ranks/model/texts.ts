@@ -4,6 +4,8 @@ import { Cluster, Rank } from '../../tokens';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { ranksIn } from '../../metrics/rankSets';
 import { stateWord } from '../../verdicts/sentence';
+import { blamedWord } from '../../verdicts/texts';
+import { alarmOf } from '../../verdicts/verdict';
 
 /** The glyph of a rank: slow is a mark, and the text keeps the state. */
 export function rankGlyph(rank: Rank): GlyphKind {
@@ -11,11 +13,27 @@ export function rankGlyph(rank: Rank): GlyphKind {
   return rank.slow && moves ? 'slow' : rank.state;
 }
 
-/** Listed ranks of a cluster: one that failed while others continue is idle, which says too little. */
+/** A rank as it is listed. */
+export interface IListedRank extends Rank {
+  /** Its state in the words of the verdict on it; undefined if its own state says it. */
+  word?: string;
+}
+
+/**
+ * Listed ranks of a cluster: one that failed while others continue is idle, which says too little, and one that
+ * others wait for need not be stuck.
+ */
 export function listed(
-  { ranks, summary }: Pick<Cluster, 'ranks' | 'summary'>,
+  { ranks, summary, metrics }: Pick<Cluster, 'ranks' | 'summary' | 'metrics'>,
   trans: TranslationBundle
-): Rank[] {
+): IListedRank[] {
+  const alarm = alarmOf(metrics);
+  if (alarm) {
+    const word = blamedWord(alarm.code, trans);
+    return ranks.map(rank =>
+      rank.state === 'stuck' ? { ...rank, word } : rank
+    );
+  }
   if (summary.code !== 'failing') {
     return ranks;
   }
@@ -29,8 +47,8 @@ export function listed(
 }
 
 /** The text of that glyph. */
-export function rankWord(rank: Rank, trans: TranslationBundle): string {
-  const word = stateWord(rank.state, trans);
+export function rankWord(rank: IListedRank, trans: TranslationBundle): string {
+  const word = rank.word ?? stateWord(rank.state, trans);
   return rankGlyph(rank) === 'slow' ? trans.__('slow, %1', word) : word;
 }
 

@@ -6,7 +6,6 @@ import { formatTime } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { GlyphKind } from '../../verdicts/glyphKind';
 import { moveFocus } from '../../ui/rovingFocus';
-import { stateWord } from '../../verdicts/sentence';
 import { IRankMetrics } from '../model/rankMetrics';
 import { tintOf } from '../charts/heatMap';
 import { IPicks } from '../model/picks';
@@ -108,10 +107,17 @@ function Counts(props: {
   trans: TranslationBundle;
 }): JSX.Element {
   const { trans } = props;
-  const counts = new Map<GlyphKind, number>();
+  const counts = new Map<GlyphKind, { count: number; word: string }>();
   for (const { rank } of props.rankMetrics) {
     const kind = rankGlyph(rank);
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    const known = counts.get(kind);
+    if (known) {
+      known.count += 1;
+    } else {
+      const slow = kind === 'slow';
+      const word = slow ? trans.__('slow') : rankWord(rank, trans);
+      counts.set(kind, { count: 1, word });
+    }
   }
   const order: GlyphKind[] = ['lost', 'stuck', 'slow', 'busy', 'in collective'];
   const place = (kind: GlyphKind): number =>
@@ -120,15 +126,11 @@ function Counts(props: {
     <p className="jp-DtrainRanks-counts">
       {[...counts]
         .sort(([a], [b]) => place(a) - place(b))
-        .map(([kind, count]) => {
-          const word =
-            kind === 'slow' ? trans.__('slow') : stateWord(kind, trans);
-          return (
-            <span key={kind}>
-              <Glyph kind={kind} label={word} /> {word} {count}
-            </span>
-          );
-        })}
+        .map(([kind, { count, word }]) => (
+          <span key={kind}>
+            <Glyph kind={kind} label={word} /> {word} {count}
+          </span>
+        ))}
     </p>
   );
 }

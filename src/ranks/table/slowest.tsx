@@ -2,7 +2,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import React, { useRef } from 'react';
 
 import { Cluster } from '../../tokens';
-import { formatTime } from '../../metrics/format';
+import { formatShare, formatTime } from '../../metrics/format';
 import { Glyph } from '../../ui/icons/glyph';
 import { useSteadyOrder } from '../../ui/steadyOrder';
 import { ownTimes } from '../../metrics/ownTime';
@@ -56,7 +56,7 @@ export function MapAndSlowest(props: IRowsProps): JSX.Element {
         onSelect={props.onSelect}
         onMenu={props.onMenu}
         summary={trans.__(
-          '%1 ranks, %2 of them stuck or lost',
+          '%1 ranks, problems on %2 of them',
           ranks.length,
           bad.length
         )}
@@ -98,5 +98,7 @@ function ownText(own: number, middle: number | null): string {
     return formatTime(null);
   }
   const over = middle ? Math.round((own / middle - 1) * 100) : 0;
-  return over >= 1 ? `${formatTime(own)} +${over} %` : formatTime(own);
+  return over >= 1
+    ? `${formatTime(own)} +${formatShare(over / 100)}`
+    : formatTime(own);
 }

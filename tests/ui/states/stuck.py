@@ -53,6 +53,12 @@ MISMATCH = replace(
     ),
     hint="Ranks have to call the same collectives in the same order.",
 )
+COMPUTING = replace(
+    STUCK,
+    code="computing",
+    text="Rank 5 is still computing. 7 ranks wait for it.",
+    hint="It is in this line: metrics = evaluate(model, batches)",
+)
 UNKNOWN = replace(
     STUCK,
     id="no_progress",
@@ -163,7 +169,7 @@ def _stacks(name: str, verdict: Verdict) -> State:
 
 
 STATES = (
-    *(_shows(verdict) for verdict in (STUCK, MISMATCH, UNKNOWN)),
+    *(_shows(verdict) for verdict in (STUCK, MISMATCH, COMPUTING, UNKNOWN)),
     State("b-ignored", _ignored, (*ALL, f"{NOTEBOOK} .jp-Notebook"), focused=True),
     _stacks("stacks", STUCK),
     _stacks("stacks-slow", SLOW),
