@@ -106,7 +106,7 @@ export function blamedWord(code: string, trans: TranslationBundle): string {
     case 'halted':
       return trans.__('stopped by a signal');
     case 'deaf':
-      return trans.__('does not answer');
+      return trans.__('no answer');
     case 'mismatch':
       return trans.__('in another collective');
     case 'extra':

@@ -32,8 +32,13 @@ def verdict(
     stopped = tuple(s.rank for s in samples if s.stopped and s.rank in ranks)
     if stopped:
         verb, they = ("is", "it") if len(stopped) == 1 else ("are", "them")
-        who = f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal"
-        hint = f"{who} (SIGSTOP, or a debugger); SIGCONT resumes {they}. {hint}"
+        who = f"{rank_names.sentence_name(stopped)} {verb} stopped by a signal (SIGSTOP, or a debugger)"
+        restart = f"%distributed restart {rank_names.compact(ranks)}"
+        hint = (
+            f"{who}. SIGCONT resumes {they}; or replace {they}: {restart}"
+            if stopped == ranks
+            else f"{who}; SIGCONT resumes {they}. {hint}"
+        )
     return Verdict(
         id=f"{CODE}-{rank_names.compact(ranks)}",
         kind="stuck",

@@ -47,5 +47,5 @@ it('calls a rank what the verdict on it says', () => {
     'in a collective',
     'in another collective'
   ]);
-  expect(words('deaf')[1]).toBe('does not answer');
+  expect(words('deaf')[1]).toBe('no answer');
 });

@@ -37,6 +37,7 @@ def test_a_rank_that_does_not_answer_is_an_alarm_that_offers_its_restart() -> No
 
 def test_what_keeps_a_rank_from_answering_stays_known_after_the_interrupt() -> None:
     (verdict,) = _seen(RankSample(rank=0), RankSample(rank=1, stopped=True)).metrics.verdicts
-    assert verdict.hint.startswith(
-        "Rank 1 is stopped by a signal (SIGSTOP, or a debugger); SIGCONT resumes it. Wait until it does, or"
+    assert verdict.hint == (
+        "Rank 1 is stopped by a signal (SIGSTOP, or a debugger). "
+        "SIGCONT resumes it; or replace it: %distributed restart 1"
     )
