@@ -188,9 +188,11 @@ it('says that training waits for data, in the place of its communication', () =>
     peers: []
   });
   const metrics = { samples_per_s: 275, comm_overhead: 0.03 };
-  expect(
-    statusText(withMetrics({ ...metrics, verdicts: [hungry] }), trans)
-  ).toBe('local-2: waits for data, 91\u00a0% of a step · 275 samples/s');
+  const cluster = withMetrics({ ...metrics, verdicts: [hungry] });
+  expect(statusOf(cluster, 'open', trans)).toMatchObject({
+    text: 'local-2: waits for data, 91\u00a0% of a step · 275 samples/s',
+    short: 'local-2: waits for data, 91\u00a0% of a step'
+  });
 });
 
 it('says that a rank does not answer the interrupt', () => {

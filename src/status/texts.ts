@@ -227,12 +227,12 @@ export function statusText(
   if (cluster.state !== 'ready') {
     parts.push(stateWord(cluster.state, trans));
   }
-  if (current && samples_per_s !== null) {
+  // while ranks wait for data, their communication is not what takes the time
+  const hungry = holdUpOf(cluster.metrics)?.kind === 'input_bound';
+  if (current && samples_per_s !== null && !(hungry && short)) {
     parts.push(trans.__('%1 samples/s', formatRate(samples_per_s)));
   }
   const vague = isVague(comm_overhead_error);
-  // while ranks wait for data, their communication is not what takes the time
-  const hungry = holdUpOf(cluster.metrics)?.kind === 'input_bound';
   if (current && comm_overhead !== null && !vague && !short && !hungry) {
     parts.push(
       trans.__(
