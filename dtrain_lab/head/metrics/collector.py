@@ -270,7 +270,7 @@ class MetricsCollector:
 
     def _steps_now(self, state: State, found: Verdict | None, step_s: float | None) -> bool:
         """Whether the metrics describe steps that run now."""
-        halted = self.paused or (found is not None and found.alarm)
+        halted = self.paused or (found is not None and found.alarm and found.code != unanswered.CODE)
         moves = self.loops.moves(step_s, time.monotonic())
         return state.phase == "ready" and moves and bool(state.busy) and not halted
 

@@ -110,7 +110,7 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
         panel.press("Stacks")
     view = page.locator(".jp-DtrainStacks")
     groups = view.locator("section")
-    groups.first.get_by_text("the others wait for it").wait_for()
+    groups.first.get_by_text("rank 0 waits for it").wait_for()
     assert groups.first.get_attribute("aria-label") == "Rank 1"
     assert view.get_by_role("button", name="Refresh").is_enabled()
     frames = groups.first.locator(".jp-DtrainStacks-frame")
@@ -127,7 +127,7 @@ def test_a_hang_is_seen_where_people_look_and_gone_when_it_is(lab: Lab, page: An
     page.reload()
     page.locator("#jupyterlab-splash").wait_for(state="detached")
     page.get_by_role("tab", name="Stacks: hang").click()
-    groups.first.get_by_text("the others wait for it").wait_for()
+    groups.first.get_by_text("rank 0 waits for it").wait_for()
     view.get_by_role("link", name="cell [2], line 4").first.click()
     cell(page, 1).locator("[data-kind=stuck]", has_text="rank 1 is here").wait_for()
 
