@@ -11,7 +11,7 @@ import msgspec
 
 from dtrain_lab.api.connected import ConnectedCluster
 from dtrain_lab.errors import BadRequest, DtrainError
-from dtrain_lab.metrics.advice import text
+from dtrain_lab.metrics.advice import text, wording
 from dtrain_lab.metrics.advice.forecast import check_numbers
 from dtrain_lab.services.connection import requests
 from dtrain_lab.services.metrics_export import write
@@ -20,6 +20,7 @@ from dtrain_lab.services.profiles import speeds
 from dtrain_lab.wire import clients
 from dtrain_lab.wire.cluster import Cluster as ClusterInfo
 from dtrain_lab.wire.metrics.diagnosis import Diagnosis
+from dtrain_lab.wire.metrics.verdicts import Advice
 
 
 def check_advise(
@@ -62,6 +63,18 @@ class AdviceList(list[dict[str, Any]]):
             printer.pretty(list(self))
         else:
             printer.text(f"[]: {self._why}")
+
+
+def as_dict(advice: Advice) -> dict[str, Any]:
+    """Return advice as a dict, with its gain as precisely as it is known: `text`, and whether it is `vague`.
+
+    Args:
+        advice: The advice.
+    """
+    known = advice if advice.tried is None else advice.tried
+    said = wording.sentences(advice.change, advice.gain, advice.gain_error, advice.tried)
+    vague = wording.is_vague(known.gain, known.gain_error)
+    return {**msgspec.to_builtins(advice), "text": said, "vague": vague}
 
 
 class Measurements(ConnectedCluster):
@@ -122,7 +135,9 @@ class Measurements(ConnectedCluster):
 
         Returns:
             Best first: `id`, `change`, `gain` (predicted throughput over today's: 1.6 is 60 % more),
-            `gain_error`, `cost`, `diff` (of the cell; empty if its loop is not understood), `values`.
+            `gain_error`, `vague` (whether the gain is too uncertain to be told by how much), `text` (change
+            and gain in sentences), `cost`, `diff` (of the cell; empty if its loop is not understood),
+            `values`.
             Empty if nothing surely helps, or nothing was measured yet; a notebook shows why then.
         """
         return self._portal.call(self._advise())
@@ -132,7 +147,7 @@ class Measurements(ConnectedCluster):
         return await self._portal.wrap(self._advise())
 
     async def _advise(self) -> list[dict[str, Any]]:
-        found = [msgspec.to_builtins(one) for one in await self.ask(clients.Advise())]
+        found = [as_dict(one) for one in await self.ask(clients.Advise())]
         info: ClusterInfo | None = None if found else await self.ask(clients.Info())
         return AdviceList(found, "" if info is None else "\n".join(text.lines((), info)))
 

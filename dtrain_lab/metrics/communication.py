@@ -29,7 +29,7 @@ class Split(Struct, frozen=True):
     """A rank's communication, split into transfer and waiting for slower ranks; seconds per step.
 
     `undisturbed` is the share of its computing time that remains without the slowdown after waits
-    (`cold_caches`).
+    (`cold_caches`). `most` is the share of a step that waiting for data leaves: no more is communication.
     """
 
     comm_overhead: float
@@ -37,13 +37,15 @@ class Split(Struct, frozen=True):
     transfer_s: float
     wait_s: float
     undisturbed: float = 1.0
+    most: float = 1.0
 
 
 def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, Split]:
     """Split every rank's communication.
 
     The rank that waits least is the slowest: its time in collectives is transfer, and the other ranks' extra
-    time is waiting for it. transfer = min X, wait_r = X_r − min X, overhead_r = X_r / W_r, X_r ≤ W_r.
+    time is waiting for it. transfer = min X, wait_r = X_r − min X, overhead_r = X_r / W_r. A rank that waits
+    for data communicates nothing meanwhile, so X_r ≤ W_r − data_r.
 
     Args:
         samples: the latest samples of the known ranks.
@@ -70,8 +72,19 @@ def split(samples: Sequence[RankSample], size: int, crowded: bool) -> dict[int, 
             transfer_s=least,
             wait_s=taken - least,
             undisturbed=undisturbed,
+            most=room_beside_data(sample.step_s, sample.data_s),
         )
     return found
+
+
+def room_beside_data(step_s: float | None, data_s: float | None) -> float:
+    """Share of a step that waiting for data leaves to its other parts, 0 to 1.
+
+    Args:
+        step_s: Time of a step, seconds; None or 0 if unknown.
+        data_s: Its part that waits for the data loader, seconds; None if unknown.
+    """
+    return min(1.0, max(0.0, 1.0 - (data_s or 0.0) / step_s)) if step_s else 1.0
 
 
 def with_measured(splits: dict[int, Split], share: float, error: float) -> dict[int, Split]:
@@ -89,8 +102,8 @@ def with_measured(splits: dict[int, Split], share: float, error: float) -> dict[
 
 
 def _scaled(of: Split, factor: float, error: float) -> Split:
-    # a rank's communication, and with it its parts, takes no more than its step
-    factor = min(factor, 1.0 / of.comm_overhead) if of.comm_overhead else factor
+    # a rank's communication, and with it its parts, takes no more than the rest of its step
+    factor = min(factor, of.most / of.comm_overhead) if of.comm_overhead else factor
     return replace(
         of,
         comm_overhead=of.comm_overhead * factor,
@@ -103,14 +116,15 @@ def _scaled(of: Split, factor: float, error: float) -> Split:
 def _communicated(sample: RankSample, crowded: bool) -> tuple[float, float]:
     """Cost of communication in seconds per step, the slowdown after waits included, and `Split.undisturbed`.
 
-    It takes no more than the step.
+    It takes no more than waiting for data leaves of the step.
     """
     step, exposed = sample.step_s or 0.0, sample.exposed_s or 0.0
+    most = step * room_beside_data(step, sample.data_s)
     if not crowded or sample.exposed_error_s is None:
-        return min(exposed, step), 1.0
+        return min(exposed, most), 1.0
     own = step - (sample.data_s or 0.0) - exposed
     undisturbed = cold_caches.undisturbed_share(exposed, own, sample.on_processor)
-    return min(exposed + max(0.0, own) * (1 - undisturbed), step), undisturbed
+    return min(exposed + max(0.0, own) * (1 - undisturbed), most), undisturbed
 
 
 def starvation(samples: Sequence[RankSample]) -> float:

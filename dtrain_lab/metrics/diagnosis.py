@@ -9,6 +9,7 @@ from statistics import fmean, median
 from msgspec.structs import replace
 
 from dtrain_lab.metrics import diagnosis_text as text_of
+from dtrain_lab.metrics.communication import room_beside_data
 from dtrain_lab.wire.metrics.diagnosis import Check, Diagnosis, StepTimings
 from dtrain_lab.wire.metrics.verdicts import Verdict
 from dtrain_lab.wire.metrics.world import Last, Metrics
@@ -84,7 +85,7 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
     rank, averaged over ranks, and its median taken over cycles; the error is `median_error` of that. T is a
     whole step: with the loader where that was measured, and of the user's own loop where that takes longer.
     A remaining difference between T and the loop's own steps can't be assigned to a part, so it adds to the
-    error.
+    error. If the two shares add up to more than a step, the one that is less exact is what the other leaves.
 
     Args:
         timings: timings of all ranks.
@@ -111,10 +112,16 @@ def conclude(timings: Sequence[StepTimings], slow: Verdict | None = None, asleep
             "is neither the model, nor averaging, nor the loader."
         ] = None
     if repeated and size > 1 and all(r.without_sync for r in timings):
-        pairs = [(r.with_sync, r.without_sync) for r in timings]
-        communication = _check(pairs, step_s, loop_s, text_of.communication)
+        averaged = [(r.with_sync, r.without_sync) for r in timings]
+        communication = _check(averaged, step_s, loop_s, text_of.communication)
     if repeated and real:
-        data = _check([(r.real, r.with_sync) for r in timings], step_s, loop_s, text_of.data)
+        loaded = [(r.real, r.with_sync) for r in timings]
+        data = _check(loaded, step_s, loop_s, text_of.data)
+        if communication is not None and communication.share + data.share > 1:
+            if data.error < communication.error:
+                communication = _check(averaged, step_s, loop_s, text_of.communication, 1 - data.share)
+            else:
+                data = _check(loaded, step_s, loop_s, text_of.data, 1 - communication.share)
     text = text_of.verdict(communication, data, size, own, asleep)
     own = own if text_of.own_leads(communication, data, own) else 0.0
     shares = (c.share if c is not None else 0.0 for c in (communication, data))
@@ -181,6 +188,7 @@ def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
     """Replace estimated communication in metrics by the measured one, which is more accurate.
 
     It is kept where ranks wait for a slow one: the estimate has that waiting, the measurement leaves it out.
+    Steps that now wait longer for data than those that were measured leave less of a step to communication.
 
     Args:
         metrics: metrics of the diagnosed loop.
@@ -189,6 +197,7 @@ def with_measured(metrics: Metrics, diagnosis: Diagnosis) -> Metrics:
     check, estimate = diagnosis.communication, metrics.comm_overhead
     if check is None or not metrics.step_s or diagnosis.slow_rank is not None:
         return metrics
+    check = replace(check, share=min(check.share, room_beside_data(metrics.step_s, metrics.data_s)))
     saved = metrics.step_s * ((estimate or 0.0) - check.share)
     compute = metrics.compute_s
     return replace(
@@ -270,6 +279,7 @@ def _check(
     step_s: float,
     loop_s: float | None,
     text: text_of.Say,
+    most: float = 1.0,
 ) -> Check:
     cycles = min(len(side) for pair in pairs for side in pair)
     shares = [fmean(1 - without[i] / with_[i] for with_, without in pairs) for i in range(cycles)]
@@ -278,7 +288,9 @@ def _check(
     with_s = _typical([with_ for with_, _ in pairs])
     without_s = _typical([without for _, without in pairs])
     of_step = with_s / step_s
-    error = hypot(error * of_step, _unsteady(share * of_step, step_s, loop_s))
+    beyond = max(0.0, share * of_step - most)
+    error = hypot(error * of_step, beyond, _unsteady(share * of_step, step_s, loop_s))
+    share = min(share, most / of_step)
     # where both take equally long, a nonzero share is only noise of the cycles
     share = share if with_s > without_s else 0.0
     without_s = with_s * (1 - share)  # consistent with the share: medians of noisy cycles need not agree

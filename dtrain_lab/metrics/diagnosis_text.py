@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dtrain_lab.text.units import UNSTEADY, share_text
-from dtrain_lab.wire.metrics.diagnosis import Check
-from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE
+from dtrain_lab.wire.metrics.diagnosis import Check, vague
+from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Verdict
 
 TELLING = 0.10
 """Share of a step below which neither matters, however rough the estimate is."""
-WORTH_A_CHANGE = 0.20
-"""Share of a step from which verdicts and advice consider communication, or waiting for data."""
 AGAIN = "Diagnose again when the machine is less busy."
 Share = tuple[float, float]
 """A share of a step, 0 to 1, and its error."""
@@ -106,16 +104,6 @@ def too_unsteady(communication: Share | None, data: Share | None) -> str | None:
         return what
     others = (name for name, share, error in known if vague(share, error))
     return next(others, None) if most < WORTH_A_CHANGE else None
-
-
-def vague(share: float, error: float) -> bool:
-    """Whether a share is so uncertain that it may as well be too small to matter.
-
-    Args:
-        share: Share of a step, 0 to 1.
-        error: Its error, in the same unit.
-    """
-    return error >= VAGUE_SHARE and share - error < WORTH_A_CHANGE
 
 
 def own_leads(communication: Check | None, data: Check | None, own: float) -> bool:

@@ -6,7 +6,7 @@ from math import hypot
 
 from dtrain_lab.metrics.advice.code_change import optimize
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
-from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE
+from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 FROM_SHARE = WORTH_A_CHANGE

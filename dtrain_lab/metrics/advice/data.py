@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import hypot
 
 from dtrain_lab.metrics.advice.measured import Measured, gain_error
-from dtrain_lab.metrics.diagnosis_text import WORTH_A_CHANGE, by_loader, slow_leads
+from dtrain_lab.metrics.diagnosis_text import by_loader, slow_leads
 from dtrain_lab.text.units import counted
+from dtrain_lab.wire.metrics.thresholds import WORTH_A_CHANGE
 from dtrain_lab.wire.metrics.verdicts import Advice
 
 FROM_SHARE = WORTH_A_CHANGE

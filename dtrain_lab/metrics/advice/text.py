@@ -38,8 +38,7 @@ def lines(advice: Sequence[Mapping[str, Any]], cluster: Cluster, *, terminal: bo
     for one in advice:
         tried = msgspec.convert(one["tried"], Tried) if one.get("tried") else None
         known = one["gain"], one["gain_error"], tried
-        said = (f"{wording.headline(one['change'], *known)}.", wording.note(*known), one["cost"])
-        told.append(" ".join(filter(None, said)))
+        told.append(" ".join(filter(None, (wording.sentences(one["change"], *known), one["cost"]))))
         if one["id"] in TRYABLE and tried is None and wording.is_vague(one["gain"], one["gain_error"]):
             told.append(f"{INDENT}{ask.format('advise', ' --try ' + one['id'])}  # measures it")
         code = one["diff"] or one["values"].get("code", "")

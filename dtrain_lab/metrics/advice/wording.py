@@ -42,6 +42,12 @@ def note(gain: float, error: float, tried: Tried | None = None) -> str:
     return f"{measured} Predicted: {predicted}." if predicted else measured
 
 
+def sentences(change: str, gain: float, error: float, tried: Tried | None = None) -> str:
+    """Return the headline and the note as sentences; arguments as of `headline`."""
+    said = f"{headline(change, gain, error, tried)}.", note(gain, error, tried)
+    return " ".join(filter(None, said))
+
+
 def faster(gain: float, error: float) -> str:
     """Return how much faster a change is predicted to be, as precisely as it is known; empty for no gain.
 

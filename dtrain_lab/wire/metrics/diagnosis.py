@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dtrain_lab.wire.metrics.thresholds import VAGUE_SHARE, WORTH_A_CHANGE
+
 
 class StepTimings(Struct, frozen=True):
     """Step times that one rank measured, in seconds per step, one value per cycle.
@@ -71,6 +73,21 @@ class Check(Struct, frozen=True):
     with_s: float
     without_s: float
     text: str
+
+    @property
+    def vague(self) -> bool:
+        """Whether the share is too uncertain to be told: `text` has no number then."""
+        return vague(self.share, self.error)
+
+
+def vague(share: float, error: float) -> bool:
+    """Whether a share is so uncertain that it may as well be too small to matter.
+
+    Args:
+        share: Share of a step, 0 to 1.
+        error: Its error, in the same unit.
+    """
+    return error >= VAGUE_SHARE and share - error < WORTH_A_CHANGE
 
 
 class Diagnosis(Struct, frozen=True):

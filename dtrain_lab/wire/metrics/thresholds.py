@@ -9,6 +9,8 @@ from typing import Final
 
 VAGUE_SHARE: Final = 0.3
 """Error above which a share is meaningless, and is not displayed."""
+WORTH_A_CHANGE: Final = 0.2
+"""Share of a step from which verdicts and advice consider communication, or waiting for data."""
 ROUGH_GAIN: Final = 0.5
 """Error, as a fraction of a gain, above which the gain is written as a range."""
 WIDE_GAIN: Final = 0.6

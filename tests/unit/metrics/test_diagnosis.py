@@ -402,6 +402,34 @@ def test_ranks_are_split_as_their_mean_was_measured() -> None:
     assert found[1].wait_s == pytest.approx(0.002)
 
 
+def test_communication_that_was_measured_leaves_room_for_the_data_of_these_steps() -> None:
+    of = replace(ESTIMATED, step_s=0.1, data_s=0.07)
+    assert MEASURED.communication is not None
+    measured = replace(MEASURED, communication=replace(MEASURED.communication, share=0.6))
+    assert with_measured(of, measured).comm_overhead == pytest.approx(0.3)
+
+
+def test_both_shares_are_parts_of_one_step_and_the_less_exact_one_yields() -> None:
+    """Cycles so uneven that the medians make averaging 73 % of a step, and its loader 80 %."""
+    averaged, loaded = (0.10, 0.10, 0.10, 0.01, 0.01), (0.11, 0.11, 0.5, 0.11, 0.5)
+    seen = StepTimings(averaged, (0.02,) * 5, loaded)
+    found = conclude([seen, seen])
+    assert found.communication is not None
+    assert found.data is not None
+    assert found.communication.share + found.data.share == pytest.approx(1)
+    assert max(found.communication.error, found.data.error) >= 0.5, "by as much as it was cut"
+
+
+def test_a_check_says_whether_its_share_is_vague() -> None:
+    """Beside "too unsteady to tell", a notebook wrote 36 %."""
+    noisy = StepTimings((0.1,) * 5, (), (0.10, 0.30, 0.11, 0.35, 0.15))
+    for timings in (noisy, replace(noisy, real=(0.2,) * 5)):
+        data = conclude([timings, timings]).data
+        assert data is not None
+        assert data.vague == (data.text == "Waiting for data: too unsteady to tell.")
+    assert conclude([noisy, noisy]).data.vague  # type: ignore[union-attr]
+
+
 def test_a_share_and_the_times_beside_it_say_the_same() -> None:
     """Of noisy cycles the median of the shares is not the share of the medians."""
     noisy = StepTimings((0.100, 0.080, 0.120), (0.030, 0.040, 0.035))
