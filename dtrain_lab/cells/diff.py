@@ -13,6 +13,10 @@ from dtrain_lab.text.lists import listed
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Buffers that BatchNorm computes from each rank's own batches."""
+STATISTICS_SYNC = (
+    "Each rank updates its own: DDP sends rank 0's to all ranks before each forward pass, so they differ by "
+    "the last batch; without DDP they drift apart."
+)
 NAMED = 5
 """Names that a sentence lists."""
 UNSEEN = "?"
@@ -222,7 +226,7 @@ def _others(paths: Sequence[str]) -> list[str]:
         what = "All of them" if not own else f"The other {count}" if count > 1 else "The other one"
         are = "is a running statistic" if count == 1 else "are running statistics"
         what = "It" if count == 1 and not own else what
-        sentences.append(f"{what} {are} of BatchNorm, which normally differ between ranks under DDP.")
+        sentences.append(f"{what} {are} of BatchNorm. {STATISTICS_SYNC}")
     return sentences
 
 

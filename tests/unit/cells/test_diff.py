@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dtrain_lab.cells.diff import Leaf, compare, sentence
+from dtrain_lab.cells.diff import STATISTICS_SYNC, Leaf, compare, sentence
 
 
 @pytest.mark.parametrize(
@@ -14,13 +14,12 @@ from dtrain_lab.cells.diff import Leaf, compare, sentence
         (
             (0, 1, 2),
             "model: 0.weight is the first of 3 of 3 parts",
-            "The other one is a running statistic of BatchNorm, which normally differ "
-            "between ranks under DDP.",
+            f"The other one is a running statistic of BatchNorm. {STATISTICS_SYNC}",
         ),
         (
             (0,),
             "model: 1.running_mean is the first of 1 of 3 parts",
-            "It is a running statistic of BatchNorm, which normally differ between ranks under DDP.",
+            f"It is a running statistic of BatchNorm. {STATISTICS_SYNC}",
         ),
     ],
 )
