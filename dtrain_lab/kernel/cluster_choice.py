@@ -177,6 +177,19 @@ def left(info: Cluster, ranks: int | None) -> str:
     return f"{sentence} To stop it: {attach}, then %distributed stop.{resize}"
 
 
+def switched(name: str, info: Cluster, notebook: str | None) -> str:
+    """Return what a start says in a notebook that shared another one's cluster, which keeps running.
+
+    Args:
+        name: Name of the new cluster.
+        info: The previous cluster.
+        notebook: Path of this notebook.
+    """
+    users = _users(info, notebook)
+    whose = f" of {listed(users)}" if users else ", which still runs"
+    return f"This notebook now uses {name}; it used {info.name}{whose}."
+
+
 def _beside(name: str, last: Ended | None) -> str:
     """Name a cluster that runs; a start after the end of the notebook's own may have reused its name."""
     return f"another {name}" if last is not None and last.name == name else name

@@ -79,18 +79,21 @@ class RepeatedStart:
             return None
         return connect(mine.name)
 
-    def left(self, used: UsedCluster | None, profile: str, ranks: int | None) -> str:
+    def left(self, used: UsedCluster | None, name: str, profile: str, ranks: int | None) -> str:
         """Return a sentence about the notebook's cluster so far, which goes on beside a new one; else "".
 
         Args:
             used: The cluster that the notebook used until then.
+            name: Name of the new one.
             profile: Profile of the new one.
             ranks: Its number of ranks, if the user gave it.
         """
         record = self._record(used)
         info = self._portal.call(self._portal.worlds.info(record)) if record is not None else None
-        if used is None or info is None or info.state in ENDING or self._of_others(used, info):
+        if used is None or info is None or info.state in ENDING:
             return ""
+        if self._of_others(used, info):
+            return cluster_choice.switched(name, info, self._notebook)
         resizes = info.profile == profile and ranks != info.world.size
         return cluster_choice.left(info, ranks if resizes else None)
 

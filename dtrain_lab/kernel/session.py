@@ -212,7 +212,7 @@ class MagicsSession:
             print(f"{info.name} is already running: {size}; variables are kept.", flush=True)
         else:
             print(f"{info.name} is ready: {size}, in {time.monotonic() - began:.1f} s.", flush=True)
-            if left := self._restarts.left(asked, profile, options.get("ranks")):
+            if left := self._restarts.left(asked, info.name, profile, options.get("ranks")):
                 print(left, flush=True)
         return self._cluster
 

@@ -46,6 +46,18 @@ def test_notebooks_that_share_a_cluster_are_named_as_in_a_sentence() -> None:
     assert "which a.ipynb uses, too:" in cluster_choice.taken(named("nb", "a.ipynb", "c.ipynb"), "c.ipynb")
 
 
+def test_a_start_in_a_notebook_that_shared_a_cluster_says_that_it_uses_another_one_now() -> None:
+    said = [
+        cluster_choice.switched("local-2-2", named("local-2", *users), "c.ipynb")
+        for users in (("d/runs.ipynb", "c.ipynb"), ("a.ipynb", "b.ipynb", "c.ipynb"), ("c.ipynb",))
+    ]
+    assert said == [
+        "This notebook now uses local-2-2; it used local-2 of runs.ipynb.",
+        "This notebook now uses local-2-2; it used local-2 of a.ipynb and b.ipynb.",
+        "This notebook now uses local-2-2; it used local-2, which still runs.",
+    ]
+
+
 def test_a_notebook_is_told_of_all_clusters_and_who_uses_them() -> None:
     assert cluster_choice.choice([], "c.ipynb") == "No cluster is running. Start one: %distributed start"
     running = [named("nb", "d/a.ipynb", "c.ipynb"), named("free")]
