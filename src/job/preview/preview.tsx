@@ -59,7 +59,7 @@ export function Preview(props: {
               id={`${id}-${tab.key}`}
               type="button"
               role="tab"
-              title={tab.title}
+              title={tab.title ?? tab.label}
               aria-selected={tab === shown}
               aria-controls={`${id}-text`}
               tabIndex={tab === shown ? 0 : -1}
