@@ -67,8 +67,16 @@ export function kernelPath(panel: NotebookPanel): string {
 
 /** Note the path that an open notebook has now, for names of it that clusters and jobs have from before. */
 export function notePath(panel: NotebookPanel): void {
-  const { path } = panel.context;
-  const former = kernelPath(panel);
+  noteCurrentPath(kernelPath(panel), panel.context.path);
+}
+
+/**
+ * Note where a notebook is now.
+ *
+ * @param former - its path as its kernel has it
+ * @param path - its path now
+ */
+export function noteCurrentPath(former: string, path: string): void {
   const root = serverRoot();
   if (isNotebook(path, former, root)) {
     renamed.delete(path);

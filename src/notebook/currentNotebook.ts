@@ -1,6 +1,6 @@
 import { ISessionContext, Notification } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { Kernel, ServerConnection } from '@jupyterlab/services';
+import { Kernel, ServiceManager } from '@jupyterlab/services';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import {
@@ -20,7 +20,7 @@ export function followCurrentNotebook(
   site: ISite,
   selection: ISelection,
   tracker: INotebookTracker,
-  serverSettings: ServerConnection.ISettings,
+  services: Pick<ServiceManager.IManager, 'sessions' | 'serverSettings'>,
   trans: TranslationBundle
 ): void {
   const loaded = new Set<string>();
@@ -77,7 +77,13 @@ export function followCurrentNotebook(
     // another notebook may be current by now
     tell();
   };
-  const readRecord = followKernels(model, site, tracker, serverSettings);
+  const readRecord = followKernels(
+    model,
+    site,
+    tracker,
+    services.sessions,
+    services.serverSettings
+  );
   kernelUseChanged.connect(tell);
   const look = (): void => void prepare();
   let followed: ISessionContext | null = null;

@@ -1,20 +1,29 @@
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import { ServerConnection } from '@jupyterlab/services';
+import { ServerConnection, Session } from '@jupyterlab/services';
 
-import { notePath, noteKernelUse } from '../locations/kernelPath';
+import {
+  noteCurrentPath,
+  noteKernelUse,
+  notePath,
+  serverRoot
+} from '../locations/kernelPath';
+import { isNotebook, labPath } from '../locations/location';
 import { request, RequestError } from '../request/rest';
 import { ILiveState, ISite, KernelUse } from '../tokens';
 
 /**
  * Read from the server what the kernels of open notebooks have recorded, and again when that may have changed:
- * kernels decide which cluster their notebooks use, and a busy kernel can't be asked.
+ * kernels decide which cluster their notebooks use, and a busy kernel can't be asked. So for kernels of notebooks that
+ * are not open, if a cluster names a notebook that no session has: it may have been renamed.
  *
+ * @param sessions - the server's sessions, of notebooks that are open and of others
  * @returns reads a notebook's record now
  */
 export function followKernels(
   model: ILiveState,
   site: ISite,
   tracker: INotebookTracker,
+  sessions: Pick<Session.IManager, 'running' | 'runningChanged'>,
   settings: ServerConnection.ISettings
 ): (panel: NotebookPanel) => void {
   const read = async (panel: NotebookPanel): Promise<void> => {
@@ -25,8 +34,15 @@ export function followKernels(
       notePath(panel);
     }
   };
-  const look = (panel: NotebookPanel): void => {
-    read(panel).catch(error => {
+  const readOther = async (kernel: string, path: string): Promise<void> => {
+    const use = await request<KernelUse>(settings, 'GET', `kernels/${kernel}`);
+    if (use.notebook) {
+      const former = labPath(use.notebook, serverRoot()) ?? use.notebook;
+      noteCurrentPath(former, path);
+    }
+  };
+  const quietly = (reading: Promise<void>): void => {
+    reading.catch(error => {
       const known =
         error instanceof ServerConnection.NetworkError ||
         error instanceof RequestError;
@@ -35,6 +51,27 @@ export function followKernels(
         throw error;
       }
     });
+  };
+  const look = (panel: NotebookPanel): void => quietly(read(panel));
+  const lookAtOthers = (): void => {
+    const running = [...sessions.running()];
+    const named = model.clusters.flatMap(cluster => cluster.notebooks);
+    const root = serverRoot();
+    const missing = named.some(
+      notebook => !running.some(({ path }) => isNotebook(path, notebook, root))
+    );
+    if (!site.facts || !missing) {
+      return;
+    }
+    const open = new Set<string | undefined>();
+    tracker.forEach(panel =>
+      open.add(panel.sessionContext.session?.kernel?.id)
+    );
+    for (const { kernel, path, type } of running) {
+      if (kernel && type === 'notebook' && !open.has(kernel.id)) {
+        quietly(readOther(kernel.id, path));
+      }
+    }
   };
   tracker.widgetAdded.connect((_, panel) => {
     const { context, sessionContext } = panel;
@@ -61,8 +98,10 @@ export function followKernels(
     if (now !== before) {
       before = now;
       tracker.forEach(look);
+      lookAtOthers();
     }
   };
+  sessions.runningChanged.connect(lookAtOthers);
   model.changed.connect(lookIfChanged);
   site.changed.connect(lookIfChanged);
   return look;

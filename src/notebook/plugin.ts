@@ -48,13 +48,12 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       command: CommandIDs.insertSnippet,
       category: trans.__('Distributed')
     });
-    const { serverSettings } = app.serviceManager;
     followCurrentNotebook(
       model,
       site,
       selection,
       tracker,
-      serverSettings,
+      app.serviceManager,
       trans
     );
   }
