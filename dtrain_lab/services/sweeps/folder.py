@@ -169,6 +169,11 @@ def unreadable() -> list[tuple[SweepIdentity, DtrainError]]:
     return found
 
 
+def is_sweep(name: str) -> bool:
+    """Whether an id, a prefix of an id, or a name refers to a sweep, whatever version wrote it."""
+    return any(identify(folder).is_called(name) for folder in all_of())
+
+
 def identify(folder: Path) -> SweepIdentity:
     """Return id and name of a sweep, whatever version wrote it; each version of a record is read once."""
     try:

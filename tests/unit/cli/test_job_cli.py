@@ -24,6 +24,7 @@ from dtrain_lab.services.index.store import JobIndex
 from dtrain_lab.services.jobs.jobs import Jobs
 from dtrain_lab.services.plans import packing
 from dtrain_lab.services.policy import backends
+from dtrain_lab.services.sweeps import folder as sweep_folders
 from dtrain_lab.wire.jobs.folder import End, FolderState
 from dtrain_lab.wire.jobs.job import Log, LogPiece
 from dtrain_lab.wire.status import Status
@@ -160,6 +161,18 @@ def test_errors_are_json_where_the_rest_is(jobs: Jobs) -> None:
     told = json.loads(terminal("job", "show", "--json", code=2).stderr)
     assert (told["message"], told["hint"]) == ("Missing argument 'ID'.", "See: main job show --help")
     assert terminal("job", "show", code=2).stderr.startswith("Usage:")
+
+
+def test_a_sweep_is_no_job_and_its_command_is_named(
+    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep_folders, "base", lambda: tmp_path / "sweeps")
+    (tmp_path / "sweeps" / "1f2e3d").mkdir(parents=True)
+    (tmp_path / "sweeps" / "1f2e3d" / sweep_folders.RECORD).write_text('{"name": "lr", "state": "running"}')
+    for name in ("1f2e3d", "1f2e", "lr"):
+        told = json.loads(terminal("job", "show", name, "--json", code=3).stderr)
+        assert told["message"] == f'"{name}" is a sweep, not a job.'
+        assert told["hint"] == f"Show it: dtrain-lab sweep show {name}"
 
 
 def test_a_log_is_followed_line_by_line(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
