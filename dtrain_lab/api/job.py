@@ -11,7 +11,9 @@ from dtrain_lab.api.portal import Portal
 from dtrain_lab.api.python_hints import own_methods
 from dtrain_lab.cells import rank_sets, stacks
 from dtrain_lab.cells.merge import job_line
+from dtrain_lab.errors import NotFound
 from dtrain_lab.services.jobs.jobs import OnJobState
+from dtrain_lab.services.sweeps import folder as sweep_folders
 from dtrain_lab.wire.codec.encode import as_json
 from dtrain_lab.wire.jobs.job import Job as JobInfo
 from dtrain_lab.wire.jobs.job import JobMetrics
@@ -195,7 +197,13 @@ def job(name: str) -> Job:
     """Return a job by its id or name.
 
     Raises:
-        NotFound: There is no such job.
+        NotFound: There is no such job; or it is a sweep, whose command the hint names.
     """
     portal = Portal.get()
-    return Job(portal, portal.call(portal.jobs.job(name)))
+    try:
+        return Job(portal, portal.call(portal.jobs.job(name)))
+    except NotFound as error:
+        if not sweep_folders.is_sweep(name):
+            raise
+        hint = f"Show it: dtrain-lab sweep show {name}"
+        raise NotFound(f'"{name}" is a sweep, not a job.', hint, code=error.code) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from dtrain_lab.errors import DtrainError, NotFound
 from dtrain_lab.jobs import file_names as job_files
 from dtrain_lab.services.index.async_index import AsyncJobIndex
 from dtrain_lab.services.policy import backends
-from dtrain_lab.services.sweeps import folder as sweep_folders
 from dtrain_lab.wire.jobs.job import Job, JobRecord
 
 log = logging.getLogger(__name__)
@@ -37,12 +35,6 @@ class JobRecords:
         """
         found = await self._index.find(name)
         if found is None:
-            if await asyncio.to_thread(sweep_folders.is_sweep, name):
-                raise NotFound(
-                    f'"{name}" is a sweep, not a job.',
-                    f"Show it: dtrain-lab sweep show {name}",
-                    code="no_job",
-                )
             raise NotFound(
                 f'There is no job "{name}".',
                 "List them: All jobs in the panel, or dtrain-lab job list.",
