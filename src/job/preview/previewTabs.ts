@@ -54,14 +54,16 @@ export function tabsOf(plan: JobPlan, trans: TranslationBundle): ITab[] {
       ...plain,
       key: 'files',
       language: '',
-      label: trans.__('Files to copy'),
+      label: trans.__('Files'),
+      title: trans.__('Files to copy'),
       numbered: false,
       text: listed(plan, trans)
     },
     {
       ...plain,
       key: 'command',
-      label: trans.__('As a command'),
+      label: trans.__('Command'),
+      title: trans.__('This job as a command'),
       text: plan.submit ?? '',
       language: 'shell'
     }

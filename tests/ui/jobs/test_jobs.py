@@ -99,7 +99,7 @@ def test_a_notebook_is_submitted_fails_by_its_cell_and_is_resumed(lab: Lab, page
     shot(page, "submit-script")
     code.get_by_role("button", name="lines before your first cell").click()
     code.get_by_text("# %% preamble").wait_for()
-    report.get_by_role("tab", name="As a command").click()
+    report.get_by_role("tab", name="Command").click()
     code.get_by_text("dtrain-lab submit").wait_for()
     report.get_by_role("tab", name="Job file").click()
     report.get_by_text("dtrain_lab.node ranks").first.wait_for()
@@ -325,7 +325,7 @@ def test_the_form_follows_the_notebook(lab: Lab, page: Any) -> None:
     assert given == {"steps": "7", "fails": "40", "momentum": "0.9"}
     assert form.get_by_label("pause", exact=True).count() == 0, "the notebook has it no more"
     report = page.locator(".jp-DtrainJob-submitReport")
-    report.get_by_role("tab", name="As a command").click()
+    report.get_by_role("tab", name="Command").click()
     report.get_by_text("--param steps=7").wait_for()
     assert "fails" not in report.locator(".jp-DtrainJob-code").inner_text()
 

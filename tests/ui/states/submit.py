@@ -81,6 +81,11 @@ PLAN = JobPlan(
     room=FreeSpace("/home/ada/dtrain-lab/jobs", 900 * GIB, 120 * GIB, 50_000),
     budget=Budget("GPU", 4300.0, 10_000.0, "the project llm", 768.0),
 )
+WHOLE_TABS_IN_A_ROW = """() => {
+    const tabs = [...document.querySelectorAll('.jp-DtrainJob-tabs [role=tab]')];
+    const rows = new Set(tabs.map(tab => tab.offsetTop)).size;
+    return tabs.length === 6 && rows === 1 && tabs.every(tab => tab.scrollWidth <= tab.clientWidth);
+}"""
 AT_ITS_LINE = """start => {
     const [mark] = document.querySelectorAll('.jp-DtrainJob-lineMark');
     const code = mark.parentElement.querySelector('pre');
@@ -142,6 +147,7 @@ def _clean(stage: Stage) -> None:
     _open(stage)
     stage.page.locator(FORM).get_by_text("Ready to submit").wait_for()
     stage.page.locator(FORM).get_by_text("Checked at").wait_for()
+    stage.page.wait_for_function(WHOLE_TABS_IN_A_ROW)
 
 
 def _problems(stage: Stage) -> None:
