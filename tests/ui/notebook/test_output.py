@@ -379,7 +379,7 @@ def test_a_run_is_known_after_a_reload_a_rename_and_a_restart_and_not_to_a_copy(
     assert page.evaluate(f"() => {NOTEBOOK}.widgets[1].model.outputs.length") == 0
     assert page.evaluate(f"() => {NOTEBOOK}.widgets[1].model.getMetadata('dtrain') ?? null") is None
     run_cell(page, 2)
-    output(page, 2).get_by_text("waiting for [2] of runs.ipynb").wait_for()
+    output(page, 2).get_by_text("waiting for [2] of renamed.ipynb").wait_for()
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
     output(page, 2).get_by_text("It was interrupted while queued.").first.wait_for()
 
