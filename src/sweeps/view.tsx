@@ -86,25 +86,64 @@ export function SweepBody(props: ISweepProps): JSX.Element {
   );
 }
 
-function Head(
-  props: ISweepProps & {
-    sweep: Sweep;
-    /** Why the displayed state is not current; empty if it is. */
-    error: string;
-    take: (sweep: Sweep) => void;
-  }
-): JSX.Element {
+interface IHeadProps extends ISweepProps {
+  sweep: Sweep;
+  /** Why the displayed state is not current; empty if it is. */
+  error: string;
+  take: (sweep: Sweep) => void;
+}
+
+function Head(props: IHeadProps): JSX.Element {
+  const { sweep, trans } = props;
+  const { best } = sweep;
+  const hint = sweepHint(sweep, trans);
+  return (
+    <>
+      <div className="jp-DtrainSweep-head">
+        <Glyph kind={sweepGlyph(sweep)} label={sweepState(sweep, trans)} />
+        <div>
+          <h1>
+            <span role={sweep.state === 'failed' ? 'alert' : 'status'}>
+              {sweepSentence(sweep, trans)}
+            </span>
+          </h1>
+          <p className="jp-DtrainUi-under">
+            {best
+              ? sweepEnded(sweep)
+                ? trans.__(
+                    'The best: trial %1 with %2.',
+                    best.number,
+                    parametersLine(best)
+                  )
+                : trans.__(
+                    'The best so far: trial %1 with %2.',
+                    best.number,
+                    parametersLine(best)
+                  )
+              : notebookFile(sweep)}
+          </p>
+          {hint && <p>{hint}</p>}
+          {props.error && <p>{props.error}</p>}
+        </div>
+      </div>
+      <Actions {...props} />
+      <Facts sweep={sweep} trans={trans} />
+    </>
+  );
+}
+
+/** What can be done with a sweep, and with its best trial. */
+function Actions(props: IHeadProps): JSX.Element {
   const { sweep, commands, trans } = props;
   const { best } = sweep;
-  const failed = sweep.state === 'failed';
   const resume = resumeWords(
     best ?? { checkpoint_step: null, begins_again: false },
     trans,
     true
   );
-  const hint = sweepHint(sweep, trans);
   // the trials that are left would run the same copy of the notebook, and end alike
-  const inVain = failed && sweep.reason?.code === 'no_objective';
+  const inVain =
+    sweep.state === 'failed' && sweep.reason?.code === 'no_objective';
   const run = (command: string): void => {
     const args = { id: sweep.id, name: sweep.name };
     void commands.execute(command, args).then((now: Sweep | undefined) => {
@@ -136,80 +175,48 @@ function Head(
     </button>
   );
   return (
-    <>
-      <div className="jp-DtrainSweep-head">
-        <Glyph kind={sweepGlyph(sweep)} label={sweepState(sweep, trans)} />
-        <div>
-          <h1>
-            <span role={failed ? 'alert' : 'status'}>
-              {sweepSentence(sweep, trans)}
-            </span>
-          </h1>
-          <p className="jp-DtrainUi-under">
-            {best
-              ? sweepEnded(sweep)
-                ? trans.__(
-                    'The best: trial %1 with %2.',
-                    best.number,
-                    parametersLine(best)
-                  )
-                : trans.__(
-                    'The best so far: trial %1 with %2.',
-                    best.number,
-                    parametersLine(best)
-                  )
-              : notebookFile(sweep)}
-          </p>
-          {hint && <p>{hint}</p>}
-          {props.error && <p>{props.error}</p>}
-        </div>
-      </div>
-      <div className="jp-DtrainSweep-actions">
-        {sweep.may.includes('resume') &&
-          !inVain &&
-          button(trans.__('Resume'), () => run(CommandIDs.resumeSweep), true)}
-        {best?.job && (
-          <>
-            {button(
-              trans.__('Open the best notebook'),
-              () => job(CommandIDs.openExecuted),
-              sweep.state === 'succeeded'
-            )}
-            {button(trans.__('Open the best job'), () =>
-              job(CommandIDs.openJob)
-            )}
-            {best.checkpoint_step !== null &&
-              button(
-                resume.label,
-                () => job(CommandIDs.resumeJob),
-                false,
-                resume.why
-              )}
-            {button(trans.__('Submit with these values…'), () =>
-              job(CommandIDs.duplicateJob)
-            )}
-          </>
-        )}
-        {button(
-          trans.__('Open notebook'),
-          () => props.openNotebook(notebookFile(sweep)),
-          inVain
-        )}
-        {sweep.may.includes('resume') &&
-          inVain &&
-          button(
-            trans.__('Resume'),
-            () => run(CommandIDs.resumeSweep),
-            false,
-            trans.__('Its trials run the notebook as it was when they began.')
+    <div className="jp-DtrainSweep-actions">
+      {sweep.may.includes('resume') &&
+        !inVain &&
+        button(trans.__('Resume'), () => run(CommandIDs.resumeSweep), true)}
+      {best?.job && (
+        <>
+          {button(
+            trans.__('Open the best notebook'),
+            () => job(CommandIDs.openExecuted),
+            sweep.state === 'succeeded'
           )}
-        {sweep.may.includes('stop') &&
-          button(trans.__('Stop…'), () => run(CommandIDs.stopSweep))}
-        {sweep.may.includes('delete') &&
-          button(trans.__('Delete…'), () => run(CommandIDs.deleteSweep))}
-      </div>
-      <Facts sweep={sweep} trans={trans} />
-    </>
+          {button(trans.__('Open the best job'), () => job(CommandIDs.openJob))}
+          {best.checkpoint_step !== null &&
+            button(
+              resume.label,
+              () => job(CommandIDs.resumeJob),
+              false,
+              resume.why
+            )}
+          {button(trans.__('Submit with these values…'), () =>
+            job(CommandIDs.duplicateJob)
+          )}
+        </>
+      )}
+      {button(
+        trans.__('Open notebook'),
+        () => props.openNotebook(notebookFile(sweep)),
+        inVain
+      )}
+      {sweep.may.includes('resume') &&
+        inVain &&
+        button(
+          trans.__('Resume'),
+          () => run(CommandIDs.resumeSweep),
+          false,
+          trans.__('Its trials run the notebook as it was when they began.')
+        )}
+      {sweep.may.includes('stop') &&
+        button(trans.__('Stop…'), () => run(CommandIDs.stopSweep))}
+      {sweep.may.includes('delete') &&
+        button(trans.__('Delete…'), () => run(CommandIDs.deleteSweep))}
+    </div>
   );
 }
 
