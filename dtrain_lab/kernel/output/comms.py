@@ -132,8 +132,11 @@ class Comms:
         if output.kind == "comm_open":
             self._manager.register_comm(RankComm(self, output, content))
             self._open.add(comm_id)
-        elif comm_id in self._open:
-            self.forget(comm_id)
+        else:
+            # a widget may be closed by another cell than its own, or by the garbage collector during one
+            closed = self._manager.comms.get(comm_id)
+            if isinstance(closed, RankComm):
+                closed.forget()
         self.target.connection.keep_output(output.cell, self._put if self._open else None)
 
     def forget(self, comm_id: str) -> None:

@@ -34,6 +34,7 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
     """
     usual = session.send
     process = os.getpid()
+    cells_of_comms: dict[str, str] = {}
 
     def send(
         stream: Any,
@@ -53,6 +54,8 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
             cell = origin and origin.get("dtrain_cell")
             kind = msg_or_type["header"]["msg_type"] if whole else msg_or_type
             body = msg_or_type["content"] if whole else content
+            if kind in WIDGETS:
+                cell = _cell_of(kind, body["comm_id"], cell, cells_of_comms)
             about = msg_or_type.get("metadata") if whole else metadata
             through = _through(kind, body, lost=not cell)
             if cell:
@@ -83,6 +86,26 @@ def route_output(session: Any, io: Any, rank: int, outbox: Outbox) -> None:
     session.send = send
 
 
+def _cell_of(kind: str, comm_id: str, cell: str | None, opened_in: dict[str, str]) -> str | None:
+    """The cell to which a widget's message belongs.
+
+    A message of another thread, or of the garbage collector, has no cell: it belongs to the one that opened
+    the comm. Without it, the kernel would keep a closed widget, and a reloaded page would wait for its state.
+
+    Args:
+        kind: type of the message.
+        comm_id: its comm.
+        cell: the cell in its parent header, if any.
+        opened_in: the cell that opened each open comm; changed.
+    """
+    if kind == "comm_open" and cell:
+        opened_in[comm_id] = cell
+    elif kind == "comm_close":
+        opened = opened_in.pop(comm_id, None)
+        return cell or opened
+    return cell or opened_in.get(comm_id)
+
+
 def _through(kind: str, content: Any, *, lost: bool) -> int:
     """Count the bytes of a stream's text that is sent.
 
@@ -108,7 +131,7 @@ def _through(kind: str, content: Any, *, lost: bool) -> int:
 def _whole(message: CellOutput, metadata: Any, origin: Any) -> CellOutput:
     """The message with its metadata, parent and (for a new comm) process id added."""
     about = encode_json(json_clean(metadata)) if metadata else b""
-    parent = origin.get("dtrain_parent", "")
+    parent = origin.get("dtrain_parent", "") if origin else ""
     pid = os.getpid() if message.kind == "comm_open" else 0
     if not (about or parent or pid):
         return message

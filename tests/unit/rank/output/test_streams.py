@@ -249,3 +249,23 @@ def test_a_print_waits_until_the_head_has_confirmed_enough(rank: Rank) -> None:
     thread.join(10)
     assert not thread.is_alive()
     wait_until(lambda: rank.channel.text == "late\n", 10, "the line")
+
+
+def test_a_widget_closed_outside_of_cells_is_closed_for_the_cell_that_opened_it(rank: Rank) -> None:
+    parent = {"header": {"msg_id": "c", "msg_type": "execute_request", "dtrain_cell": "c"}}
+    send, io = rank.stream.session.send, rank.stream.pub_thread.background_socket
+    opened = {"comm_id": "w", "target_name": "jupyter.widget", "data": {}}
+    send(io, "comm_open", opened, parent=parent)
+    # of a thread, and of the garbage collector
+    send(io, "comm_msg", {"comm_id": "w", "data": {}}, parent={})
+    send(io, "comm_close", {"comm_id": "w", "data": {}}, parent=None)
+
+    def widgets() -> list[Any]:
+        return [m for m in rank.channel.messages if getattr(m, "kind", "").startswith("comm_")]
+
+    wait_until(lambda: len(widgets()) == 3, 10, "the widget's messages")
+    assert [(m.kind, m.cell) for m in widgets()] == [
+        ("comm_open", "c"),
+        ("comm_msg", "c"),
+        ("comm_close", "c"),
+    ]
