@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.integration.cells.test_kernel_magics import WITHIN_S, Notebook
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -306,3 +307,16 @@ def test_widgets_of_a_cell_that_nobody_waited_for(notebook: Notebook) -> None:
     assert model(found, "IntSliderModel")
     assert [VIEW in m["content"]["data"] for m in found if m["msg_type"] == "display_data"] == [True]
     assert text_of(move(notebook, model(found, "IntSliderModel"), value=4)) == "[0] 4\n"
+
+
+def test_a_page_is_not_told_of_a_widget_that_a_later_cell_or_a_thread_has_closed(notebook: Notebook) -> None:
+    run(
+        notebook,
+        "%%distributed 1\nimport threading\nimport ipywidgets as w\na, b, c = [w.Label() for _ in range(3)]",
+    )
+    stays, later, beside = (of_rank(notebook, 1, name) for name in "abc")
+    assert {stays, later, beside} <= set(comms(notebook))
+    run(notebook, "%%distributed 1\nb.close()")
+    run(notebook, "%%distributed 1\nthread = threading.Thread(target=c.close)\nthread.start()\nthread.join()")
+    wait_until(lambda: not {later, beside} & set(comms(notebook)), WITHIN_S, "the closed widgets to be gone")
+    assert stays in comms(notebook)
