@@ -1,6 +1,6 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
-import React, { useEffect, useReducer, useState } from 'react';
+import React from 'react';
 
 import { ILiveState, Job, JobMetrics } from '../../tokens';
 import { Glyph } from '../../ui/icons/glyph';
@@ -11,6 +11,7 @@ import { Actions } from './actions';
 import { Charts } from './charts';
 import { Facts } from './facts';
 import { withLatest } from './latestValues';
+import { useShownJob } from './shownJob';
 import { OpenNotebook } from '../form/notebook';
 import { JobLog } from '../log/log';
 import { JobRequests } from '../model/requests';
@@ -18,8 +19,6 @@ import { usePoll } from '../model/poll';
 import { refusalOf } from '../model/refusal';
 import { hasEnded, jobGlyph, jobState, notebookFile } from '../model/texts';
 
-/** Polling interval for a job that no frame contains, ms. */
-const LOOK_MS = 2000;
 const HISTORY_MS = 5000;
 
 export interface IJobProps {
@@ -29,36 +28,6 @@ export interface IJobProps {
   commands: CommandRegistry;
   trans: TranslationBundle;
   openNotebook: (...place: Parameters<OpenNotebook>) => void;
-}
-
-function useJob(props: IJobProps): { job: Job | null; error: string } {
-  const { id, model, jobs, trans } = props;
-  const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const [known, setKnown] = useViewState<Job | null>('job', null);
-  const [error, setError] = useState('');
-  useEffect(() => {
-    model.changed.connect(redraw);
-    return () => {
-      model.changed.disconnect(redraw);
-    };
-  }, [model]);
-  const live = model.jobs.find(j => j.id === id) ?? null;
-  usePoll(`job ${id} ${live?.state ?? ''}`, LOOK_MS, async () => {
-    try {
-      const found = await jobs.get(id);
-      setKnown(found);
-      setError('');
-      // frames report its changes, as long as they contain it
-      return !live && !hasEnded(found);
-    } catch (failure) {
-      const refusal = refusalOf(failure, trans);
-      setError(refusal.message);
-      throw refusal;
-    }
-  });
-  // frames omit the ranks of an ended job
-  const job = live && (live.ranks.length || !known) ? live : (known ?? live);
-  return { job, error };
 }
 
 function useHistory(
@@ -87,7 +56,7 @@ function useHistory(
 /** One job: sentence, actions, facts, history, log. */
 export function JobBody(props: IJobProps): JSX.Element {
   const { jobs, commands, trans } = props;
-  const { job, error } = useJob(props);
+  const { job, error } = useShownJob(props);
   const metrics = useHistory(jobs, props.id, job, trans);
   if (!job) {
     return (
