@@ -8,7 +8,16 @@ import msgspec
 from msgspec.structs import replace
 
 from dtrain_lab.debugger.sources import CELL, cell_name
-from dtrain_lab.debugger.state import FIRST_THREAD, Collective, Dap, Outcome, SourceLocation, State, Wrong
+from dtrain_lab.debugger.state import (
+    FIRST_THREAD,
+    Collective,
+    Dap,
+    Outcome,
+    SourceLocation,
+    State,
+    Wrong,
+    movers,
+)
 from dtrain_lab.debugger.view import view
 
 SETTLE_S = 0.2
@@ -65,8 +74,11 @@ def happened(state: State, rank: int, event: str, body: Dap) -> Moved:
             state = replace(state, outcome=state.outcome.without((rank,)))
             if state.editor:
                 return state, (thread("exited", rank), state_event(state)) if was != "gone" else ()
-            events = (continued(rank),) if state.focus == rank and was == "paused" else ()
-            return state, (*events, state_event(state))
+            if state.focus != rank:
+                return state, (state_event(state),)
+            events = (continued(rank),) if was == "paused" else ()
+            state, told = targeted(state)
+            return state, (*events, *told)
         case _:
             return state, ()
 
@@ -76,6 +88,32 @@ def settled(state: State) -> Moved:
     if not state.paused or state.focus in state.paused or state.moving == "step" or state.editor:
         return state, ()
     return focus(state, state.paused[0])
+
+
+def left(before: State, state: State) -> Moved:
+    """Once the focused rank has ended its part of a cell, focus a paused one that a step moves.
+
+    Args:
+        before: State before it was asked where it is.
+        state: State now.
+    """
+    rank = state.focus
+    ended = rank is not None and state.ranks[rank].phase == "idle" != before.ranks[rank].phase
+    return targeted(state) if ended else (state, (state_event(state),))
+
+
+def targeted(state: State) -> Moved:
+    """Focus a rank that a step moves, unless the focused one is paused.
+
+    JupyterLab offers steps only while it shows the stack of a paused rank.
+
+    Args:
+        state: The debugger's state.
+    """
+    moves = movers(state)
+    if state.focus in state.paused or not moves or state.editor:
+        return state, (state_event(state),)
+    return focus(state, moves[0])
 
 
 def focus(state: State, rank: int) -> Moved:

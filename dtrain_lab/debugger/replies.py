@@ -75,7 +75,8 @@ def reply(
                 mode=arguments.get("mode", state.mode),
                 chosen=tuple(int(r) for r in arguments.get("ranks", state.chosen)),
             )
-            return state, _ok(request, {}), (events.state_event(state),)
+            state, told = events.targeted(state)
+            return state, _ok(request, {}), told
         case "dtrain/exceptions":
             return state, _ok(request, {"filters": list(state.filters)}), ()
         case "dtrain/state":

@@ -298,4 +298,4 @@ class DebugSession:
                 if answer.get("success"):
                     self.state = events.record_location(self.state, rank, answer["body"])
             if self.state != before:
-                self._emit(events.state_event(self.state))
+                self._show(events.left(before, self.state))

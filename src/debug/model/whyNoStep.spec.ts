@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, it } from 'vitest';
 
 import { RankView } from './model';
-import { whyNoStep } from './whyNoStep';
+import { whyFocusStays, whyNoStep } from './whyNoStep';
 
 const trans = nullTranslator.load('x');
 const view = (...phases: RankView['phase'][]) => ({
@@ -25,4 +25,17 @@ it('names the only rank, and a range where there are more', () => {
 
 it('is silent while no rank is paused', () => {
   expect(whyNoStep(view('idle', 'idle'), '1', [1], trans)).toBe('');
+});
+
+it('names the ranks that are paused where the chosen one is not', () => {
+  const why = 'A step moves no rank: rank 0 is not paused.';
+  const idle = view('idle', 'paused', 'paused');
+  expect(whyNoStep(idle, '0', [0], trans)).toBe(`${why} Ranks 1–2 are paused.`);
+  const stays = (...phases: RankView['phase'][]): string =>
+    whyFocusStays({ ...view(...phases), focus: 0 }, trans);
+  expect(stays('idle', 'paused')).toBe(`${why} Rank 1 is paused.`);
+  // while it takes its step, nothing is said
+  expect(stays('running', 'paused')).toBe('');
+  expect(stays('paused', 'idle')).toBe('');
+  expect(stays('idle', 'idle')).toBe('');
 });

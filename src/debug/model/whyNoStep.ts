@@ -30,12 +30,35 @@ export function whyNoStep(
     );
   }
   const paused = view.ranks.filter(r => r.phase === 'paused').map(r => r.rank);
-  return paused.length && !chosen.some(rank => paused.includes(rank))
-    ? trans._n(
-        'A step moves no rank: rank %2 is not paused.',
-        'A step moves no rank: ranks %2 are not paused.',
-        chosen.length,
-        formatRanks(chosen)
-      )
+  if (!paused.length || chosen.some(rank => paused.includes(rank))) {
+    return '';
+  }
+  const why = trans._n(
+    'A step moves no rank: rank %2 is not paused.',
+    'A step moves no rank: ranks %2 are not paused.',
+    chosen.length,
+    formatRanks(chosen)
+  );
+  const those = trans._n(
+    'Rank %2 is paused.',
+    'Ranks %2 are paused.',
+    paused.length,
+    formatRanks(paused)
+  );
+  return `${why} ${those}`;
+}
+
+/**
+ * Why a step of the rank that the user looks at would not move it, although others are paused; empty if it
+ * moves it, or may soon: a rank that runs can stop at any time.
+ */
+export function whyFocusStays(
+  view: Pick<DebugView, 'ranks' | 'focus'>,
+  trans: TranslationBundle
+): string {
+  const { focus, ranks } = view;
+  const phase = ranks.find(r => r.rank === focus)?.phase;
+  return focus !== null && (phase === 'idle' || phase === 'gone')
+    ? whyNoStep(view, String(focus), [focus], trans)
     : '';
 }

@@ -174,7 +174,7 @@ it('says that the ranks that a step moves are not paused', async () => {
   await vi.waitFor(() =>
     expect(
       host.querySelector('.jp-DtrainDebug-mode [role="status"]')?.textContent
-    ).toBe('A step moves no rank: rank 1 is not paused.')
+    ).toBe('A step moves no rank: rank 1 is not paused. Rank 0 is paused.')
   );
   end();
 });

@@ -3,7 +3,7 @@ import React, { useId, useLayoutEffect, useRef, useState } from 'react';
 
 import { parseRanks, rankSet } from '../../metrics/rankSets';
 import { DebugView } from '../model/model';
-import { whyNoStep } from '../model/whyNoStep';
+import { whyFocusStays, whyNoStep } from '../model/whyNoStep';
 
 /** The ranks that a step moves. */
 export function StepMode(props: {
@@ -36,7 +36,12 @@ export function StepMode(props: {
   const chosen = (written: string): number[] =>
     written.trim() ? (parseRanks(written, view.ranks.length) ?? []) : [];
   const told = view.mode === 'some' && !(begins && !text);
-  const wrong = told ? whyNoStep(view, text, chosen(text), trans) : '';
+  let wrong = '';
+  if (view.mode === 'this') {
+    wrong = whyFocusStays(view, trans);
+  } else if (told) {
+    wrong = whyNoStep(view, text, chosen(text), trans);
+  }
   const id = useId();
   return (
     <div

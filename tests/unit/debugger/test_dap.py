@@ -398,6 +398,31 @@ def test_after_continue_whoever_stands_is_looked_at_and_after_a_step_nobody_else
     assert events.settled(stepping) == (stepping, ())
 
 
+def test_a_paused_rank_that_a_step_moves_is_looked_at_where_the_chosen_one_is_idle() -> None:
+    state = replace(paused(3, 1), focus=0, mode="this", moving="step").rank(0, phase="idle")
+    chosen, _, _, told = serve(state, ask("dtrain/mode", mode="all"))
+    assert chosen.focus == 1
+    assert told[0] == events.stopped(chosen, 1), "JupyterLab offers Continue and Next"
+    for arguments in ({"mode": "this"}, {"mode": "some", "ranks": [2]}):
+        other, _, _, told = serve(state, ask("dtrain/mode", **arguments))
+        assert other.focus == 0
+        assert [e["event"] for e in told] == ["dtrain/state"]
+    some, *_ = serve(state, ask("dtrain/mode", mode="some", ranks=[1, 2]))
+    assert some.focus == 1
+
+
+def test_where_the_rank_that_is_looked_at_has_ended_the_cell_another_is_looked_at() -> None:
+    stepping = replace(paused(3, 1), focus=0, moving="step")
+    ended = events.record_location(stepping, 0, {})
+    state, told = events.left(stepping, ended)
+    assert (state.focus, told[0]["event"]) == (1, "stopped")
+    assert events.left(ended, ended)[0].focus == 0, "it was chosen while idle"
+    alone = replace(ended, mode="this")
+    assert events.left(replace(stepping, mode="this"), alone)[0] == alone
+    lost, told = events.happened(replace(paused(3), focus=0), 0, "gone", {})
+    assert (lost.focus, [e["event"] for e in told][:2]) == (1, ["continued", "stopped"])
+
+
 def test_a_rank_that_ends_is_said_to_be_lost() -> None:
     state, told = events.happened(paused(), 0, "gone", {})
     assert told[0] == events.continued(0)
