@@ -99,6 +99,15 @@ it('keeps the condition of a breakpoint in a cell that is edited, at the line wi
   expect(last.breakpoints).toEqual([{ ...GIVEN, line: 6 }]);
 });
 
+it('gives it, too, where the cell is run before JupyterLab knows its new text', () => {
+  const { told, texts, conditions } = made(true);
+  texts.push('a\nb\nc\nd\nif x:');
+  told(POINT);
+  texts[0] = 'a\nnew\nb\nc\nd\nif x:';
+  const asking = [{ line: 3 }, { ...GIVEN, line: 6 }];
+  expect(conditions.asking(texts[0], [3, 6])).toEqual(asking);
+});
+
 it('forgets the condition of a breakpoint that is removed and set anew', async () => {
   const { told, given, debug, session } = made();
   const set = (...lines: number[]): Promise<void> =>

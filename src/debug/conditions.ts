@@ -69,6 +69,14 @@ export class Conditions {
     return { path, line, condition, hit, log, error: '' };
   }
 
+  /** Breakpoints of an edited cell; what they ask moves with them from its previous text. */
+  asking(code: string, lines: readonly number[]): { line: number }[] {
+    const path = this._debug.getCodeId(code);
+    this._carry(code, path, lines);
+    const own = this._own();
+    return lines.map(line => ({ line, ...own.get(keyOf(path, line)) }));
+  }
+
   private _heard(_: unknown, event: IDebugger.ISession.Event): void {
     const name: string = event.event;
     if (name === 'dtrain/conditions') {

@@ -1,9 +1,7 @@
 import { EditorView } from '@codemirror/view';
 
+import { GUTTER } from './gutterDots';
 import { SessionQueue } from './sessionQueue';
-
-/** The gutter in which JupyterLab's debugger shows breakpoints. */
-const GUTTER = '.cm-gutter.cm-breakpoint-gutter';
 
 /**
  * Hold clicks in the gutter until no kernel is queried.

@@ -18,6 +18,7 @@ import { serverRoot } from '../locations/kernelPath';
 import { ILiveState } from '../tokens';
 import { addDebugCommands, DEBUG_COMMANDS } from './commands';
 import { Conditions } from './conditions';
+import { followEdits } from './followEdits';
 import { FileGutters } from './fileGutters';
 import { holdClicks } from './heldClicks';
 import { addDebugJob } from './debugJob';
@@ -76,6 +77,7 @@ export const debugPlugin: JupyterFrontEndPlugin<void> = {
     };
     const ours = new CellNames(debug, tracker, clusters, trans, model);
     const conditions = new Conditions(debug, () => codeOf(tracker));
+    followEdits(debug, tracker, model, conditions);
     const args = { model, debug, clusters, names: ours, trans, onError };
     new NotebookBreakpoints(debug);
     new ExceptionFilters(debug, sidebar);

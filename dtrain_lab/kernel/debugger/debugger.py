@@ -25,6 +25,7 @@ from dtrain_lab.errors import DtrainError
 from dtrain_lab.kernel.debugger.earlier_breakpoints import EarlierBreakpoints
 from dtrain_lab.kernel.debugger.kernel_requests import OwnRequests
 from dtrain_lab.kernel.debugger.post_mortem import PostMortem
+from dtrain_lab.kernel.debugger.sent_before import SentBefore
 from dtrain_lab.machine import supervision
 from dtrain_lab.services.connection import Connection
 from dtrain_lab.services.debugger.debug_session import DebugSession
@@ -53,6 +54,7 @@ class KernelDebugger:
         self._kernel = kernel
         self._own = kernel.debugger
         self._requests = OwnRequests(self._own, lambda: bool(self._cell), lambda: self._wanted)
+        self._sent = SentBefore()
         self._portal = portal
         self._debugging = DebugSession(notebook or "Another notebook", self._emit)
         self._debugging.state = State(prefix=f"{get_tmp_directory()}/")
@@ -162,6 +164,7 @@ class KernelDebugger:
             if self._wanted or self._own.is_started:
                 self._wanted = True
                 self._job = None
+                self._sent.wait(self._kernel.control_thread.io_loop)
                 refusal = self._portal.call(self._begin(cluster))
                 if refusal:
                     print(f"dtrain-lab: no debugger on the ranks: {refusal}", flush=True)
@@ -226,6 +229,10 @@ class KernelDebugger:
 
     async def process_request(self, message: Dap) -> Dap:
         """Serve a Debug Adapter Protocol request of the front end; called in the control thread."""
+        with self._sent.serving(message["command"]):
+            return await self._serve(message)
+
+    async def _serve(self, message: Dap) -> Dap:
         loop = asyncio.get_running_loop()
 
         async def own(request: Dap) -> Dap:

@@ -252,6 +252,38 @@ def test_ranks_are_stepped_compared_and_looked_at_after_a_failure(lab: Lab, page
     lab.request("DELETE", "clusters/dbg")
 
 
+def test_a_cell_that_is_run_right_after_an_edit_stops_at_its_breakpoint(lab: Lab, page: Any) -> None:
+    """JupyterLab sends the breakpoints of an edited cell a second after the last key."""
+    start = START.replace("dbg", "edited").replace("4", "2")
+    open_notebook(page, lab, lab.notebook("edited.ipynb", [start, CELL]))
+    run_cell(page, 0)
+    page.get_by_text("edited is ready").wait_for()
+    page.locator(".jp-DebuggerBugButton").click()
+    ranks = page.locator(".jp-DtrainDebug-ranks")
+    ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
+    cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
+    cell.locator(".cm-breakpoint-gutter").first.wait_for()
+    toggle_breakpoint(page, cell, 9)
+    points = page.locator(".jp-DtrainDebug-points li")
+    points.get_by_text("cell [ ], line 9").first.wait_for()
+    for line in (10, 11, 12):
+        cell.locator(".cm-content").click()
+        for key in ("Control+Home", "End", "Enter", "#", "Control+Enter"):
+            page.keyboard.press(key)
+        ranks.get_by_text("Paused on 2 ranks.").wait_for()
+        stack(page, line, 1)
+        for rank in range(2):
+            ranks.locator(f"[data-rank='{rank}']").get_by_text(f", line {line}").wait_for()
+        points.get_by_text(f", line {line}").first.wait_for()
+        points.nth(1).wait_for(state="detached")  # one row, however often the cell was edited
+        assert points.count() == 1
+        execute(page, "debugger:continue")
+        ranks.get_by_text("Ready to debug 2 ranks.").wait_for()
+    page.locator(".jp-DebuggerBugButton").click()
+    ranks.get_by_text("The debugger is off.").wait_for()
+    lab.request("DELETE", "clusters/edited")
+
+
 STANDS = """%%distributed
 def stand():
     n = 0

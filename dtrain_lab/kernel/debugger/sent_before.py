@@ -1,0 +1,62 @@
+"""Breakpoints that the page sent before a cell, in another channel than the cell.
+
+A page that runs a cell right after an edit sends the breakpoints of its new text, and then the cell. The
+kernel's control thread receives the first and its main thread the second, at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SETS = ("dumpCell", "setBreakpoints")
+TURNS = 5
+"""Turns of the control thread's loop without such a request, after which none is on its way."""
+TURN_S = 0.001
+WITHIN_S = 2.0
+"""Seconds after which a cell is run anyway: a rank may not answer."""
+
+
+class SentBefore:
+    """Lets a cell wait for the breakpoints that were sent before it."""
+
+    def __init__(self) -> None:
+        self._serving = 0
+
+    @contextmanager
+    def serving(self, command: str) -> Iterator[None]:
+        """Context in which a request is served, in the control thread.
+
+        Args:
+            command: The request's command.
+        """
+        counts = command in SETS
+        self._serving += counts
+        try:
+            yield
+        finally:
+            self._serving -= counts
+
+    def wait(self, io_loop: Any) -> bool:
+        """Wait in the main thread until the control thread has served what has arrived.
+
+        Args:
+            io_loop: The control thread's loop.
+
+        Returns:
+            Whether it has, in time.
+        """
+        served = threading.Event()
+
+        async def serve() -> None:
+            quiet = 0
+            while quiet < TURNS:
+                await asyncio.sleep(TURN_S)
+                quiet = 0 if self._serving else quiet + 1
+            served.set()
+
+        io_loop.add_callback(serve)
+        return served.wait(WITHIN_S)

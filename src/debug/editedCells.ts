@@ -1,0 +1,213 @@
+import { IDebugger } from '@jupyterlab/debugger';
+
+import { movedLine } from './model/movedLines';
+
+/** A code cell of the notebook that is debugged. */
+export interface IEditedCell {
+  /** The cell, whatever its text. */
+  readonly key: object;
+  readonly text: string;
+  /** Lines with a dot in its gutter; null if the page has not drawn all of them. */
+  readonly dots: () => readonly number[] | null;
+}
+
+/** A breakpoint as the kernel receives it. */
+export interface ISentPoint {
+  line: number;
+}
+
+/** The part of JupyterLab's service that is used. */
+type Service = Pick<IDebugger, 'updateBreakpoints' | 'getCodeId'> & {
+  readonly model: {
+    readonly breakpoints: Pick<
+      IDebugger.Model.IBreakpoints,
+      | 'breakpoints'
+      | 'getBreakpoints'
+      | 'setBreakpoints'
+      | 'changed'
+      | 'restored'
+    >;
+  };
+};
+
+/** What is sent, and where cells are found. */
+export interface IEditedParts {
+  /** Code cells of the notebook whose ranks are debugged; none if no ranks are. */
+  cells: () => readonly IEditedCell[];
+  /** Send a request to its kernel at once: whatever is sent later arrives later. */
+  send: (command: string, args: Record<string, unknown>) => void;
+  /** Breakpoints at these lines of a new text, with their conditions. */
+  asking: (text: string, lines: readonly number[]) => readonly ISentPoint[];
+}
+
+/**
+ * Breakpoints of cells that are run right after an edit.
+ *
+ * For the debugger, an edited cell is a new source. JupyterLab sends the breakpoints of its new text a second
+ * after the last key, so a cell that is run before would not stop; and it never removes those of texts that
+ * no cell has any more, so its list would grow by one row with each edit. This class does both before a cell
+ * is run, and whenever breakpoints are updated.
+ */
+export class EditedCells {
+  constructor(
+    private _debug: Service,
+    private _parts: IEditedParts
+  ) {
+    const { breakpoints } = _debug.model;
+    breakpoints.changed.connect(this._remember, this);
+    breakpoints.restored.connect(this._remember, this);
+    const update = _debug.updateBreakpoints.bind(_debug);
+    _debug.updateBreakpoints = async (...args) => {
+      // it reads all breakpoints anew, which would remove the dots of cells whose new text has none yet
+      this.send();
+      await update(...args);
+      this.send();
+    };
+  }
+
+  /** Called right before a cell is run. */
+  begins(key: object): void {
+    const cell = this._parts.cells().find(each => each.key === key);
+    if (cell) {
+      this.send();
+      this._runs.push({ key, path: this._pathOf(cell.text) });
+    }
+  }
+
+  /** Called once a cell has run. */
+  ended(key: object): void {
+    const at = this._runs.findIndex(run => run.key === key);
+    if (at >= 0) {
+      this._runs.splice(at, 1);
+      this.send();
+    }
+  }
+
+  /** Called when the kernel has ended, and with it what it ran. */
+  endedAll(): void {
+    this._runs = [];
+  }
+
+  /** Send the breakpoints of edited cells for their new text, and remove those of texts that are gone. */
+  send(): void {
+    const cells = this._parts.cells();
+    if (!cells.length) {
+      return;
+    }
+    const { breakpoints } = this._debug.model;
+    // before any is set: that draws all gutters anew, from what is known of the new texts
+    const moved = cells.flatMap(cell => {
+      const before = this._texts.get(cell.key);
+      const known = this._linesOf(cell.text);
+      if (before === undefined || before === cell.text || known.length) {
+        return [];
+      }
+      const lines = linesAfterEdit(
+        before,
+        cell.text,
+        this._linesOf(before),
+        cell.dots
+      );
+      return lines.length ? [{ text: cell.text, lines }] : [];
+    });
+    for (const { text, lines } of moved) {
+      const path = this._pathOf(text);
+      this._parts.send('dumpCell', { code: text });
+      this._set(path, this._parts.asking(text, lines));
+      breakpoints.setBreakpoints(
+        path,
+        lines.map(line => ({ line, verified: true, source: { path } }))
+      );
+    }
+    const used = [
+      ...cells.map(cell => this._pathOf(cell.text)),
+      ...this._runs.map(run => run.path)
+    ];
+    const listed = [...breakpoints.breakpoints]
+      .filter(([, points]) => points.length)
+      .map(([path]) => path);
+    for (const path of goneSources(listed, this._known, used)) {
+      this._set(path, []);
+      breakpoints.setBreakpoints(path, []);
+    }
+  }
+
+  private _set(path: string, breakpoints: readonly ISentPoint[]): void {
+    const args = { source: { path }, breakpoints, sourceModified: false };
+    this._parts.send('setBreakpoints', args);
+  }
+
+  /** Store the text of each cell that has breakpoints: an edit is noticed by comparison with it. */
+  private _remember(): void {
+    for (const { key, text } of this._parts.cells()) {
+      if (this._linesOf(text).length) {
+        this._texts.set(key, text);
+        this._known.add(nameOf(this._pathOf(text)));
+      }
+    }
+  }
+
+  private _linesOf(text: string): number[] {
+    return this._debug.model.breakpoints
+      .getBreakpoints(this._pathOf(text))
+      .flatMap(({ line }) => line ?? []);
+  }
+
+  private _pathOf(text: string): string {
+    return this._debug.getCodeId(text);
+  }
+
+  /** Cell → its last text that had breakpoints. */
+  private _texts = new WeakMap<object, string>();
+  /** Names of texts with breakpoints that cells of notebooks had: others belong to consoles. */
+  private _known = new Set<string>();
+  /** Cells that run or wait to: an edit does not change what runs. */
+  private _runs: { key: object; path: string }[] = [];
+}
+
+/**
+ * Lines of an edited cell's breakpoints.
+ *
+ * @param lines - its breakpoints in the text before.
+ * @param dots - gives the lines with a dot now, which is what the user sees; null where that is not known.
+ */
+export function linesAfterEdit(
+  before: string,
+  after: string,
+  lines: readonly number[],
+  dots: () => readonly number[] | null
+): number[] {
+  if (!lines.length) {
+    return [];
+  }
+  const count = after.split('\n').length;
+  const found =
+    dots() ??
+    lines
+      .map(line => movedLine(before, after, line))
+      .filter(line => line >= 1 && line <= count);
+  return [...new Set(found)].sort((a, b) => a - b);
+}
+
+/**
+ * Sources of cells that no cell has any more.
+ *
+ * @param listed - paths that have breakpoints.
+ * @param known - names of sources that cells of notebooks have had.
+ * @param used - paths of the texts that cells have, or run.
+ */
+export function goneSources(
+  listed: readonly string[],
+  known: ReadonlySet<string>,
+  used: readonly string[]
+): string[] {
+  const names = new Set(used.map(nameOf));
+  return listed.filter(
+    path => known.has(nameOf(path)) && !names.has(nameOf(path))
+  );
+}
+
+/** A source's name, without the folder of cells, which differs between kernels. */
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

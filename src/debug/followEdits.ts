@@ -1,0 +1,62 @@
+import { IDebugger } from '@jupyterlab/debugger';
+import {
+  INotebookTracker,
+  NotebookActions,
+  NotebookPanel
+} from '@jupyterlab/notebook';
+import { KernelMessage } from '@jupyterlab/services';
+
+import { Conditions } from './conditions';
+import { EditedCells, IEditedCell } from './editedCells';
+import { dotsIn } from './gutterDots';
+import { KernelEnd } from './model/kernelEnd';
+import { DebugModel } from './model/model';
+
+type Request = KernelMessage.IDebugRequestMsg['content'];
+
+/**
+ * Keep the breakpoints of cells with their text, also if a cell is run right after an edit.
+ *
+ * Only for notebooks with ranks: those of others are JupyterLab's.
+ */
+export function followEdits(
+  debug: IDebugger,
+  tracker: INotebookTracker,
+  model: Pick<DebugModel, 'view'>,
+  conditions: Pick<Conditions, 'asking'>
+): void {
+  const debugged = (): NotebookPanel | undefined => {
+    const session = debug.session?.connection?.id;
+    return session && model.view?.on
+      ? tracker.find(panel => panel.sessionContext.session?.id === session)
+      : undefined;
+  };
+  const cells = (): IEditedCell[] =>
+    (debugged()?.content.widgets ?? [])
+      .filter(cell => cell.model.type === 'code')
+      .map(cell => ({
+        key: cell.model,
+        text: cell.model.sharedModel.getSource(),
+        dots: () => dotsIn(cell.node.querySelector('.cm-editor'))
+      }));
+  const edited = new EditedCells(debug, {
+    cells,
+    // at once, unlike the session: it must be on its way before the cell is
+    send: (command, args) => {
+      const request = { type: 'request', seq: 0, command, arguments: args };
+      const { kernel } = debug.session?.connection ?? {};
+      // rejected if the kernel ends before it answers: the next one receives all breakpoints
+      kernel?.requestDebug(request as Request).done.catch(() => undefined);
+    },
+    asking: (code, lines) => conditions.asking(code, lines)
+  });
+  // of a cell that a restart has canceled, nothing else tells that it has ended
+  const kernel = new KernelEnd(() => edited.endedAll());
+  NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
+    if (debugged()?.content === notebook) {
+      kernel.follow(debug.session?.connection ?? null);
+      edited.begins(cell.model);
+    }
+  });
+  NotebookActions.executed.connect((_, { cell }) => edited.ended(cell.model));
+}
