@@ -283,12 +283,16 @@ class Jobs:
         return prunable(await self.listing(100_000), await self._index.checkpoints(), before)
 
     async def request_of(self, name: str) -> tuple[JobRequest, Path]:
-        """Return the request of a job, for duplicating it, and the file of its notebook."""
+        """Return the request of a job, for duplicating it, and the file of its notebook.
+
+        The copy has the job's name, unless the job still uses it.
+        """
         made = await self.job(name)
         record = await self._records.record(made.id)
         file = Path(record.source or record.request.notebook).expanduser().absolute()
         request = record.request
-        called = None if request.sweep is not None else request.name  # a copy is none of the sweep's trials
+        # a copy of a trial is none of the sweep's
+        called = request.name if request.sweep is None and made.state in JOB_ENDED else None
         return replace(request, name=called, after=None, names=None, sweep=None, at_once=1), file
 
     async def rebuild(self, folder: Path | None = None) -> Rebuilt:

@@ -1,4 +1,7 @@
-"""Headings of charts that have no room for their values: these begin below the name, where it begins."""
+"""Headings of charts without room for their values: in the Ranks view these begin below the name, as it does.
+
+In a job's view they stay beside it, with fewer words.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,12 @@ STYLE = Path(__file__).parents[3] / "style"
 RANKS = """<div class="jp-DtrainUi-view"><div class="jp-DtrainUi-charts"><section><h3><i>Throughput</i>
 <span class="jp-DtrainRanks-chartMetrics"><b>4,120</b><span>samples/s</span><span>2.1M tokens/s</span>
 <span>epoch 3: 42 %</span><span>step 62 ms</span></span></h3></section></div></div>"""
-JOB = """<div class="jp-DtrainUi-view jp-DtrainJob-view"><div class="jp-DtrainUi-charts">
-<section class="jp-DtrainJob-chartBox"><h2><i>Throughput</i>
-<span><b>4,120</b> samples/s, or some other long text there</span></h2></section></div></div>"""
+JOB = """<div class="jp-DtrainUi-view jp-DtrainJob-view">
+<section class="jp-DtrainJob-chartBox" style="width: {width}px"><h2>
+<span class="jp-DtrainJob-chartName">a long name of a value</span>
+<span class="jp-DtrainJob-chartValue"><b>4,120</b>
+<span class="jp-DtrainJob-chartWords">mean over ranks</span>
+<span class="jp-DtrainJob-chartBrief">mean</span></span></h2></section></div>"""
 LINES = """heading => {
     const rects = [...heading.querySelectorAll('i, b, span')].flatMap(e => [...e.getClientRects()]);
     const rows = new Map();
@@ -36,16 +42,26 @@ def blank(browser: Any) -> Iterator[Any]:
     page.close()
 
 
-@pytest.mark.parametrize(("body", "narrow"), [(RANKS, 320), (JOB, 230)])
-def test_values_without_room_begin_where_the_name_does(blank: Any, body: str, narrow: int) -> None:
+def draw(page: Any, body: str, width: int) -> None:
     sheets = "".join((STYLE / f"{name}.css").read_text() for name in ("ui", "ranks", "job"))
-    for width in (narrow, 800):
-        blank.set_content(
-            f"<style>{sheets} body {{ width: {width}px; font: 13px sans-serif; }}</style>{body}"
-        )
+    page.set_content(f"<style>{sheets} body {{ width: {width}px; font: 13px sans-serif; }}</style>{body}")
+
+
+def test_values_without_room_begin_where_the_name_does(blank: Any) -> None:
+    for width in (320, 800):
+        draw(blank, RANKS, width)
         lines = blank.locator("h2, h3").evaluate(LINES)
         if width == 800:
             assert len(lines) == 1, "side by side where there is room"
         else:
             assert len(lines) > 1
             assert {round(left) for left, _ in lines} == {round(lines[0][0])}
+
+
+@pytest.mark.parametrize(("width", "words"), [(200, "mean"), (400, "mean over ranks")])
+def test_a_heading_of_a_job_is_one_line_that_fits(blank: Any, width: int, words: str) -> None:
+    draw(blank, JOB.format(width=width), 800)
+    heading = blank.locator("h2")
+    assert len(heading.evaluate(LINES)) == 1
+    assert heading.evaluate("h => h.scrollWidth <= h.clientWidth")
+    assert heading.locator(".jp-DtrainJob-chartValue").inner_text().split(None, 1) == ["4,120", words]
